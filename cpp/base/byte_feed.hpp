@@ -1,0 +1,41 @@
+// How a single pass over a file gets its bytes without holding the file: the reader asks for
+// bytes at an offset, whoever feeds it (a buffer, a window that is read as it goes) answers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.hpp"
+
+namespace onnxmap {
+
+class ByteFeed {
+  public:
+    virtual ~ByteFeed() = default;
+
+    [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+
+    /// Bytes from `offset` on: at least min(`least`, size() - offset) of them, often more.
+    /// Valid until the next call. Throws Error `file.changed` where the file became shorter.
+    [[nodiscard]] virtual ByteView at(std::uint64_t offset, std::uint64_t least) = 0;
+
+    /// Says that these bytes are skipped now but are no payload: they will be looked at later.
+    virtual void keep(std::uint64_t offset, std::uint64_t nbytes) {
+        static_cast<void>(offset);
+        static_cast<void>(nbytes);
+    }
+};
+
+/// A feed over bytes that are all in memory.
+class MemoryFeed final : public ByteFeed {
+  public:
+    explicit MemoryFeed(ByteView bytes) noexcept : bytes_(bytes) {}
+    [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t) override {
+        return bytes_.subspan(offset);
+    }
+
+  private:
+    ByteView bytes_;
+};
+
+}  // namespace onnxmap

@@ -1,0 +1,41 @@
+// The one exception of the core for bad input. What the operating system refuses is
+// std::system_error (see io/); what we got wrong ourselves is an assert.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace onnxmap {
+
+/// `code` is stable and decides the class in Python (`wire.*` is a ParseError, and so on).
+class Error : public std::runtime_error {
+  public:
+    Error(std::string code_, const std::string& message)
+        : std::runtime_error(message), code(std::move(code_)) {}
+
+    std::string code;
+    std::optional<std::uint64_t> offset;  // of the byte where the bad item starts, in the file
+    std::string path;                     // like graph.initializer[3].dims
+    std::string file;                     // the file that is bad, where there is one
+    std::string tensor;                   // tensor.* and ext.*: the tensor's name
+    std::string location;                 // ext.*: as written in the model
+};
+
+/// A failure of the operating system, with the file it is about.
+class FileError : public std::system_error {
+  public:
+    FileError(int number, std::string path_)
+        : std::system_error(number, std::generic_category(), path_), path(std::move(path_)) {}
+
+    std::string path;
+};
+
+/// Text of the input made fit for a message: control characters escaped, cut at 200 characters.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace onnxmap

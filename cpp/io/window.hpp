@@ -1,0 +1,48 @@
+// Reads a file in one pass through one small window. After a jump over a payload it reads little;
+// while it goes straight on it reads more and more.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/byte_feed.hpp"
+#include "io/file.hpp"
+
+namespace onnxmap::io {
+
+/// How much to read at once.
+class ReadAhead {
+  public:
+    static constexpr std::uint64_t kLeast = 512;
+    static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
+    static constexpr std::uint64_t kNear = 16 << 10;   // copying that much costs one system call
+
+    /// Bytes to read at `offset`, where `least` are needed.
+    [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
+        size_ = offset <= end_ + kNear ? std::min(2 * size_, kMost) : kLeast;
+        const std::uint64_t nbytes = std::max(size_, least);
+        end_ = offset + nbytes;
+        return nbytes;
+    }
+
+  private:
+    std::uint64_t size_ = 4 * kLeast;
+    std::uint64_t end_ = 0;
+};
+
+class WindowFeed final : public ByteFeed {
+  public:
+    /// `file` must outlive the feed.
+    explicit WindowFeed(const File& file) : file_(file) {}
+
+    [[nodiscard]] std::uint64_t size() const noexcept override { return file_.size(); }
+    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override;
+
+  private:
+    const File& file_;
+    ReadAhead read_ahead_;
+    std::vector<std::uint8_t> window_;
+};
+
+}  // namespace onnxmap::io

@@ -1,0 +1,27 @@
+// Whether a packed run of varints is well formed, eight bytes at a time: it is when its last
+// byte is below 0x80 and no ten bytes in a row have the continuation bit.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.hpp"
+#include "wire/varint.hpp"
+
+namespace onnxmap::wire {
+
+class PackedScan {
+  public:
+    /// Looks at the next bytes of the run; false once a varint is too long.
+    [[nodiscard]] bool feed(ByteView bytes) noexcept;
+
+    /// Whether the run may end here.
+    [[nodiscard]] bool complete() const noexcept { return (history_ & 1) == 0; }
+
+    /// How many bytes the varint that is not finished has so far.
+    [[nodiscard]] int unfinished() const noexcept;
+
+  private:
+    std::uint32_t history_ = 0;  // continuation bits, the newest byte lowest
+};
+
+}  // namespace onnxmap::wire

@@ -1,0 +1,116 @@
+#include "wire/reader.hpp"
+
+#include <bit>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace onnxmap::wire {
+
+static_assert(std::endian::native == std::endian::little, "the wire format is read in place");
+
+void Reader::fail(const char* code, const char* message) const {
+    Error error(code, message);
+    error.offset = static_cast<std::uint64_t>(p_ - begin_);
+    throw error;
+}
+
+std::uint64_t Reader::tag_at(const std::uint8_t*& p) const {
+    const Varint tag = read_varint(p, end_);
+    if (tag.nbytes == 0) fail("wire.truncated", "the message ends inside a tag");
+    if (tag.nbytes < 0 || tag.nbytes > kMaxTagBytes) {
+        fail("wire.tag_too_long", "a tag has more than five bytes");
+    }
+    if (tag.value > kMaxTag || tag.value < 8)
+        fail("wire.field_number", "field number out of range");
+    p += tag.nbytes;
+    return tag.value;
+}
+
+const std::uint8_t* Reader::read_value(const std::uint8_t* p, Field& field) const {
+    const auto left = static_cast<std::uint64_t>(end_ - p);
+    switch (field.type) {
+        case WireType::varint: {
+            const Varint varint = read_varint(p, end_);
+            if (varint.nbytes == 0) fail("wire.truncated", "the message ends inside a varint");
+            if (varint.nbytes < 0) fail("wire.varint_too_long", "a varint has more than ten bytes");
+            field.value = varint.value;
+            return p + varint.nbytes;
+        }
+        case WireType::fixed64:
+            if (left < 8) fail("wire.truncated", "the message ends inside a fixed64");
+            field.value = load64(p);
+            return p + 8;
+        case WireType::fixed32:
+            if (left < 4) fail("wire.truncated", "the message ends inside a fixed32");
+            field.value = load32(p);
+            return p + 4;
+        case WireType::length_delimited: {
+            const Varint length = read_varint(p, end_);
+            if (length.nbytes == 0) fail("wire.truncated", "the message ends inside a length");
+            if (length.nbytes < 0 || length.value > left - static_cast<unsigned>(length.nbytes)) {
+                fail("wire.length_overrun", "a length exceeds what remains of its message");
+            }
+            p += length.nbytes;
+            field.bytes = {p, length.value};
+            return p + length.value;
+        }
+        default: fail("wire.wire_type", "wire type 6 or 7");
+    }
+}
+
+const std::uint8_t* Reader::skip_group(const std::uint8_t* p, Field& group) const {
+    const std::uint8_t* inside = p;
+    std::vector<std::uint32_t> open{group.number};  // no recursion: the file chooses the depth
+    while (true) {
+        const std::uint8_t* begin = p;
+        const std::uint64_t tag = tag_at(p);
+        Field field;
+        field.number = static_cast<std::uint32_t>(tag >> 3);
+        field.type = static_cast<WireType>(tag & 7);
+        if (field.type == WireType::start_group) {
+            open.push_back(field.number);
+        } else if (field.type == WireType::end_group) {
+            if (field.number != open.back()) fail("wire.group_mismatch", "a group ends as another");
+            open.pop_back();
+            if (open.empty()) {
+                group.bytes = {inside, begin};
+                return p;
+            }
+        } else {
+            p = read_value(p, field);
+        }
+    }
+}
+
+bool Reader::next(Field& field) {
+    if (p_ == end_) return false;
+    const std::uint8_t* p = p_;
+    const std::uint64_t tag = tag_at(p);
+    field.begin = p_;
+    field.number = static_cast<std::uint32_t>(tag >> 3);
+    field.type = static_cast<WireType>(tag & 7);
+    if (field.type == WireType::start_group) {
+        p = skip_group(p, field);
+    } else if (field.type == WireType::end_group) {
+        fail("wire.end_group", "a group ends that never began");
+    } else {
+        p = read_value(p, field);
+    }
+    field.end = p;
+    p_ = p;
+    return true;
+}
+
+std::uint64_t count_varints(ByteView run) noexcept {
+    std::uint64_t count = 0;
+    const std::uint8_t* p = run.data();
+    const std::uint8_t* end = p + run.size();
+    for (; end - p >= 8; p += 8) {
+        count += static_cast<unsigned>(std::popcount(~load64(p) & 0x8080'8080'8080'8080));
+    }
+    for (; p < end; ++p) count += *p < 0x80;
+    return count;
+}
+
+}  // namespace onnxmap::wire

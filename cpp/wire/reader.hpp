@@ -1,0 +1,94 @@
+// A cursor over the fields of one message that is in memory. It knows no schema and copies
+// nothing. It checks every read against its span, always: the load pass settles the verdict,
+// but a mapped file or a caller's buffer can change after it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "wire/tag.hpp"
+#include "wire/varint.hpp"
+
+namespace onnxmap::wire {
+
+struct Field {
+    std::uint32_t number = 0;
+    WireType type = WireType::varint;
+    std::uint64_t value = 0;              // of a varint, fixed32 or fixed64
+    ByteView bytes;                       // what a length or a group encloses
+    const std::uint8_t* begin = nullptr;  // of the tag
+    const std::uint8_t* end = nullptr;    // behind the last byte of the field
+
+    /// Low 32 bits, as int32 and enum fields read any varint.
+    [[nodiscard]] std::int32_t int32() const noexcept {
+        return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
+    }
+    [[nodiscard]] std::int64_t int64() const noexcept { return static_cast<std::int64_t>(value); }
+    [[nodiscard]] float float32() const noexcept {
+        return __builtin_bit_cast(float, static_cast<std::uint32_t>(value));
+    }
+    [[nodiscard]] double float64() const noexcept { return __builtin_bit_cast(double, value); }
+    [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes); }
+};
+
+class Reader {
+  public:
+    explicit Reader(ByteView message) noexcept
+        : begin_(message.data()), p_(begin_), end_(begin_ + message.size()) {}
+
+    /// Starts in the middle of a message, at the tag that `p` points to.
+    Reader(const std::uint8_t* p, const std::uint8_t* end) noexcept : begin_(p), p_(p), end_(end) {}
+
+    /// The next field, or false at the end. Throws Error `wire.*` on malformed bytes, with the
+    /// offset counted from where this reader began; the position is then unchanged.
+    bool next(Field& field);
+
+    [[nodiscard]] const std::uint8_t* position() const noexcept { return p_; }
+
+  private:
+    [[noreturn]] void fail(const char* code, const char* message) const;
+    const std::uint8_t* skip_group(const std::uint8_t* p, Field& group) const;
+    const std::uint8_t* read_value(const std::uint8_t* p, Field& field) const;
+    [[nodiscard]] std::uint64_t tag_at(const std::uint8_t*& p) const;
+
+    const std::uint8_t* begin_;
+    const std::uint8_t* p_;
+    const std::uint8_t* end_;
+};
+
+/// The values of a packed run of varints, one after the other.
+class PackedVarints {
+  public:
+    explicit PackedVarints(ByteView run) noexcept : p_(run.data()), end_(p_ + run.size()) {}
+
+    /// False at the end, and for good at a varint that is cut or too long.
+    bool next(std::uint64_t& value) noexcept {
+        const Varint varint = read_varint(p_, end_);
+        if (varint.nbytes <= 0) return false;
+        p_ += varint.nbytes;
+        value = varint.value;
+        return true;
+    }
+
+  private:
+    const std::uint8_t* p_;
+    const std::uint8_t* end_;
+};
+
+/// How many varints a valid run holds: its bytes below 0x80.
+[[nodiscard]] std::uint64_t count_varints(ByteView run) noexcept;
+
+/// Little-endian loads of bytes at any alignment.
+[[nodiscard]] inline std::uint32_t load32(const std::uint8_t* p) noexcept {
+    std::uint32_t value;
+    __builtin_memcpy(&value, p, sizeof value);
+    return value;
+}
+[[nodiscard]] inline std::uint64_t load64(const std::uint8_t* p) noexcept {
+    std::uint64_t value;
+    __builtin_memcpy(&value, p, sizeof value);
+    return value;
+}
+
+}  // namespace onnxmap::wire
