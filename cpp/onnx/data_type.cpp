@@ -1,0 +1,43 @@
+#include "onnx/data_type.hpp"
+
+#include "onnx/schema.hpp"
+
+namespace onnxmap::onnx {
+
+namespace {
+
+constexpr DataTypeInfo kDataTypes[] = {
+#define DATA_TYPE(name, number, bits, storage, numpy) \
+    {DataType::name, #name, bits, &field<"TensorProto." #storage>, numpy},
+#include "onnx/data_type.def"
+#undef DATA_TYPE
+};
+
+consteval bool numbers_are_positions() {
+    std::int32_t next = 1;
+    for (const DataTypeInfo& info : kDataTypes) {
+        if (static_cast<std::int32_t>(info.type) != next++) return false;
+    }
+    return true;
+}
+static_assert(numbers_are_positions(), "data_type.def is sorted by number, without a gap");
+
+consteval bool widths_are_known() {
+    for (const DataTypeInfo& info : kDataTypes) {
+        const auto bits = info.bits;
+        if (bits % 8 != 0 && bits != 2 && bits != 4 && bits != 6) return false;
+    }
+    return true;
+}
+static_assert(widths_are_known(), "a new sub-byte width needs an unpacking function of its own");
+
+}  // namespace
+
+std::span<const DataTypeInfo> data_types() noexcept { return kDataTypes; }
+
+const DataTypeInfo* find_data_type(std::int32_t number) noexcept {
+    if (number < 1 || number > static_cast<std::int32_t>(std::size(kDataTypes))) return nullptr;
+    return &kDataTypes[number - 1];
+}
+
+}  // namespace onnxmap::onnx

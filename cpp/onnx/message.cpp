@@ -1,0 +1,76 @@
+#include "onnx/message.hpp"
+
+#include <utility>
+
+namespace onnxmap::onnx {
+
+namespace {
+
+// Whether a field of the message takes the place of `row`: another member of its oneof.
+bool replaces(const wire::FieldRow& row, const wire::FieldRow* other) noexcept {
+    return other != nullptr && other != &row && !row.oneof.empty() && other->oneof == row.oneof;
+}
+
+}  // namespace
+
+Message::Message(const wire::MessageTable& table, std::vector<ByteView> pieces) : table_(&table) {
+    if (pieces.size() <= 1) {
+        bytes_ = pieces.empty() ? ByteView{} : pieces.front();
+    } else {
+        pieces_ = std::make_shared<const std::vector<ByteView>>(std::move(pieces));
+    }
+}
+
+std::uint64_t Message::nbytes() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < piece_count(); ++i) sum += piece(i).size();
+    return sum;
+}
+
+std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
+    std::optional<wire::Field> found;
+    for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+        if (known == &row) {
+            found = field;
+        } else if (replaces(row, known)) {
+            found.reset();
+        }
+    });
+    return found;
+}
+
+std::optional<Message> Message::child(const wire::FieldRow& row) const {
+    bool present = false;
+    std::optional<ByteView> first;
+    std::vector<ByteView> pieces;  // only from the second on, so that the usual case is free
+    for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+        if (known == &row) {
+            present = true;
+            if (field.bytes.empty()) return;
+            if (!first) {
+                first = field.bytes;
+            } else {
+                if (pieces.empty()) pieces.push_back(*first);
+                pieces.push_back(field.bytes);
+            }
+        } else if (replaces(row, known)) {
+            present = false;
+            first.reset();
+            pieces.clear();
+        }
+    });
+    if (!present) return std::nullopt;
+    const wire::MessageTable& table = kSchema.message_of(row);
+    if (pieces.empty()) return Message(table, first.value_or(ByteView{}));
+    return Message(table, std::move(pieces));
+}
+
+const wire::FieldRow* Message::which(std::string_view oneof) const {
+    const wire::FieldRow* set = nullptr;
+    for_each_field([&](const wire::Field&, const wire::FieldRow* known) {
+        if (known != nullptr && known->oneof == oneof) set = known;
+    });
+    return set;
+}
+
+}  // namespace onnxmap::onnx

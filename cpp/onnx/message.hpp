@@ -1,0 +1,113 @@
+// A message of the schema as a view of its bytes. Nothing is decoded until it is asked for, and
+// nothing is kept: reading a field walks the bytes (tens of nanoseconds for a node). A singular
+// message that occurs more than once merges, and merging is reading its pieces one after the
+// other: a Message is a list of pieces, nearly always one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "onnx/schema.hpp"
+#include "wire/message_table.hpp"
+#include "wire/reader.hpp"
+
+namespace onnxmap::onnx {
+
+class Message {
+  public:
+    Message() = default;
+    Message(const wire::MessageTable& table, ByteView bytes) : table_(&table), bytes_(bytes) {}
+    Message(const wire::MessageTable& table, std::vector<ByteView> pieces);
+
+    [[nodiscard]] const wire::MessageTable& table() const noexcept { return *table_; }
+
+    [[nodiscard]] std::size_t piece_count() const noexcept { return pieces_ ? pieces_->size() : 1; }
+    [[nodiscard]] ByteView piece(std::size_t i) const noexcept {
+        return pieces_ ? (*pieces_)[i] : bytes_;
+    }
+    [[nodiscard]] std::uint64_t nbytes() const noexcept;
+
+    /// Calls visit(field, row) for each field in file order; `row` is null for an unknown one: a
+    /// number the schema lacks, another wire type, an enum value that is not listed.
+    template <class Visit>
+    void for_each_field(Visit&& visit) const {
+        wire::Field field;
+        for (std::size_t i = 0; i < piece_count(); ++i) {
+            wire::Reader reader(piece(i));
+            while (reader.next(field)) visit(field, known_row(field));
+        }
+    }
+
+    /// Calls visit(value) for each value of a repeated field, packed or not.
+    template <class Visit>
+    void for_each_value(const wire::FieldRow& row, Visit&& visit) const {
+        for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+            if (known == &row) unpack(row, field, visit);
+        });
+    }
+
+    /// The value of a singular field: its last occurrence, unless another member of its oneof
+    /// came later. Absent and explicitly default are different.
+    [[nodiscard]] std::optional<wire::Field> find(const wire::FieldRow& row) const;
+
+    /// A singular message field, merged from all its occurrences.
+    [[nodiscard]] std::optional<Message> child(const wire::FieldRow& row) const;
+
+    [[nodiscard]] bool has(const wire::FieldRow& row) const { return find(row).has_value(); }
+    [[nodiscard]] std::string_view text(const wire::FieldRow& row) const {
+        const auto field = find(row);
+        return field ? field->text() : std::string_view{};
+    }
+    [[nodiscard]] std::int64_t int64(const wire::FieldRow& row) const {
+        const auto field = find(row);
+        return field ? field->int64() : 0;
+    }
+
+    /// The member of the oneof that is set, or null.
+    [[nodiscard]] const wire::FieldRow* which(std::string_view oneof) const;
+
+    /// Which row of the schema a field belongs to; see for_each_field.
+    [[nodiscard]] const wire::FieldRow* known_row(const wire::Field& field) const noexcept {
+        const wire::FieldRow* row = table_->find(field.number);
+        if (row == nullptr || !row->accepts(field.type)) return nullptr;
+        if (row->type == wire::Type::enumeration &&
+            kSchema.enum_of(*row).find(field.int32()) == nullptr) {
+            return nullptr;
+        }
+        return row;
+    }
+
+    /// Calls visit(value) for each value that one occurrence of a repeated field holds.
+    template <class Visit>
+    static void unpack(const wire::FieldRow& row, const wire::Field& field, Visit&& visit) {
+        if (field.type == row.wire_type()) {
+            visit(field);
+            return;
+        }
+        wire::Field value = field;
+        value.type = row.wire_type();
+        if (value.type == wire::WireType::varint) {
+            wire::PackedVarints run(field.bytes);
+            while (run.next(value.value)) visit(value);
+        } else {
+            const bool wide = value.type == wire::WireType::fixed64;
+            const std::size_t width = wide ? 8 : 4;
+            for (std::size_t i = 0; i + width <= field.bytes.size(); i += width) {
+                const std::uint8_t* p = field.bytes.data() + i;
+                value.value = wide ? wire::load64(p) : wire::load32(p);
+                visit(value);
+            }
+        }
+    }
+
+  private:
+    const wire::MessageTable* table_ = nullptr;
+    ByteView bytes_;
+    std::shared_ptr<const std::vector<ByteView>> pieces_;  // when there are several
+};
+
+}  // namespace onnxmap::onnx

@@ -1,0 +1,180 @@
+#include "onnx/text_format.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace onnxmap::onnx {
+
+namespace {
+
+// Length of the UTF-8 sequence at the front, or 0 where there is none.
+// Source: Unicode 15, table 3-7 (no surrogates, nothing overlong, nothing past U+10FFFF).
+std::size_t utf8_length(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
+        return i < text.size() && byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xc2) return 0;
+    if (first < 0xe0) return continues(1) ? 2 : 0;
+    if (first < 0xf0) {
+        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
+        const unsigned high = first == 0xed ? 0x9f : 0xbf;
+        return continues(1, low, high) && continues(2) ? 3 : 0;
+    }
+    if (first > 0xf4) return 0;
+    const unsigned low = first == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
+    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+}
+
+// The shortest of two precisions that reads back as the same number.
+template <class Real>
+std::string number_text(Real value, int precision, int exact_precision) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+    std::array<char, 40> text{};
+    const auto print = [&](int digits) {
+        std::snprintf(text.data(), text.size(), "%.*g", digits, static_cast<double>(value));
+    };
+    print(precision);
+    const Real back = sizeof(Real) == 4 ? static_cast<Real>(std::strtof(text.data(), nullptr))
+                                        : static_cast<Real>(std::strtod(text.data(), nullptr));
+    if (back != value) print(exact_precision);
+    return text.data();
+}
+
+class Printer {
+  public:
+    explicit Printer(const TextOptions& options) : options_(options) {}
+
+    void print(const Message& message) {
+        for (std::uint32_t number = 1; number <= wire::MessageTable::kMaxNumber; ++number) {
+            const wire::FieldRow* found = message.table().find(number);
+            // What is retired is unknown to today's proto, and text form has no unknown fields.
+            if (found == nullptr || found->retired) continue;
+            const wire::FieldRow& row = *found;
+            if (row.repeated()) {
+                print_repeated(message, row);
+            } else if (row.is_message()) {
+                if (const auto child = message.child(row)) print_message(row, *child);
+            } else if (const auto value = message.find(row)) {
+                print_value(row, *value);
+            }
+        }
+    }
+
+    std::string text;
+
+  private:
+    void begin(const wire::FieldRow& row) {
+        text.append(2 * depth_, ' ');
+        text += row.name;
+    }
+
+    void print_message(const wire::FieldRow& row, const Message& child) {
+        begin(row);
+        text += " {\n";
+        ++depth_;
+        print(child);
+        --depth_;
+        text.append(2 * depth_, ' ');
+        text += "}\n";
+    }
+
+    void print_repeated(const Message& message, const wire::FieldRow& row) {
+        std::uint64_t count = 0;
+        message.for_each_value(row, [&](const wire::Field& value) {
+            if (row.is_message()) {
+                print_message(row, {kSchema.message_of(row), value.bytes});
+            } else if (++count <= options_.longest || row.is_text()) {
+                print_value(row, value);
+            }
+        });
+        if (!row.is_message() && !row.is_text() && count > options_.longest) {
+            text.append(2 * depth_, ' ');
+            text += "# " + std::string(row.name) + ": " + std::to_string(count) + " values, " +
+                    std::to_string(options_.longest) + " shown\n";
+        }
+    }
+
+    void print_value(const wire::FieldRow& row, const wire::Field& value) {
+        begin(row);
+        text += ": ";
+        switch (row.type) {
+            case wire::Type::int64: text += std::to_string(value.int64()); break;
+            case wire::Type::int32: text += std::to_string(value.int32()); break;
+            case wire::Type::uint64: text += std::to_string(value.value); break;
+            case wire::Type::float32:
+                text += number_text(value.float32(), std::numeric_limits<float>::digits10,
+                                    std::numeric_limits<float>::max_digits10);
+                break;
+            case wire::Type::float64:
+                text += number_text(value.float64(), std::numeric_limits<double>::digits10,
+                                    std::numeric_limits<double>::max_digits10);
+                break;
+            case wire::Type::enumeration:
+                text += kSchema.enum_of(row).find(value.int32())->name;
+                break;
+            default: print_text(value.text(), row.type == wire::Type::bytes);
+        }
+        text += '\n';
+    }
+
+    void print_text(std::string_view value, bool raw) {
+        const std::string_view shown = value.substr(0, options_.longest);
+        text += '"';
+        for (std::size_t i = 0; i < shown.size();) {
+            const auto c = static_cast<unsigned char>(shown[i]);
+            const std::size_t length = raw || c < 0x80 ? 1 : utf8_length(shown.substr(i));
+            if (length > 1) {
+                text += shown.substr(i, length);
+            } else {
+                print_escaped(c);
+            }
+            i += length > 1 ? length : 1;
+        }
+        text += '"';
+        if (shown.size() < value.size()) {
+            text += "  # " + std::to_string(value.size()) + " bytes, " +
+                    std::to_string(shown.size()) + " shown";
+        }
+    }
+
+    void print_escaped(unsigned char c) {
+        switch (c) {
+            case '\n': text += "\\n"; return;
+            case '\r': text += "\\r"; return;
+            case '\t': text += "\\t"; return;
+            case '"': text += "\\\""; return;
+            case '\'': text += "\\'"; return;
+            case '\\': text += "\\\\"; return;
+            default: break;
+        }
+        if (c >= 0x20 && c < 0x7f) {
+            text += static_cast<char>(c);
+            return;
+        }
+        text += '\\';
+        text += static_cast<char>('0' + (c >> 6));
+        text += static_cast<char>('0' + ((c >> 3) & 7));
+        text += static_cast<char>('0' + (c & 7));
+    }
+
+    const TextOptions& options_;
+    std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::string to_text(const Message& message, const TextOptions& options) {
+    Printer printer(options);
+    printer.print(message);
+    return std::move(printer.text);
+}
+
+}  // namespace onnxmap::onnx

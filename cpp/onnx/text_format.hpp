@@ -1,0 +1,18 @@
+// Protobuf's text format of a message, byte for byte as the official package prints it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "onnx/message.hpp"
+
+namespace onnxmap::onnx {
+
+struct TextOptions {
+    /// Text, bytes and runs of numbers longer than this are cut, and a comment says so.
+    std::uint64_t longest = UINT64_MAX;
+};
+
+[[nodiscard]] std::string to_text(const Message& message, const TextOptions& options = {});
+
+}  // namespace onnxmap::onnx
