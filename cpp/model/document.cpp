@@ -1,0 +1,100 @@
+#include "model/document.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "wire/structure_pass.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+using onnx::message;
+
+namespace {
+
+constexpr std::uint64_t kLarge = 4096;  // bytes; below, walking beats looking up
+
+onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
+                         const std::vector<wire::Span>& spans) {
+    std::vector<ByteView> pieces;
+    pieces.reserve(spans.size());
+    for (const wire::Span& span : spans) pieces.emplace_back(origin + span.offset, span.size);
+    return {table, std::move(pieces)};
+}
+
+// A message is known by its type and where it begins: a first field may begin where its parent
+// does.
+const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.piece(0).data(); }
+
+}  // namespace
+
+Document::Document(std::shared_ptr<io::Source> source, const LoadOptions& options)
+    : store_{
+          source, {options.external_root, options.external_io}, options.limits.external_entries} {
+    const bool is_model = options.root == &message<"ModelProto">;
+    wire::PassOptions pass;
+    pass.max_depth = options.limits.depth;
+    pass.scan_packed = options.scan_packed;
+    pass.indexed_child = is_model ? &field<"ModelProto.graph"> : nullptr;
+    pass.payload_message = &message<"TensorProto">;
+    pass.max_payload_messages = options.limits.tensors;
+    auto structure = wire::read_structure(*source->feed(), onnx::kSchema, *options.root, pass);
+
+    const std::uint8_t* origin = source->data();
+    root_ = std::make_shared<const FieldIndex>(onnx::Message(*options.root, source->bytes()),
+                                               origin, std::move(structure.fields));
+    if (is_model && !structure.child_parts.empty()) {
+        auto graph = message_of(message<"GraphProto">, origin, structure.child_parts);
+        const std::uint8_t* key = key_of(graph);
+        indexes_.emplace(key, std::make_shared<const FieldIndex>(std::move(graph), origin,
+                                                                 std::move(structure.child)));
+    }
+}
+
+bool Document::is_large(const onnx::Message& message) noexcept {
+    return message.piece_count() != 1 || message.piece(0).size() >= kLarge;
+}
+
+std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) const {
+    const std::uint8_t* origin = store_.source->data();
+    if (!is_large(message)) {
+        return std::make_shared<const FieldIndex>(message, origin);
+    }
+    if (&message.table() == &root_->message().table() && key_of(message) == origin) return root_;
+    const std::uint8_t* key = key_of(message);
+    {
+        const std::lock_guard lock(mutex_);
+        const auto known = indexes_.find(key);
+        if (known != indexes_.end() && &known->second->message().table() == &message.table() &&
+            known->second->message().nbytes() == message.nbytes()) {
+            return known->second;
+        }
+    }
+    auto made = std::make_shared<const FieldIndex>(message, origin);
+    const std::lock_guard lock(mutex_);
+    return indexes_.insert_or_assign(key, std::move(made)).first->second;
+}
+
+std::optional<wire::Field> Document::find(const onnx::Message& message,
+                                          const wire::FieldRow& row) const {
+    if (!is_large(message) || !row.oneof.empty()) return message.find(row);
+    return index(message)->last(row);
+}
+
+std::optional<onnx::Message> Document::child(const onnx::Message& message,
+                                             const wire::FieldRow& row) const {
+    if (!is_large(message) || !row.oneof.empty()) return message.child(row);
+    const auto fields = index(message);
+    const std::uint64_t count = fields->count(row);
+    if (count == 0) return std::nullopt;
+    const wire::MessageTable& table = onnx::kSchema.message_of(row);
+    if (count == 1) return onnx::Message(table, fields->last(row)->bytes);
+    std::vector<ByteView> pieces;
+    fields->for_each(row, [&](const wire::Field& piece) {
+        if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
+    });
+    return onnx::Message(table, std::move(pieces));
+}
+
+}  // namespace onnxmap::model

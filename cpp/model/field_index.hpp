@@ -1,0 +1,71 @@
+// Random access to the fields of a large message (a graph, a function, a model) through its
+// occurrence index: the i-th node is reached by walking at most 1 KiB.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "onnx/message.hpp"
+#include "wire/occurrences.hpp"
+
+namespace onnxmap::model {
+
+class FieldIndex {
+  public:
+    /// Indexes a message that is in memory by walking over it once.
+    FieldIndex(onnx::Message message, const std::uint8_t* origin);
+
+    /// Takes the index that the load pass made; its offsets count from `origin`.
+    FieldIndex(onnx::Message message, const std::uint8_t* origin, wire::Occurrences occurrences)
+        : message_(std::move(message)), origin_(origin), occurrences_(std::move(occurrences)) {}
+
+    [[nodiscard]] const onnx::Message& message() const noexcept { return message_; }
+
+    /// How often the field occurs.
+    [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const noexcept {
+        return entry(row).count;
+    }
+
+    /// The i-th occurrence, i < count(row). Throws Error where the bytes changed after loading.
+    [[nodiscard]] wire::Field at(const wire::FieldRow& row, std::uint64_t i) const;
+
+    /// The last occurrence: the value of a singular field that is in no oneof.
+    [[nodiscard]] std::optional<wire::Field> last(const wire::FieldRow& row) const;
+
+    /// Goes through the occurrences of one field in order, without looking anything up.
+    class Cursor {
+      public:
+        Cursor(const FieldIndex& index, const wire::FieldRow& row)
+            : index_(&index), row_(&row), left_(index.count(row)) {}
+
+        /// False behind the last one.
+        bool next(wire::Field& field);
+
+      private:
+        const FieldIndex* index_;
+        const wire::FieldRow* row_;
+        std::uint64_t left_;
+        std::size_t next_piece_ = 0;
+        wire::Reader reader_{ByteView{}};
+    };
+
+    template <class Visit>
+    void for_each(const wire::FieldRow& row, Visit&& visit) const {
+        Cursor cursor(*this, row);
+        wire::Field field;
+        while (cursor.next(field)) visit(field);
+    }
+
+  private:
+    [[nodiscard]] const wire::Occurrences::Entry& entry(const wire::FieldRow& row) const noexcept {
+        return occurrences_.at(message_.table().position[row.number]);
+    }
+    [[nodiscard]] wire::Reader reader_at(std::uint64_t offset) const;
+
+    onnx::Message message_;
+    const std::uint8_t* origin_;
+    wire::Occurrences occurrences_;
+};
+
+}  // namespace onnxmap::model

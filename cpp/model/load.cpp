@@ -1,0 +1,67 @@
+#include "model/load.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/file.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+// Says what the file is instead of what is wrong with its third byte. The code stays.
+Error explained(const Error& error, const io::Source& source) {
+    std::array<std::uint8_t, 32> head{};
+    const std::size_t count = std::min<std::uint64_t>(head.size(), source.size());
+    source.read(0, std::span(head).first(count));
+    const std::string_view kind = recognize(std::span(head).first(count));
+    std::string text = source.path().empty() ? "buffer" : quoted(source.path());
+    text += ": ";
+    if (!kind.empty()) {
+        text += "this is no ONNX model but looks like " + std::string(kind) + " (";
+    }
+    text += error.what();
+    if (error.offset) text += ", at offset " + std::to_string(*error.offset);
+    if (!error.path.empty()) text += ", in " + error.path;
+    if (!kind.empty()) text += ")";
+    Error full(error.code, text);
+    full.offset = error.offset;
+    full.path = error.path;
+    full.file = source.path();
+    return full;
+}
+
+}  // namespace
+
+std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
+                                            const LoadOptions& options, bool require_model) {
+    try {
+        if (require_model && source->size() == 0) {
+            Error error("model.empty", "file is empty");
+            error.offset = 0;
+            throw error;
+        }
+        auto document = std::make_shared<const Document>(source, options);
+        if (require_model && !document->find(document->root(), field<"ModelProto.graph">)) {
+            Error error("model.no_graph", "the model has no graph");
+            error.offset = 0;
+            throw error;
+        }
+        return document;
+    } catch (const Error& error) {
+        if (error.code == "file.changed") throw;
+        throw explained(error, *source);
+    }
+}
+
+std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
+                                          const LoadOptions& options) {
+    const bool is_model = options.root == &onnx::message<"ModelProto">;
+    return load_source(io::open_source(io::File::open(path), mode), options, is_model);
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,55 @@
+// Files that people hand to an ONNX reader and that are something else.
+#include <array>
+#include <string_view>
+
+#include "model/document.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+    std::string_view begins;
+    std::size_t at;
+    std::string_view name;
+};
+
+constexpr std::array kSignatures = {
+    Signature{"version https://git-lfs"sv, 0, "a Git LFS pointer (run `git lfs pull`)"},
+    Signature{"<!DOCTYPE"sv, 0, "an HTML page (was the download a login or error page?)"},
+    Signature{"<!doctype"sv, 0, "an HTML page (was the download a login or error page?)"},
+    Signature{"<html"sv, 0, "an HTML page (was the download a login or error page?)"},
+    Signature{"<HTML"sv, 0, "an HTML page (was the download a login or error page?)"},
+    Signature{"PK\x03\x04"sv, 0, "a ZIP archive (a PyTorch checkpoint, or a packed model?)"},
+    Signature{"GGUF"sv, 0, "a GGUF file"},
+    Signature{"ORTM"sv, 4, "an ONNX Runtime (ORT) flatbuffer"},
+    Signature{"\x89PNG"sv, 0, "a PNG image"},
+    Signature{"\x80\x02"sv, 0, "a Python pickle"},
+    Signature{"\x80\x03"sv, 0, "a Python pickle"},
+    Signature{"\x80\x04"sv, 0, "a Python pickle"},
+    Signature{"\x80\x05"sv, 0, "a Python pickle"},
+    Signature{"\x89HDF"sv, 0, "an HDF5 file"},
+    Signature{"\x1f\x8b"sv, 0, "a gzip file"},
+};
+
+// A JSON header behind its length, in eight bytes of which the upper are zero.
+bool looks_like_safetensors(std::string_view text) noexcept {
+    return text.size() > 9 && text.substr(4, 4) == "\0\0\0\0"sv && text[8] == '{' &&
+           (text[9] == '"' || text[9] == '}');
+}
+
+}  // namespace
+
+std::string_view recognize(ByteView head) noexcept {
+    const std::string_view text = as_text(head);
+    for (const Signature& signature : kSignatures) {
+        if (text.size() > signature.at && text.substr(signature.at).starts_with(signature.begins)) {
+            return signature.name;
+        }
+    }
+    return looks_like_safetensors(text) ? "a safetensors file" : "";
+}
+
+}  // namespace onnxmap::model

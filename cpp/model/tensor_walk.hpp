@@ -1,0 +1,17 @@
+// Every tensor of a message, wherever it hides: initializers, sparse values and indices,
+// attributes of any kind, subgraphs, functions, training info.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+/// Calls visit(path, tensor) for each TensorProto below `root`, in file order per field, with the
+/// path from there on, like `graph.node[3].attribute["value"].t`.
+void for_each_tensor(const onnx::Message& root,
+                     const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
+}  // namespace onnxmap::model

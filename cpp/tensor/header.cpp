@@ -1,0 +1,99 @@
+#include "tensor/header.hpp"
+
+#include <string>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::tensor {
+
+using onnx::field;
+
+namespace {
+
+constexpr std::int32_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
+
+[[noreturn]] void fail(const Header& header, const char* code, const std::string& message) {
+    Error error(code, "tensor " + quoted(header.name) + ": " + message);
+    error.tensor = std::string(header.name);
+    throw error;
+}
+
+}  // namespace
+
+void read_header(const onnx::Message& message, Header& header) {
+    message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
+        if (row == nullptr) return;
+        if (row == &field<"TensorProto.dims">) {
+            const auto add = [&](std::uint64_t dim) {
+                if (header.rank < kMaxRank) {
+                    header.dims_storage[header.rank] = static_cast<std::int64_t>(dim);
+                }
+                ++header.rank;
+            };
+            if (value.type == wire::WireType::varint) {
+                add(value.value);
+            } else {
+                wire::PackedVarints run(value.bytes);
+                for (std::uint64_t dim; run.next(dim);) add(dim);
+            }
+        } else if (row == &field<"TensorProto.data_type">) {
+            header.data_type = value.int32();
+        } else if (row == &field<"TensorProto.name">) {
+            header.name = value.text();
+        } else if (row == &field<"TensorProto.raw_data">) {
+            header.raw_data = value.bytes;
+        } else if (row == &field<"TensorProto.data_location">) {
+            header.external = value.int32() == kExternal;
+        } else if (row == &field<"TensorProto.segment">) {
+            header.has_segment = true;
+        } else if (row->repeated() && !row->is_message()) {
+            const bool empty_run = row->packable() && value.bytes.empty() &&
+                                   value.type == wire::WireType::length_delimited;
+            if (!empty_run) header.typed_fields |= 1U << row->number;
+        }
+    });
+}
+
+const onnx::DataTypeInfo& element_type(const Header& header) {
+    const onnx::DataTypeInfo* info = onnx::find_data_type(header.data_type);
+    if (info == nullptr) {
+        fail(header, "tensor.dtype",
+             "data_type " + std::to_string(header.data_type) + " is not an element type of ONNX");
+    }
+    return *info;
+}
+
+std::uint64_t element_count(const Header& header) {
+    if (header.rank > kMaxRank) {
+        fail(header, "tensor.rank",
+             "it has " + std::to_string(header.rank) + " dimensions, and NumPy takes 64 at most");
+    }
+    const onnx::DataTypeInfo* info = onnx::find_data_type(header.data_type);
+    // As NumPy counts: a zero elsewhere in the shape does not excuse a product that is too large.
+    std::uint64_t nbytes = info == nullptr || info->bits < 8 ? 8 : info->itemsize();
+    bool empty = false;
+    std::uint64_t count = 1;
+    for (const std::int64_t dim : header.dims()) {
+        if (dim < 0) {
+            fail(header, "tensor.negative_dim", "dimension " + std::to_string(dim));
+        }
+        if (dim == 0) {
+            empty = true;
+            continue;
+        }
+        count *= static_cast<std::uint64_t>(dim);
+        if (!checked_mul(nbytes, static_cast<std::uint64_t>(dim), nbytes) || nbytes > INT64_MAX) {
+            fail(header, "tensor.size_overflow", "its shape has more bytes than 2^63");
+        }
+    }
+    return empty ? 0 : count;
+}
+
+std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept {
+    if (bits % 8 == 0) return count * (bits / 8);
+    return count / 8 * bits + (count % 8 * bits + 7) / 8;
+}
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,47 @@
+// What a TensorProto says about itself, without its values. Cheap to make (one walk over the
+// fields, nothing allocated) and valid as long as the bytes of the message are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "onnx/data_type.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::tensor {
+
+inline constexpr std::size_t kMaxRank = 64;  // NumPy's
+
+struct Header {
+    std::string_view name;
+    std::int32_t data_type = 0;  // as stored; find_data_type says whether it exists
+    std::uint64_t rank = 0;      // how many dims are stored, also past kMaxRank
+    std::array<std::int64_t, kMaxRank> dims_storage;  // NOLINT: filled up to the rank
+    std::optional<ByteView> raw_data;
+    std::uint32_t typed_fields = 0;  // a bit per field number: float_data is 1 << 4
+    bool external = false;
+    bool has_segment = false;
+
+    [[nodiscard]] std::span<const std::int64_t> dims() const noexcept {
+        return std::span(dims_storage).first(rank < kMaxRank ? rank : kMaxRank);
+    }
+};
+
+/// `message` is a TensorProto.
+void read_header(const onnx::Message& message, Header& header);
+
+/// The element type. Throws Error `tensor.dtype`.
+[[nodiscard]] const onnx::DataTypeInfo& element_type(const Header& header);
+
+/// Throws Error `tensor.rank`, `tensor.negative_dim` or `tensor.size_overflow`; afterwards NumPy
+/// can hold the shape. Returns the number of elements.
+[[nodiscard]] std::uint64_t element_count(const Header& header);
+
+/// Bytes that `count` elements take when they are stored raw; sub-byte ones are packed.
+[[nodiscard]] std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept;
+
+}  // namespace onnxmap::tensor
