@@ -1,0 +1,18 @@
+// The parts that module.cpp puts together, one per subject.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+void bind_schema(py::module_& module);
+void bind_document(py::module_& module);
+void bind_proto_view(py::module_& module);
+void bind_lists(py::module_& module);
+void bind_messages(py::module_& module);
+void bind_graph(py::module_& module);
+void bind_tensor(py::module_& module);
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,274 @@
+// Graphs: whole columns in one call, since a Python loop over nodes costs more than the reading.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/python_objects.hpp"
+#include "tensor/header.hpp"
+#include "tensor/payload.hpp"
+
+namespace onnxmap::bindings {
+
+using onnx::field;
+using onnx::message;
+
+namespace {
+
+// Lists by the hundred thousand would set off collections that can find nothing.
+class GarbageCollectionPause {
+  public:
+    GarbageCollectionPause() : was_enabled_(PyGC_Disable() == 1) {}
+    ~GarbageCollectionPause() {
+        if (was_enabled_) PyGC_Enable();
+    }
+    GarbageCollectionPause(const GarbageCollectionPause&) = delete;
+    GarbageCollectionPause& operator=(const GarbageCollectionPause&) = delete;
+
+  private:
+    bool was_enabled_;
+};
+
+// One str object per distinct text: op types repeat by the thousand.
+class SharedText {
+  public:
+    const py::str& operator()(std::string_view text) {
+        const auto known = texts_.find(text);
+        if (known != texts_.end()) return known->second;
+        return texts_.emplace(text, to_str(text)).first->second;
+    }
+
+  private:
+    std::unordered_map<std::string_view, py::str> texts_;
+};
+
+constexpr const wire::FieldRow& kNode = field<"GraphProto.node">;
+constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
+
+// Appends make(element message) for each occurrence of a repeated message field.
+template <class Make>
+py::list column(const Graph& graph, const wire::FieldRow& row, Make&& make) {
+    const GarbageCollectionPause pause;
+    py::list values(graph.index->count(row));
+    py::ssize_t i = 0;
+    graph.index->for_each(row, [&](const wire::Field& element) {
+        py::object value = make(onnx::Message(onnx::kSchema.message_of(row), element.bytes));
+        PyList_SET_ITEM(values.ptr(), i++, value.release().ptr());
+    });
+    return values;
+}
+
+py::list op_types(const Graph& graph) {
+    SharedText share;
+    return column(graph, kNode, [&](const onnx::Message& node) -> py::object {
+        return share(node.text(field<"NodeProto.op_type">));
+    });
+}
+
+py::dict op_counts(const Graph& graph) {
+    std::unordered_map<std::string_view, std::uint64_t> positions;
+    std::vector<std::pair<std::string_view, std::uint64_t>> counts;  // by first occurrence
+    graph.index->for_each(kNode, [&](const wire::Field& element) {
+        const onnx::Message node(message<"NodeProto">, element.bytes);
+        const std::string_view op_type = node.text(field<"NodeProto.op_type">);
+        const auto [known, added] = positions.try_emplace(op_type, counts.size());
+        if (added) counts.emplace_back(op_type, 0);
+        ++counts[known->second].second;
+    });
+    std::stable_sort(counts.begin(), counts.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    py::dict result;
+    for (const auto& [op_type, count] : counts) result[to_str(op_type)] = count;
+    return result;
+}
+
+py::list text_column(const Graph& graph, const wire::FieldRow& row, const wire::FieldRow& text) {
+    return column(graph, row, [&](const onnx::Message& element) -> py::object {
+        return to_str(element.text(text));
+    });
+}
+
+py::list text_lists(const Graph& graph, const wire::FieldRow& text) {
+    return column(graph, kNode, [&](const onnx::Message& node) -> py::object {
+        py::list texts;
+        node.for_each_value(text, [&](const wire::Field& value) {
+            const py::str item = to_str(value.text());
+            if (PyList_Append(texts.ptr(), item.ptr()) != 0) throw py::error_already_set();
+        });
+        return texts;
+    });
+}
+
+py::tuple shape_of(const tensor::Header& header) {
+    const auto dims = header.dims();
+    py::tuple shape(dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        PyObject* dim = PyLong_FromLongLong(dims[i]);
+        PyTuple_SET_ITEM(shape.ptr(), static_cast<py::ssize_t>(i), dim);
+    }
+    return shape;
+}
+
+template <class Make>
+py::list header_column(const Graph& graph, Make&& make) {
+    return column(graph, kInitializer, [&](const onnx::Message& tensor) -> py::object {
+        tensor::Header header;
+        tensor::read_header(tensor, header);
+        return make(tensor, header);
+    });
+}
+
+py::list shapes(const Graph& graph) {
+    return header_column(
+        graph, [](const onnx::Message&, const tensor::Header& header) { return shape_of(header); });
+}
+
+py::list dtypes(const Graph& graph) {
+    return header_column(graph, [](const onnx::Message&, const tensor::Header& header) {
+        return data_type_or_int(header.data_type);
+    });
+}
+
+py::list nbytes(const Graph& graph) {
+    return header_column(graph, [](const onnx::Message& tensor, const tensor::Header& header) {
+        return py::int_(tensor::stored_nbytes(tensor, header));
+    });
+}
+
+std::uint64_t total_nbytes(const Graph& graph) {
+    std::uint64_t sum = 0;
+    graph.index->for_each(kInitializer, [&](const wire::Field& element) {
+        const onnx::Message tensor(message<"TensorProto">, element.bytes);
+        tensor::Header header;
+        tensor::read_header(tensor, header);
+        sum += tensor::stored_nbytes(tensor, header);
+    });
+    return sum;
+}
+
+// Makes the arrays of one call: neighbours nearly always share a source, and so an owner.
+class ViewMaker {
+  public:
+    explicit ViewMaker(const Graph& graph) : graph_(graph) {}
+
+    py::object operator()(const onnx::Message& tensor, const tensor::Header& header) {
+        const tensor::Store& store = graph_.document->store();
+        if (!tensor::stored_raw(header)) return decode_array(tensor, header, store);
+        const tensor::Payload payload = tensor::find_payload(tensor, header, store);
+        if (payload.source.get() != source_) {
+            owner_ = make_owner(payload.source);
+            source_ = payload.source.get();
+        }
+        return make_array(tensor::element_type(header), header, payload, owner_);
+    }
+
+  private:
+    const Graph& graph_;
+    const io::Source* source_ = nullptr;
+    py::object owner_;
+};
+
+[[noreturn]] void fail_duplicate(std::string_view name) {
+    throw Error("model.duplicate_name", "more than one initializer is named " + quoted(name) +
+                                            "; initializers.all() yields each");
+}
+
+py::dict views(const Graph& graph) {
+    ViewMaker make_view(graph);
+    py::dict views;
+    Py_ssize_t count = 0;
+    graph.index->for_each(kInitializer, [&](const wire::Field& element) {
+        const onnx::Message tensor(message<"TensorProto">, element.bytes);
+        tensor::Header header;
+        tensor::read_header(tensor, header);
+        if (header.name.empty()) return;
+        const py::object view = make_view(tensor, header);
+        if (PyDict_SetItem(views.ptr(), to_str(header.name).ptr(), view.ptr()) != 0) {
+            throw py::error_already_set();
+        }
+        if (PyDict_Size(views.ptr()) != ++count) fail_duplicate(header.name);
+    });
+    return views;
+}
+
+py::dict views_at(const Graph& graph, const std::vector<std::uint64_t>& positions) {
+    ViewMaker make_view(graph);
+    py::dict views;
+    for (const std::uint64_t position : positions) {
+        const wire::Field element = graph.index->at(kInitializer, position);
+        const onnx::Message tensor(message<"TensorProto">, element.bytes);
+        tensor::Header header;
+        tensor::read_header(tensor, header);
+        views[to_str(header.name)] = make_view(tensor, header);
+    }
+    return views;
+}
+
+py::object initializer(const Graph& graph, std::uint64_t position) {
+    if (position >= graph.index->count(kInitializer)) throw py::index_error("no such initializer");
+    const wire::Field element = graph.index->at(kInitializer, position);
+    return py::cast(Tensor{{graph.document, onnx::Message(message<"TensorProto">, element.bytes)}});
+}
+
+py::str singular_text(const Graph& graph, const wire::FieldRow& row) {
+    const auto value = graph.index->last(row);
+    return value ? to_str(value->text()) : py::str();
+}
+
+void bind_columns(py::class_<Graph>& cls) {
+    cls.def("op_types", op_types, "op_type of each node.")
+        .def("op_counts", op_counts, "How often each op_type occurs, the commonest first.")
+        .def("node_names",
+             [](const Graph& self) { return text_column(self, kNode, field<"NodeProto.name">); })
+        .def("node_inputs",
+             [](const Graph& self) { return text_lists(self, field<"NodeProto.input">); })
+        .def("node_outputs",
+             [](const Graph& self) { return text_lists(self, field<"NodeProto.output">); })
+        .def("initializer_names",
+             [](const Graph& self) {
+                 return text_column(self, kInitializer, field<"TensorProto.name">);
+             })
+        .def("initializer_shapes", shapes)
+        .def("initializer_dtypes", dtypes)
+        .def("initializer_nbytes", nbytes)
+        .def("total_nbytes", total_nbytes)
+        .def("views", views)
+        .def("views_at", views_at, py::arg("positions"));
+}
+
+}  // namespace
+
+void bind_graph(py::module_& module) {
+    py::class_<Graph> cls(module, "Graph", "What onnxmap.Graph wraps.");
+    bind_columns(cls);
+    cls.def_property_readonly("initializer_count",
+                              [](const Graph& self) { return self.index->count(kInitializer); })
+        .def("initializer", initializer, py::arg("position"))
+        .def(
+            "list",
+            [](const Graph& self, std::string_view name) {
+                const wire::FieldRow* row = message<"GraphProto">.find(name);
+                if (row == nullptr || !row->repeated())
+                    throw py::attribute_error(std::string(name));
+                return MessageList{self.document, self.index, row, false};
+            },
+            py::arg("field"))
+        .def(
+            "text",
+            [](const Graph& self, std::string_view name) {
+                const wire::FieldRow* row = message<"GraphProto">.find(name);
+                if (row == nullptr || row->repeated()) throw py::attribute_error(std::string(name));
+                return singular_text(self, *row);
+            },
+            py::arg("field"))
+        .def("metadata_props",
+             [](const Graph& self) {
+                 return read_only(string_map(self, field<"GraphProto.metadata_props">));
+             })
+        .def_property_readonly("proto", [](const Graph& self) { return ProtoView{self}; });
+}
+
+}  // namespace onnxmap::bindings

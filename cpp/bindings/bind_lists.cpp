@@ -1,0 +1,67 @@
+// Repeated message fields as lazy, immutable sequences.
+#include "bindings/bind.hpp"
+#include "bindings/python_objects.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+struct MessageIterator {
+    MessageList list;
+    model::FieldIndex::Cursor cursor;
+};
+
+py::object element(const MessageList& list, const wire::Field& field) {
+    return to_python(list.document, *list.row, field, list.as_proto);
+}
+
+std::uint64_t length(const MessageList& list) { return list.index->count(*list.row); }
+
+py::object item(const MessageList& list, py::ssize_t i) {
+    const auto count = static_cast<py::ssize_t>(length(list));
+    if (i < 0) i += count;
+    if (i < 0 || i >= count) throw py::index_error("index out of range");
+    return element(list, list.index->at(*list.row, static_cast<std::uint64_t>(i)));
+}
+
+py::list slice(const MessageList& list, const py::slice& range) {
+    py::ssize_t start = 0;
+    py::ssize_t stop = 0;
+    py::ssize_t step = 0;
+    py::ssize_t count = 0;
+    if (!range.compute(static_cast<py::ssize_t>(length(list)), &start, &stop, &step, &count)) {
+        throw py::error_already_set();
+    }
+    py::list items;
+    for (py::ssize_t i = 0; i < count; ++i) items.append(item(list, start + i * step));
+    return items;
+}
+
+std::string repr(const MessageList& list) {
+    return "<" + std::to_string(length(list)) + " x " + std::string(list.row->type_name) + ">";
+}
+
+}  // namespace
+
+void bind_lists(py::module_& module) {
+    py::class_<MessageIterator>(module, "MessageIterator", py::module_local())
+        .def("__iter__", [](MessageIterator& self) -> MessageIterator& { return self; })
+        .def("__next__", [](MessageIterator& self) {
+            wire::Field field;
+            if (!self.cursor.next(field)) throw py::stop_iteration();
+            return element(self.list, field);
+        });
+
+    py::class_<MessageList>(
+        module, "MessageList",
+        "A repeated message field: an immutable sequence whose elements are made when asked for.")
+        .def("__len__", length)
+        .def("__getitem__", item, py::arg("index"))
+        .def("__getitem__", slice, py::arg("index"))
+        .def(
+            "__iter__",
+            [](const MessageList& self) { return MessageIterator{self, {*self.index, *self.row}}; })
+        .def("__repr__", repr);
+}
+
+}  // namespace onnxmap::bindings

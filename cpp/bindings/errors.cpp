@@ -1,0 +1,43 @@
+#include "bindings/errors.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include "base/error.hpp"
+#include "bindings/python_objects.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+void raise(const Error& error) {
+    py::object offset = py::none();
+    if (error.offset) offset = py::int_(*error.offset);
+    const py::object exception = python_object<"onnxmap.errors", "make_error">()(
+        error.code, to_str(error.what()), offset, to_str(error.path), to_str(error.file),
+        to_str(error.tensor), to_str(error.location));
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+}
+
+// Python picks the subclass (FileNotFoundError ...) by the number.
+void raise(const FileError& error) {
+    const py::object exception = py::reinterpret_borrow<py::object>(PyExc_OSError)(
+        error.code().value(), error.code().message(), to_str(error.path));
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+}
+
+}  // namespace
+
+void register_errors() {
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        if (!thrown) return;
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Error& error) {
+            raise(error);
+        } catch (const FileError& error) {
+            raise(error);
+        }
+    });
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,49 @@
+// What a bound object holds: a share of the document, and a view of one of its messages.
+#pragma once
+
+#include <memory>
+
+#include "model/document.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::bindings {
+
+using DocumentPtr = std::shared_ptr<const model::Document>;
+
+struct Handle {
+    DocumentPtr document;
+    onnx::Message message;
+};
+
+// One C++ type per Python class, so that pybind11 can tell them apart.
+struct ProtoView : Handle {};
+struct Node : Handle {};
+struct Attribute : Handle {};
+struct ValueInfo : Handle {};
+struct Tensor : Handle {};
+struct SparseTensor : Handle {};
+struct Function : Handle {};
+struct TrainingInfo : Handle {};
+struct Operator : Handle {};
+struct DeviceConfiguration : Handle {};
+struct NodeDeviceConfiguration : Handle {};
+struct ShardingSpec : Handle {};
+struct ShardedDim : Handle {};
+struct SimpleShardedDim : Handle {};
+struct IntIntListEntry : Handle {};
+struct QuantizationAnnotation : Handle {};
+
+/// A graph, with the index of its fields.
+struct Graph : Handle {
+    std::shared_ptr<const model::FieldIndex> index;
+};
+
+/// A repeated message field as a lazy sequence: an element is made when it is asked for.
+struct MessageList {
+    DocumentPtr document;
+    std::shared_ptr<const model::FieldIndex> index;
+    const wire::FieldRow* row;
+    bool as_proto;  // elements are ProtoViews, not the friendly classes
+};
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,37 @@
+// onnxmap._core: the bindings, and no logic. Everything here converts arguments, calls the core
+// and wraps what comes back.
+#include <pybind11/pybind11.h>
+
+#include "bindings/bind.hpp"
+#include "bindings/errors.hpp"
+
+#ifdef ONNXMAP_SANITIZE
+namespace {
+
+// Reads one byte behind a heap block, so that a test can see the sanitizer report it.
+int planted_overrun() {
+    const auto* block = new char[8]{};
+    const volatile char* behind = block + 8;
+    const int value = *behind;
+    delete[] block;
+    return value;
+}
+
+}  // namespace
+#endif
+
+PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
+    using namespace onnxmap::bindings;
+    module.doc() = "The C++ core of onnxmap. Use the package onnxmap, not this.";
+    register_errors();
+    bind_schema(module);
+    bind_document(module);
+    bind_proto_view(module);
+    bind_lists(module);
+    bind_messages(module);
+    bind_graph(module);
+    bind_tensor(module);
+#ifdef ONNXMAP_SANITIZE
+    module.def("_planted_overrun", planted_overrun);
+#endif
+}

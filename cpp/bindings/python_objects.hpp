@@ -1,0 +1,55 @@
+// Objects of the Python package that the bindings hand out or call. Imported when first needed.
+#pragma once
+
+#include <pybind11/gil_safe_call_once.h>
+#include <pybind11/pybind11.h>
+
+#include <string_view>
+
+#include "bindings/handles.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// `python_object<"onnxmap.errors", "make_error">()`; the module is imported once.
+template <onnx::detail::Name module_name, onnx::detail::Name object_name>
+const py::object& python_object() {
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+    return storage
+        .call_once_and_store_result(
+            [] { return py::module_::import(module_name.chars).attr(object_name.chars); })
+        .get_stored();
+}
+
+/// Text of the file as `str`: UTF-8, where it is not that with surrogate escapes, so that it can
+/// be hashed, compared and written back byte for byte.
+[[nodiscard]] py::str to_str(std::string_view text);
+
+[[nodiscard]] py::bytes to_bytes(ByteView bytes);
+
+/// The member of onnxmap.DataType with this number, or None for a number nobody has assigned.
+[[nodiscard]] py::object data_type_or_none(std::int32_t number);
+
+/// As above, but a plain int for an unassigned number.
+[[nodiscard]] py::object data_type_or_int(std::int32_t number);
+
+/// One value of a field as Python has it; messages by wrap_message or as a ProtoView.
+[[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
+                                   const wire::Field& value, bool as_proto);
+
+/// All values of a repeated field: a list, a MessageList for messages.
+[[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
+                                            bool as_proto);
+
+/// A dict of a repeated StringStringEntryProto field; of a repeated key the last one counts.
+[[nodiscard]] py::dict string_map(const Handle& handle, const wire::FieldRow& row);
+
+/// The same, read-only.
+[[nodiscard]] py::object read_only(const py::dict& mapping);
+
+/// The friendly object of a message: a Node, a Tensor, a Graph ...
+[[nodiscard]] py::object wrap_message(Handle handle);
+
+}  // namespace onnxmap::bindings
