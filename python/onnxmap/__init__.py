@@ -1,0 +1,107 @@
+"""The tensor I/O of ONNX: models open in a millisecond, weights are NumPy views of the file."""
+
+from __future__ import annotations
+
+from onnxmap._core import (
+    Attribute,
+    DeviceConfiguration,
+    Function,
+    IntIntListEntry,
+    MessageList,
+    Node,
+    NodeDeviceConfiguration,
+    Operator,
+    ProtoView,
+    QuantizationAnnotation,
+    ShardedDim,
+    ShardingSpec,
+    SimpleShardedDim,
+    SparseTensor,
+    Tensor,
+    TrainingInfo,
+    ValueInfo,
+)
+from onnxmap.enums import AttributeType, DataType
+from onnxmap.errors import (
+    CheckError,
+    ChecksumError,
+    ExternalDataError,
+    FileChangedError,
+    LimitError,
+    OnnxMapError,
+    ParseError,
+    SaveError,
+    TensorError,
+    UnsafePathError,
+)
+from onnxmap.graph import Graph, Initializers
+from onnxmap.limits import Limits
+from onnxmap.loading import (
+    load,
+    load_operator_set,
+    load_proto,
+    load_tensor,
+    load_test_data,
+    load_value,
+    loads,
+    loads_proto,
+)
+from onnxmap.model import Model, OperatorSet
+
+__all__ = [
+    "Attribute",
+    "AttributeType",
+    "CheckError",
+    "ChecksumError",
+    "DataType",
+    "DeviceConfiguration",
+    "ExternalDataError",
+    "FileChangedError",
+    "Function",
+    "Graph",
+    "Initializers",
+    "IntIntListEntry",
+    "LimitError",
+    "Limits",
+    "MessageList",
+    "Model",
+    "Node",
+    "NodeDeviceConfiguration",
+    "OnnxMapError",
+    "Operator",
+    "OperatorSet",
+    "ParseError",
+    "ProtoView",
+    "QuantizationAnnotation",
+    "SaveError",
+    "ShardedDim",
+    "ShardingSpec",
+    "SimpleShardedDim",
+    "SparseTensor",
+    "Tensor",
+    "TensorError",
+    "TrainingInfo",
+    "UnsafePathError",
+    "ValueInfo",
+    "__version__",
+    "load",
+    "load_operator_set",
+    "load_proto",
+    "load_tensor",
+    "load_test_data",
+    "load_value",
+    "loads",
+    "loads_proto",
+]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":  # lazily: importlib.metadata costs a third of an `import numpy`
+        from importlib.metadata import version
+
+        return version("onnxmap")
+    raise AttributeError(f"module 'onnxmap' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

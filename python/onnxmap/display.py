@@ -1,0 +1,198 @@
+"""One-line descriptions of objects, and their HTML for notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_LONGEST = 80  # characters of a name that come from the file
+
+
+def escape(text: str) -> str:
+    """Text from a file made fit for a terminal: printable, on one line, not too long."""
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 3] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def size_text(nbytes: float) -> str:
+    """A number of bytes in the unit that suits it."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if nbytes < 1000 or unit == "GB":
+            break
+        nbytes /= 1000
+    return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
+
+
+def describe(thing: Any) -> str:
+    """The `repr` of an object of this package; never touches the values of a tensor."""
+    kind = type(thing).__name__
+    words = _DESCRIPTIONS.get(kind, _fields)(thing)
+    return f"<onnxmap.{kind}{words and ' '}{words}>"
+
+
+def describe_html(thing: Any) -> str:
+    """A small table for notebooks."""
+    import html
+
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(escape(str(value)))}</td></tr>"
+        for name, value in _HTML_ROWS[type(thing).__name__](thing)
+    )
+    return f"<table><caption>onnxmap.{type(thing).__name__}</caption>{rows}</table>"
+
+
+def _names(texts: Iterable[str]) -> str:
+    return ", ".join(escape(text) for text in texts)
+
+
+def _shape(dims: Iterable[object]) -> str:
+    return "[" + ", ".join("?" if dim is None else escape(str(dim)) for dim in dims) + "]"
+
+
+def _quoted(text: str) -> str:
+    return f"'{escape(text)}'"
+
+
+def _model(model: Any) -> str:
+    if model._document is None:
+        return "closed"
+    graph = model.graph
+    origin = "from a buffer" if model.path is None else _quoted(model.path)
+    return (
+        f"{origin}: IR {model.ir_version}, {len(graph.nodes)} nodes, "
+        f"{graph._core.initializer_count} initializers, {size_text(model.nbytes)}"
+    )
+
+
+def _graph(graph: Any) -> str:
+    return (
+        f"{_quoted(graph.name)}: {len(graph.nodes)} nodes, "
+        f"{graph._core.initializer_count} initializers, ({_names(v.name for v in graph.inputs)}) -> "
+        f"({_names(v.name for v in graph.outputs)})"
+    )
+
+
+def _node(node: Any) -> str:
+    domain = f"{escape(node.domain)}." if node.domain else ""
+    call = f"{domain}{escape(node.op_type)}({_names(node.inputs)}) -> ({_names(node.outputs)})"
+    return f"{_quoted(node.name)} {call}" if node.name else call
+
+
+def _attribute(attribute: Any) -> str:
+    text = f"{_quoted(attribute.name)} {attribute.type.name}"
+    if attribute.ref_attr_name:
+        return f"{text} = reference to {_quoted(attribute.ref_attr_name)}"
+    value = attribute.value
+    if isinstance(value, bytes):
+        value = value[:_LONGEST]
+    if isinstance(value, list) and len(value) > 8:
+        return f"{text} = list of {len(value)}"
+    return f"{text} = {escape(repr(value))}"
+
+
+def _value_info(info: Any) -> str:
+    if info.dtype is None:
+        return f"{_quoted(info.name)}: {escape(repr(info.type))}"
+    shape = "unknown rank" if info.shape is None else _shape(info.shape)
+    return f"{_quoted(info.name)}: {getattr(info.dtype, 'name', info.dtype)} {shape}"
+
+
+def _tensor_words(tensor: Any) -> tuple[str, str, str]:
+    from onnxmap.errors import OnnxMapError
+
+    try:
+        dtype = getattr(tensor.dtype, "name", str(tensor.dtype))
+    except OnnxMapError:
+        dtype = f"data_type {tensor.proto.data_type}"
+    try:
+        shape = _shape(tensor.shape)
+    except OnnxMapError:
+        shape = "invalid shape"
+    try:
+        where = tensor.external
+        place = "inline" if where is None else f"in {_quoted(where.location)} at {where.offset}"
+    except OnnxMapError:
+        place = "invalid external data"
+    return dtype, shape, place
+
+
+def _tensor(tensor: Any) -> str:
+    dtype, shape, place = _tensor_words(tensor)
+    return f"{_quoted(tensor.name)} {dtype} {shape}, {size_text(tensor.nbytes)}, {place}"
+
+
+def _sparse_tensor(sparse: Any) -> str:
+    return f"{_quoted(sparse.name)} {_shape(sparse.shape)}, {sparse.proto.values.dims or '?'} values"
+
+
+def _function(function: Any) -> str:
+    domain = f"{escape(function.domain)}." if function.domain else ""
+    return (
+        f"{domain}{escape(function.name)}({_names(function.inputs)}) -> "
+        f"({_names(function.outputs)}), {len(function.nodes)} nodes"
+    )
+
+
+def _operator_set(opset: Any) -> str:
+    return f"{_quoted(opset.domain)} version {opset.opset_version}, {len(opset.operators)} operators"
+
+
+def _fields(thing: Any) -> str:
+    shown = []
+    for field, _ in thing.proto.ListFields():
+        value = getattr(thing.proto, field.name)
+        if isinstance(value, (str, int, float)):
+            shown.append(f"{field.name}={escape(repr(value))}")
+        else:
+            shown.append(f"{field.name}={escape(repr(value))}")
+    return ", ".join(shown)
+
+
+def _model_rows(model: Any) -> list[tuple[str, object]]:
+    return [
+        ("path", model.path or "(buffer)"),
+        ("producer", f"{model.producer_name} {model.producer_version}".strip()),
+        ("IR version", model.ir_version),
+        ("operator sets", ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in model.opset_imports.items())),
+        ("nodes", len(model.graph.nodes)),
+        ("initializers", f"{model.graph._core.initializer_count}, {size_text(model.nbytes)}"),
+        ("inputs", "; ".join(_value_info(info) for info in model.graph.inputs)),
+        ("outputs", "; ".join(_value_info(info) for info in model.graph.outputs)),
+    ]
+
+
+def _tensor_rows(tensor: Any) -> list[tuple[str, object]]:
+    dtype, shape, place = _tensor_words(tensor)
+    return [
+        ("name", tensor.name),
+        ("dtype", dtype),
+        ("shape", shape),
+        ("size", size_text(tensor.nbytes)),
+        ("stored", place),
+    ]
+
+
+def _sparse_rows(sparse: Any) -> list[tuple[str, object]]:
+    return [("name", sparse.name), ("shape", _shape(sparse.shape)), ("values", sparse.values)]
+
+
+_DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
+    "Model": _model,
+    "Graph": _graph,
+    "Node": _node,
+    "Attribute": _attribute,
+    "ValueInfo": _value_info,
+    "Tensor": _tensor,
+    "SparseTensor": _sparse_tensor,
+    "Function": _function,
+    "OperatorSet": _operator_set,
+}
+_HTML_ROWS: dict[str, Callable[[Any], list[tuple[str, object]]]] = {
+    "Model": _model_rows,
+    "Tensor": _tensor_rows,
+    "SparseTensor": _sparse_rows,
+}

@@ -1,0 +1,62 @@
+"""Enums of onnx.proto, made from the core's tables."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class _DataTypeFacts(IntEnum):
+    @property
+    def bits(self) -> int:
+        """Bits of one element; 0 for STRING, whose elements have no fixed width."""
+        return _core.data_type_bits(self.value)
+
+    def numpy(self) -> np.dtype:
+        """The NumPy dtype: NumPy's own where it has one, otherwise from `ml_dtypes`.
+
+        Raises:
+            TypeError: for UNDEFINED.
+        """
+        return _core.numpy_dtype(self.value)
+
+
+DataType = _DataTypeFacts(  # type: ignore[call-overload]
+    "DataType", _core.enum_values("TensorProto.DataType"), module="onnxmap", qualname="DataType"
+)
+DataType.__doc__ = "Element types, with the names and numbers of `TensorProto.DataType`."
+
+AttributeType = IntEnum(  # type: ignore[misc]
+    "AttributeType",
+    _core.enum_values("AttributeProto.AttributeType"),
+    module="onnxmap",
+    qualname="AttributeType",
+)
+AttributeType.__doc__ = "Kinds of attribute, as in `AttributeProto.AttributeType`."
+
+# What the buffer protocol calls the types that it knows. Source: Python's `struct` module; the
+# complex ones as NumPy writes them.
+BUFFER_FORMATS = {
+    DataType[name].value: buffer_format
+    for name, buffer_format in {
+        "FLOAT": "f",
+        "UINT8": "B",
+        "INT8": "b",
+        "UINT16": "H",
+        "INT16": "h",
+        "INT32": "i",
+        "INT64": "q",
+        "BOOL": "?",
+        "FLOAT16": "e",
+        "DOUBLE": "d",
+        "UINT32": "I",
+        "UINT64": "Q",
+        "COMPLEX64": "Zf",
+        "COMPLEX128": "Zd",
+    }.items()
+}

@@ -1,0 +1,154 @@
+"""The errors of onnxmap. Each has a stable `code`; classes also derive from the built-in one."""
+
+from __future__ import annotations
+
+
+class OnnxMapError(Exception):
+    """Base of all errors that onnxmap raises about its input.
+
+    Attributes:
+        code: stable name of the cause, like `wire.truncated`.
+    """
+
+    _fields: tuple[str, ...] = ("code",)
+    code: str = ""
+
+    def __init__(self, *args: object, **fields: object) -> None:
+        super().__init__(*args)
+        for name in self._fields:
+            setattr(self, name, fields.pop(name, getattr(type(self), name, "")))
+        if fields:
+            raise TypeError(f"{type(self).__name__} has no field {next(iter(fields))!r}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, {name: getattr(self, name) for name in self._fields})
+
+
+class ParseError(OnnxMapError, ValueError):
+    """The bytes are not what they should be: `wire.*` and `model.*`.
+
+    Attributes:
+        offset: of the byte in the file where the bad item starts, or None.
+        path: of the field, like `graph.initializer[3].dims`.
+    """
+
+    _fields = ("code", "offset", "path")
+    offset: int | None = None
+    path: str = ""
+
+
+class LimitError(OnnxMapError, ValueError):
+    """A limit of `Limits` is exceeded (`limit.*`); the message says how to raise it."""
+
+    _fields = ("code", "offset", "path")
+    offset: int | None = None
+    path: str = ""
+
+
+class TensorError(OnnxMapError, ValueError):
+    """A tensor's type, shape and data do not agree: `tensor.*`.
+
+    Attributes:
+        tensor: the tensor's name.
+    """
+
+    _fields = ("code", "tensor")
+    tensor: str = ""
+
+
+class ExternalDataError(OnnxMapError, ValueError):
+    """External data cannot be read: `ext.*`.
+
+    Attributes:
+        tensor: the tensor's name.
+        location: as the model has it.
+    """
+
+    _fields = ("code", "tensor", "location")
+    tensor: str = ""
+    location: str = ""
+
+
+class UnsafePathError(ExternalDataError):
+    """An external location leads out of the model's folder: `ext.unsafe_path`."""
+
+
+class ChecksumError(ExternalDataError):
+    """External data differ from their declared SHA-1: `ext.checksum`."""
+
+
+# OSError first in the bases: with ValueError first, `errno` stays None.
+class MissingDataError(FileNotFoundError, ExternalDataError):
+    """The external file does not exist: `ext.missing`."""
+
+
+class DataPermissionError(PermissionError, ExternalDataError):
+    """The external file may not be read: `ext.permission`."""
+
+
+class FileChangedError(OSError, OnnxMapError):
+    """A file changed after it was opened: `file.changed`.
+
+    Attributes:
+        path: of that file.
+    """
+
+    _fields = ("code", "path")
+    path: str = ""
+
+
+class SaveError(OnnxMapError, ValueError):
+    """A model cannot be saved as asked: `save.*`."""
+
+
+class CheckError(OnnxMapError, ValueError):
+    """A check has findings: `check.failed`.
+
+    Attributes:
+        report: the CheckReport.
+    """
+
+    _fields = ("code", "report")
+    report: object = None
+
+
+_CLASS_OF_CODE: dict[str, type[OnnxMapError]] = {
+    "ext.unsafe_path": UnsafePathError,
+    "ext.checksum": ChecksumError,
+    "ext.missing": MissingDataError,
+    "ext.permission": DataPermissionError,
+}
+_CLASS_OF_FAMILY: dict[str, type[OnnxMapError]] = {
+    "wire": ParseError,
+    "model": ParseError,
+    "limit": LimitError,
+    "tensor": TensorError,
+    "ext": ExternalDataError,
+    "file": FileChangedError,
+    "save": SaveError,
+    "check": CheckError,
+}
+
+
+def _rebuild(
+    cls: type[OnnxMapError], args: tuple[object, ...], fields: dict[str, object]
+) -> OnnxMapError:
+    return cls(*args, **fields)
+
+
+def make_error(
+    code: str, message: str, offset: int | None, path: str, file: str, tensor: str, location: str
+) -> OnnxMapError:
+    """The exception for an error of the C++ core."""
+    cls = _CLASS_OF_CODE.get(code) or _CLASS_OF_FAMILY[code.partition(".")[0]]
+    known = {
+        "code": code,
+        "offset": offset,
+        "path": file if issubclass(cls, FileChangedError) else path,
+        "tensor": tensor,
+        "location": location,
+    }
+    error = cls(message, **{name: known[name] for name in cls._fields if name in known})
+    if issubclass(cls, (MissingDataError, DataPermissionError)):
+        error.filename = file or location  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,200 @@
+"""Models and operator sets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap.display import describe, describe_html
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    import numpy as np
+
+    from onnxmap.graph import Graph, Initializers
+
+
+class Model:
+    """A loaded model. Made by `onnxmap.load` and `onnxmap.loads`.
+
+    It holds the mapping of its file, and so does every array it hands out: `close()`, or leaving
+    a `with` block, drops only the model's own hold.
+    """
+
+    __slots__ = ("_document", "_graph", "_path")
+
+    def __init__(self, document: _core.Document, path: bytes | None) -> None:
+        self._document: _core.Document | None = document
+        self._graph: Graph | None = None
+        self._path = None if path is None else os.fsdecode(path)
+
+    def _open(self) -> _core.Document:
+        if self._document is None:
+            raise ValueError("the model is closed")
+        return self._document
+
+    def close(self) -> None:
+        """Drops the model's hold on its file. Arrays that were handed out stay valid."""
+        self._document = None
+        self._graph = None
+
+    def __enter__(self) -> Model:
+        self._open()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def proto(self) -> _core.ProtoView:
+        """The source message under the exact names of onnx.proto."""
+        return self._open().proto
+
+    @property
+    def path(self) -> str | None:
+        """Path that was loaded; None for a buffer."""
+        self._open()
+        return self._path
+
+    @property
+    def io(self) -> str:
+        """How the file is read: "mmap", "read" or "buffer"."""
+        return self._open().io
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        self._open()
+        if self._graph is None:
+            self._graph = _core.friendly(self.proto, "graph")
+        return self._graph
+
+    @property
+    def initializers(self) -> Initializers:
+        """The graph's initializers."""
+        return self.graph.initializers
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all initializers, as they are stored."""
+        return self.graph._core.total_nbytes()
+
+    @property
+    def ir_version(self) -> int:
+        """Version of the format."""
+        return self.proto.ir_version
+
+    @property
+    def opset_imports(self) -> Mapping[str, int]:
+        """Operator set versions by domain."""
+        return _core.opset_imports(self.proto)
+
+    @property
+    def producer_name(self) -> str:
+        """Name of the tool that made the model."""
+        return self.proto.producer_name
+
+    @property
+    def producer_version(self) -> str:
+        """Version of that tool."""
+        return self.proto.producer_version
+
+    @property
+    def domain(self) -> str:
+        """Domain of the model, in reverse DNS order."""
+        return self.proto.domain
+
+    @property
+    def model_version(self) -> int:
+        """Version of the model itself."""
+        return self.proto.model_version
+
+    @property
+    def doc_string(self) -> str:
+        """Documentation in Markdown."""
+        return self.proto.doc_string
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """Named values; of a repeated key the last one counts."""
+        return _core.metadata_props(self.proto)
+
+    @property
+    def functions(self) -> _core.MessageList:
+        """Sequence of Function that the model defines."""
+        return _core.friendly(self.proto, "functions")
+
+    @property
+    def training_info(self) -> _core.MessageList:
+        """Sequence of TrainingInfo."""
+        return _core.friendly(self.proto, "training_info")
+
+    @property
+    def device_configurations(self) -> _core.MessageList:
+        """Sequence of DeviceConfiguration."""
+        return _core.friendly(self.proto, "configuration")
+
+    @property
+    def external_files(self) -> list[str]:
+        """Paths of the files that hold external data, each once, in the order of first use."""
+        return list(
+            dict.fromkeys(tensor.file for _, tensor in self.tensors() if tensor.is_external)
+        )
+
+    def tensors(self) -> list[tuple[str, _core.Tensor]]:
+        """Every tensor anywhere in the model, with where it is.
+
+        Returns:
+            Pairs like `('graph.node[3].attribute["value"].t', tensor)`.
+        """
+        return self._open().tensors()
+
+    def views(self, names: list[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
+        """Initializers as read-only arrays by name, made in one call.
+
+        Views of the file wherever the bytes allow it, otherwise decoded; see `Tensor.numpy`.
+
+        Args:
+            names: which ones; all named ones by default.
+
+        Raises:
+            KeyError: there is no such initializer.
+            TensorError: one of them cannot be read.
+            ExternalDataError: an external file cannot be read.
+        """
+        return self.initializers.views(names)
+
+    def __repr__(self) -> str:
+        return describe(self)
+
+    def _repr_html_(self) -> str:
+        return describe_html(self)
+
+
+class OperatorSet:
+    """A set of operators: an OperatorSetProto."""
+
+    __slots__ = ("proto",)
+
+    def __init__(self, proto: _core.ProtoView) -> None:
+        self.proto = proto
+
+    def __getattr__(self, name: str) -> Any:
+        # The fields of OperatorSetProto; `operators` is its repeated field `operator`.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _core.friendly(self.proto, "operator" if name == "operators" else name)
+
+    def __dir__(self) -> list[str]:
+        return [*dir(type(self)), "operators", *dir(self.proto)]
+
+    def __repr__(self) -> str:
+        return describe(self)

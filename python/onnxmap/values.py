@@ -1,0 +1,94 @@
+"""Values of onnx-data.proto: sequences, maps and optionals, and the folders of test data."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from onnxmap import _core, loading
+from onnxmap.enums import DataType
+from onnxmap.model import Model
+
+if TYPE_CHECKING:
+    from onnxmap.loading import Path, Value
+
+MESSAGE_OF_KIND = {
+    "tensor": "TensorProto",
+    "sequence": "SequenceProto",
+    "map": "MapProto",
+    "optional": "OptionalProto",
+}
+
+# Which field holds the values of each element type.
+# Source: onnx-data.proto, SequenceProto.DataType and OptionalProto.DataType.
+_KIND_OF_ELEMENT = {1: "tensor", 2: "sparse_tensor", 3: "sequence", 4: "map", 5: "optional"}
+
+
+def value_of(proto: _core.ProtoView) -> Value:
+    """The value of a TensorProto, SequenceProto, MapProto or OptionalProto."""
+    message = proto.message_type
+    if message == "TensorProto":
+        return _core.wrap(proto).numpy()
+    if message == "SparseTensorProto":
+        return _core.wrap(proto)
+    if message == "SequenceProto":
+        kind = _KIND_OF_ELEMENT.get(proto.elem_type)
+        return [] if kind is None else [value_of(v) for v in getattr(proto, f"{kind}_values")]
+    if message == "OptionalProto":
+        kind = _KIND_OF_ELEMENT.get(proto.elem_type)
+        if kind is None or not proto.HasField(f"{kind}_value"):
+            return None
+        return value_of(getattr(proto, f"{kind}_value"))
+    assert message == "MapProto"
+    return dict(zip(_keys(proto), value_of(proto.values), strict=True))
+
+
+def _keys(proto: _core.ProtoView) -> list[object]:
+    if proto.key_type == DataType.STRING:
+        return [_text(key) for key in proto.string_keys]
+    return list(proto.keys)
+
+
+def _text(key: bytes) -> str | bytes:
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return key
+
+
+def read_test_data(
+    folder: Path, model: Model | Path | None
+) -> tuple[list[Value], list[Value]]:
+    """See `onnxmap.load_test_data`."""
+    folder = os.fsdecode(folder)
+    if model is None:
+        beside = os.path.join(os.path.dirname(os.path.abspath(folder)), "model.onnx")
+        model = beside if os.path.exists(beside) else None
+    if model is not None and not isinstance(model, Model):
+        model = loading.load(model)
+    declared = ([], []) if model is None else (model.graph.inputs, model.graph.outputs)
+    names = os.listdir(folder)
+    return (
+        _read_values(folder, names, "input", declared[0]),
+        _read_values(folder, names, "output", declared[1]),
+    )
+
+
+def _read_values(folder: str, names: list[str], stem: str, declared: object) -> list[Value]:
+    pattern = re.compile(rf"{stem}_(\d+)\.pb")
+    numbers = sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
+    kinds = [_kind_of(info) for info in declared]  # type: ignore[attr-defined]
+    return [
+        loading.load_value(
+            os.path.join(folder, f"{stem}_{number}.pb"),
+            kinds[number] if number < len(kinds) else "tensor",  # type: ignore[arg-type]
+        )
+        for number in numbers
+    ]
+
+
+def _kind_of(info: _core.ValueInfo) -> str:
+    which = info.proto.type.WhichOneof("value")
+    kinds = {"sequence_type": "sequence", "map_type": "map", "optional_type": "optional"}
+    return kinds.get(which, "tensor")
