@@ -8,28 +8,28 @@ namespace {
 constexpr std::size_t kMostQuoted = 200;
 }
 
-std::string quoted(std::string_view text) {
+std::string escaped(std::string_view text, char quote) {
     constexpr std::string_view kHex = "0123456789abcdef";
-    std::string out = "'";
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (i == kMostQuoted) {
-            out += "...";
-            break;
-        }
-        const auto c = static_cast<unsigned char>(text[i]);
-        if (c == '\'' || c == '\\') {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == quote || c == '\\') {
             out += '\\';
-            out += text[i];
-        } else if (c < 0x20 || c >= 0x7f) {
+            out += c;
+        } else if (byte < 0x20 || byte == 0x7f) {
             out += "\\x";
-            out += kHex[c >> 4];
-            out += kHex[c & 15];
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
         } else {
-            out += text[i];
+            out += c;  // UTF-8, or bytes that Python shows as surrogate escapes
         }
     }
-    out += '\'';
     return out;
+}
+
+std::string quoted(std::string_view text) {
+    const bool cut = text.size() > kMostQuoted;
+    return "'" + escaped(text.substr(0, kMostQuoted), '\'') + (cut ? "..." : "") + "'";
 }
 
 }  // namespace onnxmap

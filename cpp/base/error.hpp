@@ -35,6 +35,9 @@ class FileError : public std::system_error {
     std::string path;
 };
 
+/// Text of the input with control characters, backslashes and the quote escaped.
+[[nodiscard]] std::string escaped(std::string_view text, char quote);
+
 /// Text of the input made fit for a message: control characters escaped, cut at 200 characters.
 [[nodiscard]] std::string quoted(std::string_view text);
 

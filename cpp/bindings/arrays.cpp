@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/owned_bytes.hpp"
 #include "tensor/typed_fields.hpp"
 
 namespace onnxmap::bindings {
@@ -99,27 +100,34 @@ py::object make_owner(std::shared_ptr<const io::Source> source) {
     return owner;
 }
 
+py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& header,
+                     const tensor::Payload& payload, const py::object& owner) {
+    const std::uint8_t* data = payload.bytes.empty() ? kNothing : payload.bytes.data();
+    py::object array = new_array(numpy_type(type), header, data);
+    if (Npy::get().PyArray_SetBaseObject_(array.ptr(), py::object(owner).release().ptr()) < 0) {
+        throw py::error_already_set();
+    }
+    return array;
+}
+
+// Not writable for good, as a view is not, though nobody else looks at the bytes.
+static py::object owned_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
+                              std::shared_ptr<const io::Source> values) {
+    const ByteView bytes = values->bytes();
+    py::object owner = make_owner(values);
+    return make_view(type, header, {std::move(values), bytes}, owner);
+}
+
 py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
                       const tensor::Payload& payload, const py::object& owner) {
     if (!type.fixed_width()) fail_unsupported(header, type);
-    const NumpyType& numpy = numpy_type(type);
-    if (payload.is_view()) {
-        const std::uint8_t* data = payload.bytes.empty() ? kNothing : payload.bytes.data();
-        py::object array = new_array(numpy, header, data);
-        if (Npy::get().PyArray_SetBaseObject_(array.ptr(), py::object(owner).release().ptr()) < 0) {
-            throw py::error_already_set();
-        }
-        return array;
-    }
-    py::object array = new_array(numpy, header, nullptr);
-    auto* proxy = py::detail::array_proxy(array.ptr());
-    const std::span out(reinterpret_cast<std::uint8_t*>(proxy->data), payload.bytes.size());
+    if (payload.is_view()) return make_view(type, header, payload, owner);
+    auto copy = std::make_shared<io::OwnedBytes>(payload.bytes.size());
     {
         const py::gil_scoped_release release;
-        payload.source->read(payload.offset, out);
+        payload.source->read(payload.offset, copy->writable());
     }
-    proxy->flags &= ~Npy::NPY_ARRAY_WRITEABLE_;
-    return array;
+    return owned_array(type, header, std::move(copy));
 }
 
 py::object decode_array(const onnx::Message& message, const tensor::Header& header,
@@ -134,15 +142,12 @@ py::object decode_array(const onnx::Message& message, const tensor::Header& head
         return string_array(header, tensor::decode_strings(message, header, count));
     }
     tensor::check_typed_count(message, header, count);
-    py::object array = new_array(numpy_type(type), header, nullptr);
-    auto* proxy = py::detail::array_proxy(array.ptr());
-    const std::span out(reinterpret_cast<std::uint8_t*>(proxy->data), count * type.itemsize());
+    auto values = std::make_shared<io::OwnedBytes>(count * type.itemsize());
     {
         const py::gil_scoped_release release;
-        tensor::decode_typed(message, header, count, out);
+        tensor::decode_typed(message, header, count, values->writable());
     }
-    proxy->flags &= ~Npy::NPY_ARRAY_WRITEABLE_;
-    return array;
+    return owned_array(type, header, std::move(values));
 }
 
 bool is_aligned(const onnx::DataTypeInfo& type, const tensor::Payload& payload) {

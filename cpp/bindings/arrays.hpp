@@ -17,6 +17,10 @@ namespace onnxmap::bindings {
 [[nodiscard]] py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
                                     const tensor::Payload& payload, const py::object& owner);
 
+/// The view alone, whether or not its bytes may be looked at.
+[[nodiscard]] py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& header,
+                                   const tensor::Payload& payload, const py::object& owner);
+
 /// A fresh read-only array of a tensor whose values are in a typed field; strings are `str`, or
 /// `bytes` where they are not UTF-8. Throws Error `tensor.*`.
 [[nodiscard]] py::object decode_array(const onnx::Message& message, const tensor::Header& header,

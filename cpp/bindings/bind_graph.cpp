@@ -149,6 +149,11 @@ std::uint64_t total_nbytes(const Graph& graph) {
     return sum;
 }
 
+wire::Field initializer_at(const Graph& graph, std::uint64_t position) {
+    if (position >= graph.index->count(kInitializer)) throw py::index_error("no such initializer");
+    return graph.index->at(kInitializer, position);
+}
+
 // Makes the arrays of one call: neighbours nearly always share a source, and so an owner.
 class ViewMaker {
   public:
@@ -194,11 +199,11 @@ py::dict views(const Graph& graph) {
     return views;
 }
 
-py::dict views_at(const Graph& graph, const std::vector<std::uint64_t>& positions) {
+py::dict views_at(const Graph& graph, const py::list& positions) {
     ViewMaker make_view(graph);
     py::dict views;
-    for (const std::uint64_t position : positions) {
-        const wire::Field element = graph.index->at(kInitializer, position);
+    for (const py::handle position : positions) {
+        const wire::Field element = initializer_at(graph, position.cast<std::uint64_t>());
         const onnx::Message tensor(message<"TensorProto">, element.bytes);
         tensor::Header header;
         tensor::read_header(tensor, header);
@@ -208,8 +213,7 @@ py::dict views_at(const Graph& graph, const std::vector<std::uint64_t>& position
 }
 
 py::object initializer(const Graph& graph, std::uint64_t position) {
-    if (position >= graph.index->count(kInitializer)) throw py::index_error("no such initializer");
-    const wire::Field element = graph.index->at(kInitializer, position);
+    const wire::Field element = initializer_at(graph, position);
     return py::cast(Tensor{{graph.document, onnx::Message(message<"TensorProto">, element.bytes)}});
 }
 

@@ -97,16 +97,14 @@ py::object which_oneof(const ProtoView& view, std::string_view oneof) {
 
 py::list unknown_in(ByteView group);
 
-UnknownField unknown_field(const wire::Field& field, bool bad_enum) {
+UnknownField unknown_field(const wire::Field& field) {
     py::object data;
     if (field.type == wire::WireType::length_delimited) {
         data = to_bytes(field.bytes);
     } else if (field.type == wire::WireType::start_group) {
         data = unknown_in(field.bytes);
     } else {
-        // upb keeps an enum's number, not its varint.
-        data = py::int_(bad_enum ? static_cast<std::uint64_t>(std::int64_t{field.int32()})
-                                 : field.value);
+        data = py::int_(field.value);
     }
     return {field.number, static_cast<int>(field.type), std::move(data)};
 }
@@ -114,7 +112,7 @@ UnknownField unknown_field(const wire::Field& field, bool bad_enum) {
 py::list unknown_in(ByteView group) {
     py::list fields;
     wire::Reader reader(group);
-    for (wire::Field field; reader.next(field);) fields.append(unknown_field(field, false));
+    for (wire::Field field; reader.next(field);) fields.append(unknown_field(field));
     return fields;
 }
 
@@ -124,9 +122,7 @@ py::list unknown_fields(const ProtoView& view) {
         if (row != nullptr && !row->retired) return;
         wire::Field kept = field;
         kept.bytes = view.document->source().resident(field.bytes);
-        const wire::FieldRow* named = view.message.table().find(field.number);
-        fields.append(
-            unknown_field(kept, named != nullptr && !named->retired && named->accepts(field.type)));
+        fields.append(unknown_field(kept));
     });
     return fields;
 }

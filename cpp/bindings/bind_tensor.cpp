@@ -97,6 +97,28 @@ py::bytes tobytes(const Tensor& tensor) {
     return result;
 }
 
+py::object unread(const Tensor& tensor) {
+    const tensor::Header header = header_of(tensor);
+    const onnx::DataTypeInfo& type = tensor::element_type(header);
+    if (!type.fixed_width() || !tensor::stored_raw(header)) return py::none();
+    const tensor::Payload payload = payload_of(tensor);
+    return make_view(type, header, payload, make_owner(payload.source));
+}
+
+py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
+    const tensor::Payload payload = payload_of(tensor);
+    if (begin > payload.bytes.size() || nbytes > payload.bytes.size() - begin) {
+        throw py::index_error("outside the tensor");
+    }
+    PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
+    if (made == nullptr) throw py::error_already_set();
+    auto result = py::reinterpret_steal<py::bytearray>(made);
+    auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
+    const py::gil_scoped_release release;
+    payload.source->read(payload.offset + begin, {out, nbytes});
+    return result;
+}
+
 // A path, or anything with write().
 void tofile(const Tensor& tensor, const py::object& file) {
     const bool stored = tensor::stored_raw(header_of(tensor));
@@ -194,12 +216,14 @@ void bind_facts(py::class_<Tensor>& cls) {
             "Bytes that the values take as they are stored.")
         .def_property_readonly(
             "doc_string",
-            [](const Tensor& self) { return text_field(self, field<"TensorProto.doc_string">); })
+            [](const Tensor& self) { return text_field(self, field<"TensorProto.doc_string">); },
+            "Documentation in Markdown.")
         .def_property_readonly(
             "metadata_props",
             [](const Tensor& self) {
                 return read_only(string_map(self, field<"TensorProto.metadata_props">));
-            })
+            },
+            "Read-only mapping of names to values.")
         .def_property_readonly(
             "is_external", [](const Tensor& self) { return header_of(self).external; },
             "Whether the values are in another file.")
@@ -239,9 +263,13 @@ void bind_values(py::class_<Tensor>& cls) {
         .def(
             "__getitem__",
             [](const Tensor& self, const py::object& key) -> py::object {
-                return as_array(self)[key];
+                if (is_view(self)) return as_array(self)[key];
+                return python_object<"onnxmap.slicing", "read_slice">()(self, key);
             },
-            py::arg("key"))
+            py::arg("key"), "What numpy()[key] gives, reading only those bytes where it can.")
+        .def("_unread", unread, "An array over bytes that may not be in memory: to be sliced only.")
+        .def("_read", read, py::arg("begin"), py::arg("nbytes"),
+             "Stored bytes of the tensor, from `begin` on, read now.")
         .def("__len__",
              [](const Tensor& self) {
                  const py::tuple dims = shape(self);
@@ -270,19 +298,19 @@ py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {
         {sparse.document, part.value_or(onnx::Message(onnx::message<"TensorProto">, ByteView{}))}});
 }
 
+// As an object: an accessor would be evaluated when what it reads from is gone.
+py::object sparse_fact(const SparseTensor& sparse, const char* name) {
+    return sparse_part(sparse, field<"SparseTensorProto.values">).attr(name);
+}
+
 void bind_sparse(py::module_& module) {
     py::class_<SparseTensor> cls(module, "SparseTensor", "Values and where they stand.");
     cls.def_property_readonly(
-           "name",
-           [](const SparseTensor& self) {
-               return sparse_part(self, field<"SparseTensorProto.values">).attr("name");
-           },
+           "name", [](const SparseTensor& self) { return sparse_fact(self, "name"); },
            "Name of its values, which is the sparse tensor's.")
         .def_property_readonly(
-            "dtype",
-            [](const SparseTensor& self) {
-                return sparse_part(self, field<"SparseTensorProto.values">).attr("dtype");
-            })
+            "dtype", [](const SparseTensor& self) { return sparse_fact(self, "dtype"); },
+            "DataType of the values.")
         .def_property_readonly(
             "shape",
             [](const SparseTensor& self) {
@@ -302,12 +330,11 @@ void bind_sparse(py::module_& module) {
             },
             "Tensor of shape [nnz] (linear) or [nnz, rank].")
         .def_property_readonly(
-            "nnz",
-            [](const SparseTensor& self) {
-                return sparse_part(self, field<"SparseTensorProto.values">).attr("size");
-            },
+            "nnz", [](const SparseTensor& self) { return sparse_fact(self, "size"); },
             "Number of stored values.")
-        .def_property_readonly("proto", [](const SparseTensor& self) { return ProtoView{self}; });
+        .def_property_readonly(
+            "proto", [](const SparseTensor& self) { return ProtoView{self}; },
+            "The source message under the exact names of onnx.proto.");
     bind_display(cls);
 }
 

@@ -18,10 +18,6 @@ struct Signature {
 
 constexpr std::array kSignatures = {
     Signature{"version https://git-lfs"sv, 0, "a Git LFS pointer (run `git lfs pull`)"},
-    Signature{"<!DOCTYPE"sv, 0, "an HTML page (was the download a login or error page?)"},
-    Signature{"<!doctype"sv, 0, "an HTML page (was the download a login or error page?)"},
-    Signature{"<html"sv, 0, "an HTML page (was the download a login or error page?)"},
-    Signature{"<HTML"sv, 0, "an HTML page (was the download a login or error page?)"},
     Signature{"PK\x03\x04"sv, 0, "a ZIP archive (a PyTorch checkpoint, or a packed model?)"},
     Signature{"GGUF"sv, 0, "a GGUF file"},
     Signature{"ORTM"sv, 4, "an ONNX Runtime (ORT) flatbuffer"},
@@ -33,6 +29,15 @@ constexpr std::array kSignatures = {
     Signature{"\x89HDF"sv, 0, "an HDF5 file"},
     Signature{"\x1f\x8b"sv, 0, "a gzip file"},
 };
+
+bool looks_like_markup(std::string_view text) noexcept {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || first + 1 >= text.size() || text[first] != '<') {
+        return false;
+    }
+    const char next = text[first + 1];
+    return next == '!' || next == '?' || ((next | 0x20) >= 'a' && (next | 0x20) <= 'z');
+}
 
 // A JSON header behind its length, in eight bytes of which the upper are zero.
 bool looks_like_safetensors(std::string_view text) noexcept {
@@ -48,6 +53,9 @@ std::string_view recognize(ByteView head) noexcept {
         if (text.size() > signature.at && text.substr(signature.at).starts_with(signature.begins)) {
             return signature.name;
         }
+    }
+    if (looks_like_markup(text)) {
+        return "an HTML page (was the download a login or error page?)";
     }
     return looks_like_safetensors(text) ? "a safetensors file" : "";
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/error.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -45,7 +46,7 @@ void enter(const onnx::Message& child, std::string& path, const Visit& visit) {
 // Attributes are known by name, everything else by position.
 void append_key(const onnx::Message& child, std::uint64_t position, std::string& path) {
     if (&child.table() == &message<"AttributeProto">) {
-        path += "[\"" + std::string(child.text(field<"AttributeProto.name">)) + "\"]";
+        path += "[\"" + escaped(child.text(field<"AttributeProto.name">), '"') + "\"]";
     } else {
         path += '[' + std::to_string(position) + ']';
     }

@@ -14,10 +14,11 @@ using onnx::field;
 namespace {
 
 [[noreturn]] void fail(const char* code, std::string_view tensor, std::string_view location,
-                       const std::string& message) {
+                       const std::string& message, const std::string& file = {}) {
     Error error(code, "tensor " + quoted(tensor) + ": " + message);
     error.tensor = std::string(tensor);
     error.location = std::string(location);
+    error.file = file;
     throw error;
 }
 
@@ -130,9 +131,11 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
         const std::string full = quoted(error.path);
         switch (error.code().value()) {
             case ENOENT:
-            case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full);
+            case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);
             case EACCES:
-            case EPERM: fail("ext.permission", tensor, location, "no permission to read " + full);
+            case EPERM:
+                fail("ext.permission", tensor, location, "no permission to read " + full,
+                     error.path);
             case ELOOP:
             case EXDEV:
                 fail("ext.unsafe_path", tensor, location,

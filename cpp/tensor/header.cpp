@@ -20,6 +20,10 @@ constexpr std::int32_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
     throw error;
 }
 
+[[noreturn]] void fail_overflow(const Header& header) {
+    fail(header, "tensor.size_overflow", "its shape has more than 2^63 elements or bytes");
+}
+
 }  // namespace
 
 void read_header(const onnx::Message& message, Header& header) {
@@ -70,25 +74,32 @@ std::uint64_t element_count(const Header& header) {
         fail(header, "tensor.rank",
              "it has " + std::to_string(header.rank) + " dimensions, and NumPy takes 64 at most");
     }
-    const onnx::DataTypeInfo* info = onnx::find_data_type(header.data_type);
-    // As NumPy counts: a zero elsewhere in the shape does not excuse a product that is too large.
-    std::uint64_t nbytes = info == nullptr || info->bits < 8 ? 8 : info->itemsize();
     bool empty = false;
     std::uint64_t count = 1;
+    bool overflow = false;
     for (const std::int64_t dim : header.dims()) {
         if (dim < 0) {
             fail(header, "tensor.negative_dim", "dimension " + std::to_string(dim));
         }
-        if (dim == 0) {
-            empty = true;
-            continue;
-        }
-        count *= static_cast<std::uint64_t>(dim);
+        empty = empty || dim == 0;
+        overflow = overflow || !checked_mul(count, static_cast<std::uint64_t>(dim), count);
+    }
+    if (empty) return 0;
+    if (overflow || count > INT64_MAX) fail_overflow(header);
+    return count;
+}
+
+void check_fits_numpy(const Header& header) {
+    const onnx::DataTypeInfo& type = element_type(header);
+    // NumPy's own item is a byte for what ONNX packs tighter, and a pointer for strings.
+    std::uint64_t nbytes = type.bits == 0 ? sizeof(void*) : type.bits < 8 ? 1 : type.itemsize();
+    for (const std::int64_t dim : header.dims()) {
+        // A zero elsewhere in the shape does not excuse a product that is too large.
+        if (dim == 0) continue;
         if (!checked_mul(nbytes, static_cast<std::uint64_t>(dim), nbytes) || nbytes > INT64_MAX) {
-            fail(header, "tensor.size_overflow", "its shape has more bytes than 2^63");
+            fail_overflow(header);
         }
     }
-    return empty ? 0 : count;
 }
 
 std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept {

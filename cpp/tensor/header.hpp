@@ -37,9 +37,13 @@ void read_header(const onnx::Message& message, Header& header);
 /// The element type. Throws Error `tensor.dtype`.
 [[nodiscard]] const onnx::DataTypeInfo& element_type(const Header& header);
 
-/// Throws Error `tensor.rank`, `tensor.negative_dim` or `tensor.size_overflow`; afterwards NumPy
-/// can hold the shape. Returns the number of elements.
+/// The number of elements. Throws Error `tensor.rank`, `tensor.negative_dim` or
+/// `tensor.size_overflow`.
 [[nodiscard]] std::uint64_t element_count(const Header& header);
+
+/// Throws Error `tensor.size_overflow` for a shape that no NumPy array can have, though it may
+/// have no elements.
+void check_fits_numpy(const Header& header);
 
 /// Bytes that `count` elements take when they are stored raw; sub-byte ones are packed.
 [[nodiscard]] std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept;

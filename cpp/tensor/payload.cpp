@@ -59,6 +59,7 @@ bool stored_raw(const Header& header) noexcept { return header.external || heade
 std::uint64_t check_storage(const Header& header) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t count = element_count(header);
+    check_fits_numpy(header);
     check_unambiguous(header);
     if (header.has_segment) {
         fail(header, "tensor.segment", "it is one segment of a larger tensor");

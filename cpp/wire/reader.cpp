@@ -102,6 +102,13 @@ bool Reader::next(Field& field) {
     return true;
 }
 
+void PackedVarints::fail(const Varint& varint) {
+    if (varint.nbytes < 0) {
+        throw Error("wire.varint_too_long", "a packed varint has more than ten bytes");
+    }
+    throw Error("wire.truncated", "a packed run ends inside a varint");
+}
+
 std::uint64_t count_varints(ByteView run) noexcept {
     std::uint64_t count = 0;
     const std::uint8_t* p = run.data();

@@ -62,16 +62,20 @@ class PackedVarints {
   public:
     explicit PackedVarints(ByteView run) noexcept : p_(run.data()), end_(p_ + run.size()) {}
 
-    /// False at the end, and for good at a varint that is cut or too long.
-    bool next(std::uint64_t& value) noexcept {
+    /// False at the end. Throws Error `wire.truncated` or `wire.varint_too_long`: a load with
+    /// check="lazy" has not looked at the run.
+    bool next(std::uint64_t& value) {
+        if (p_ == end_) return false;
         const Varint varint = read_varint(p_, end_);
-        if (varint.nbytes <= 0) return false;
+        if (varint.nbytes <= 0) fail(varint);
         p_ += varint.nbytes;
         value = varint.value;
         return true;
     }
 
   private:
+    [[noreturn]] static void fail(const Varint& varint);
+
     const std::uint8_t* p_;
     const std::uint8_t* end_;
 };

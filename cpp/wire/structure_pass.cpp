@@ -50,6 +50,7 @@ class StructurePass {
             if (p_ == stop_) {
                 if (offset() == frames_.back().end) {
                     if (frames_.back().group != 0) {
+                        if constexpr (kTrace) traces_.back().number = 0;
                         fail("wire.group_unterminated", frames_.back().begin,
                              "a group is never closed");
                     }
@@ -108,7 +109,7 @@ class StructurePass {
         const Varint tag = read_varint(p_, stop_);
         if (tag.nbytes != 1) check_long_tag(tag, begin);
         const auto number = static_cast<std::uint32_t>(tag.value >> 3);
-        if (number == 0) fail_zero_field(begin);
+        if (number == 0) fail_zero_field(tag.value, begin);
         p_ += tag.nbytes;
 
         Frame& frame = frames_.back();
@@ -144,7 +145,7 @@ class StructurePass {
                 }
                 pop();
                 break;
-            default: fail("wire.wire_type", begin, "wire types 6 and 7 do not exist");
+            default: fail_wire_type(begin);
         }
     }
 
@@ -163,11 +164,7 @@ class StructurePass {
         if (length.value > left) {
             fail("wire.length_overrun", begin,
                  "a length says " + std::to_string(length.value) + " bytes where " +
-                     std::to_string(left) + " are left" +
-                     (length.value > INT32_MAX && left <= INT32_MAX
-                          ? "; is the file cut? (a model past 2 GiB keeps its weights as external "
-                            "data, or is read whole by this reader only)"
-                          : ""));
+                     std::to_string(left) + " are left; is the file incomplete?");
         }
         if (row != nullptr && row->is_message()) {
             enter(*row, content, length.value, begin);
@@ -282,7 +279,12 @@ class StructurePass {
         fail("wire.truncated", begin, "the bytes end inside " + what);
     }
 
-    [[noreturn]] void fail_zero_field(std::uint64_t begin) {
+    [[noreturn]] void fail_wire_type(std::uint64_t begin) {
+        fail("wire.wire_type", begin, "wire types 6 and 7 do not exist");
+    }
+
+    [[noreturn]] void fail_zero_field(std::uint64_t tag, std::uint64_t begin) {
+        if ((tag & 7) > static_cast<std::uint64_t>(WireType::fixed32)) fail_wire_type(begin);
         std::string message = "field number 0 does not exist";
         if (frames_.size() == 1 && zeros_to_the_end(begin)) {
             message = "zero bytes after offset " + std::to_string(begin) +
@@ -320,7 +322,7 @@ class StructurePass {
             const FieldRow* row = table == nullptr ? nullptr : table->find(number);
             if (!path.empty()) path += '.';
             path += row == nullptr ? std::to_string(number) : std::string(row->name);
-            if (row == nullptr || row->repeated()) {
+            if (row != nullptr && row->repeated() && !row->packable()) {
                 path += '[' + std::to_string(traces_[i].counts.at(number) - 1) + ']';
             }
         }

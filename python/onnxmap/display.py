@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _LONGEST = 80  # characters of a name that come from the file
+_MOST_NAMES = 8  # in a list of them
 
 
 def escape(text: str) -> str:
@@ -46,7 +47,9 @@ def describe_html(thing: Any) -> str:
 
 
 def _names(texts: Iterable[str]) -> str:
-    return ", ".join(escape(text) for text in texts)
+    names = list(texts)
+    more = [f"... {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([escape(name) for name in names[:_MOST_NAMES]] + more)
 
 
 def _shape(dims: Iterable[object]) -> str:
@@ -126,7 +129,9 @@ def _tensor(tensor: Any) -> str:
 
 
 def _sparse_tensor(sparse: Any) -> str:
-    return f"{_quoted(sparse.name)} {_shape(sparse.shape)}, {sparse.proto.values.dims or '?'} values"
+    return (
+        f"{_quoted(sparse.name)} {_shape(sparse.shape)}, {sparse.proto.values.dims or '?'} values"
+    )
 
 
 def _function(function: Any) -> str:
@@ -138,17 +143,15 @@ def _function(function: Any) -> str:
 
 
 def _operator_set(opset: Any) -> str:
-    return f"{_quoted(opset.domain)} version {opset.opset_version}, {len(opset.operators)} operators"
+    return (
+        f"{_quoted(opset.domain)} version {opset.opset_version}, {len(opset.operators)} operators"
+    )
 
 
 def _fields(thing: Any) -> str:
     shown = []
     for field, _ in thing.proto.ListFields():
-        value = getattr(thing.proto, field.name)
-        if isinstance(value, (str, int, float)):
-            shown.append(f"{field.name}={escape(repr(value))}")
-        else:
-            shown.append(f"{field.name}={escape(repr(value))}")
+        shown.append(f"{field.name}={escape(repr(getattr(thing.proto, field.name)))}")
     return ", ".join(shown)
 
 
@@ -157,7 +160,10 @@ def _model_rows(model: Any) -> list[tuple[str, object]]:
         ("path", model.path or "(buffer)"),
         ("producer", f"{model.producer_name} {model.producer_version}".strip()),
         ("IR version", model.ir_version),
-        ("operator sets", ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in model.opset_imports.items())),
+        (
+            "operator sets",
+            ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in model.opset_imports.items()),
+        ),
         ("nodes", len(model.graph.nodes)),
         ("initializers", f"{model.graph._core.initializer_count}, {size_text(model.nbytes)}"),
         ("inputs", "; ".join(_value_info(info) for info in model.graph.inputs)),

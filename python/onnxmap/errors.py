@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class OnnxMapError(Exception):
     """Base of all errors that onnxmap raises about its input.
@@ -13,15 +15,23 @@ class OnnxMapError(Exception):
     _fields: tuple[str, ...] = ("code",)
     code: str = ""
 
-    def __init__(self, *args: object, **fields: object) -> None:
-        super().__init__(*args)
-        for name in self._fields:
-            setattr(self, name, fields.pop(name, getattr(type(self), name, "")))
-        if fields:
-            raise TypeError(f"{type(self).__name__} has no field {next(iter(fields))!r}")
+    def __init__(self, message: str = "", **fields: object) -> None:
+        self._set_fields(fields)
+        super().__init__(message)
+
+    def _set_fields(self, fields: dict[str, object]) -> None:
+        unknown = fields.keys() - set(self._fields)
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {min(unknown)!r}")
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def _message(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.args, {name: getattr(self, name) for name in self._fields})
+        fields = {name: getattr(self, name) for name in self._fields}
+        return _rebuild, (type(self), self._message(), fields)
 
 
 class ParseError(OnnxMapError, ValueError):
@@ -77,23 +87,44 @@ class ChecksumError(ExternalDataError):
     """External data differ from their declared SHA-1: `ext.checksum`."""
 
 
-# OSError first in the bases: with ValueError first, `errno` stays None.
-class MissingDataError(FileNotFoundError, ExternalDataError):
+# OSError comes first in the bases of the mixed classes: with ValueError first, `errno` stays None.
+# Its own constructor takes no fields, so theirs sets both sides.
+class _SystemError(OSError, OnnxMapError):
+    _errno = 0
+
+    def __init__(self, message: str = "", **fields: object) -> None:
+        self._set_fields(fields)
+        OSError.__init__(self, self._errno, message)
+
+    def _message(self) -> str:
+        return self.strerror or ""
+
+    __reduce__ = OnnxMapError.__reduce__
+
+
+class MissingDataError(_SystemError, FileNotFoundError, ExternalDataError):
     """The external file does not exist: `ext.missing`."""
 
+    _errno = errno.ENOENT
+    _fields = ("code", "tensor", "location", "filename")
 
-class DataPermissionError(PermissionError, ExternalDataError):
+
+class DataPermissionError(_SystemError, PermissionError, ExternalDataError):
     """The external file may not be read: `ext.permission`."""
 
+    _errno = errno.EACCES
+    _fields = ("code", "tensor", "location", "filename")
 
-class FileChangedError(OSError, OnnxMapError):
+
+class FileChangedError(_SystemError):
     """A file changed after it was opened: `file.changed`.
 
     Attributes:
         path: of that file.
     """
 
-    _fields = ("code", "path")
+    _errno = errno.ESTALE
+    _fields = ("code", "path", "filename")
     path: str = ""
 
 
@@ -130,10 +161,8 @@ _CLASS_OF_FAMILY: dict[str, type[OnnxMapError]] = {
 }
 
 
-def _rebuild(
-    cls: type[OnnxMapError], args: tuple[object, ...], fields: dict[str, object]
-) -> OnnxMapError:
-    return cls(*args, **fields)
+def _rebuild(cls: type[OnnxMapError], message: str, fields: dict[str, object]) -> OnnxMapError:
+    return cls(message, **fields)
 
 
 def make_error(
@@ -145,10 +174,8 @@ def make_error(
         "code": code,
         "offset": offset,
         "path": file if issubclass(cls, FileChangedError) else path,
+        "filename": file or None,
         "tensor": tensor,
         "location": location,
     }
-    error = cls(message, **{name: known[name] for name in cls._fields if name in known})
-    if issubclass(cls, (MissingDataError, DataPermissionError)):
-        error.filename = file or location  # type: ignore[attr-defined]
-    return error
+    return cls(message, **{name: known[name] for name in cls._fields if name in known})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxmap.display import describe
@@ -40,13 +40,7 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         return self._positions
 
     def __getitem__(self, name: str) -> _core.Tensor:
-        position = self._index()[name]
-        if position == _REPEATED:
-            raise ParseError(
-                f"more than one initializer is named {name!r}; initializers.all() yields each",
-                code="model.duplicate_name",
-            )
-        return self._core.initializer(position)
+        return self._core.initializer(self._position(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index())
@@ -77,16 +71,30 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         """Bytes that each initializer of `all()` takes as it is stored."""
         return self._core.initializer_nbytes()
 
-    def views(self, names: list[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
+    def views(self, names: Sequence[str] | str | None = None) -> dict[str, np.ndarray[Any, Any]]:
         """Read-only arrays by name, in one call; see `Model.views`."""
         if names is None:
             return self._core.views()
-        index = self._index()
-        positions = [index[name] for name in names]
-        for name, position in zip(names, positions, strict=True):
-            if position == _REPEATED:
-                self[name]
-        return self._core.views_at(positions)
+        return self._core.views_at([self._position(name) for name in self._select(names)])
+
+    def _select(self, names: Sequence[str] | str) -> Sequence[str]:
+        """A string is that very name if it exists, else a glob."""
+        if not isinstance(names, str):
+            return names
+        if names in self:
+            return [names]
+        import fnmatch
+
+        return [name for name in self if fnmatch.fnmatchcase(name, names)]
+
+    def _position(self, name: str) -> int:
+        position = self._index()[name]
+        if position == _REPEATED:
+            raise ParseError(
+                f"more than one initializer is named {name!r}; initializers.all() yields each",
+                code="model.duplicate_name",
+            )
+        return position
 
     def __repr__(self) -> str:
         return f"<onnxmap.Initializers of {len(self)} tensors>"
@@ -99,13 +107,16 @@ class Graph:
     come in one call, which is many times faster than a loop.
     """
 
-    __slots__ = ("_core", "initializers")
-
-    initializers: Initializers
+    __slots__ = ("_core", "_initializers")
 
     def __init__(self, core: _core.Graph) -> None:
         self._core = core
-        self.initializers = Initializers(core)
+        self._initializers = Initializers(core)
+
+    @property
+    def initializers(self) -> Initializers:
+        """Tensors by name, in file order."""
+        return self._initializers
 
     @property
     def name(self) -> str:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 _DEFAULT_LIMITS = Limits()
 
 
+def _limits(limits: Limits | None) -> Limits:
+    if limits is None:
+        return _DEFAULT_LIMITS
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits must be an onnxmap.Limits, not {type(limits).__name__}")
+    return limits
+
+
 def load(
     path: Path,
     *,
@@ -54,25 +62,24 @@ def load(
     """
     name = _file_name(path)
     root = _folder_of(name) if external_root is None else _absolute(external_root)
-    return Model(_core.load_file(name, "ModelProto", io, check, root, limits or _DEFAULT_LIMITS), name)
+    return Model(_core.load_file(name, "ModelProto", io, check, root, _limits(limits)), name)
 
 
 def loads(
     buffer: Buffer,
     *,
     external_root: Path | None = None,
+    io: Io = "auto",
     check: Check = "full",
     limits: Limits | None = None,
 ) -> Model:
     """A model from any C-contiguous buffer (bytes, memoryview, mmap, ndarray), not copied.
 
     The buffer is held as long as the model or one of its arrays lives. External data need an
-    `external_root`. Raises as `load` does.
+    `external_root`; `io` is how they are read. Raises as `load` does.
     """
     root = b"" if external_root is None else _absolute(external_root)
-    document = _core.load_buffer(
-        buffer, "ModelProto", "auto", check, root, limits or _DEFAULT_LIMITS, True
-    )
+    document = _core.load_buffer(buffer, "ModelProto", io, check, root, _limits(limits), True)
     return Model(document, None)
 
 
@@ -88,9 +95,7 @@ def load_proto(
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """As `load_proto`, from a buffer that is not copied."""
-    return _core.load_buffer(
-        buffer, message, "auto", "full", b"", limits or _DEFAULT_LIMITS, False
-    ).proto
+    return _core.load_buffer(buffer, message, "auto", "full", b"", _limits(limits), False).proto
 
 
 def load_tensor(path: Path, *, io: Io = "auto", limits: Limits | None = None) -> _core.Tensor:
@@ -106,7 +111,10 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
 
 
 def load_value(
-    path: Path, kind: Literal["tensor", "sequence", "map", "optional"], *, limits: Limits | None = None
+    path: Path,
+    kind: Literal["tensor", "sequence", "map", "optional"],
+    *,
+    limits: Limits | None = None,
 ) -> Value:
     """A value of onnx-data.proto from a file: the inputs and outputs of test data.
 
@@ -144,13 +152,10 @@ def load_test_data(
     return read_test_data(folder, model)
 
 
-def _load_document(
-    path: Path, message: str, *, io: str, limits: Limits | None
-) -> _core.Document:
+def _load_document(path: Path, message: str, *, io: str, limits: Limits | None) -> _core.Document:
     name = _file_name(path)
     root = _folder_of(name)
-    document = _core.load_file(name, message, io, "full", root, limits or _DEFAULT_LIMITS)
-    return document
+    return _core.load_file(name, message, io, "full", root, _limits(limits))
 
 
 def _file_name(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from onnxmap import _core
 from onnxmap.display import describe, describe_html
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -28,7 +28,7 @@ class Model:
 
     def __init__(self, document: _core.Document, path: bytes | None) -> None:
         self._document: _core.Document | None = document
-        self._graph: Graph | None = None
+        self._graph: Graph | None = _core.friendly(document.proto, "graph")
         self._path = None if path is None else os.fsdecode(path)
 
     def _open(self) -> _core.Document:
@@ -41,7 +41,7 @@ class Model:
         self._document = None
         self._graph = None
 
-    def __enter__(self) -> Model:
+    def __enter__(self) -> Model:  # noqa: PYI034 -- typing.Self is Python 3.11's
         self._open()
         return self
 
@@ -72,9 +72,8 @@ class Model:
     @property
     def graph(self) -> Graph:
         """The graph."""
-        self._open()
         if self._graph is None:
-            self._graph = _core.friendly(self.proto, "graph")
+            raise ValueError("the model is closed")
         return self._graph
 
     @property
@@ -157,13 +156,14 @@ class Model:
         """
         return self._open().tensors()
 
-    def views(self, names: list[str] | None = None) -> dict[str, np.ndarray[Any, Any]]:
+    def views(self, names: Sequence[str] | str | None = None) -> dict[str, np.ndarray[Any, Any]]:
         """Initializers as read-only arrays by name, made in one call.
 
         Views of the file wherever the bytes allow it, otherwise decoded; see `Tensor.numpy`.
 
         Args:
-            names: which ones; all named ones by default.
+            names: a list of names, or a string: that very name if it exists, else a glob; all
+                named initializers by default.
 
         Raises:
             KeyError: there is no such initializer.

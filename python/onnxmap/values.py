@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 from typing import TYPE_CHECKING
 
@@ -57,31 +58,31 @@ def _text(key: bytes) -> str | bytes:
         return key
 
 
-def read_test_data(
-    folder: Path, model: Model | Path | None
-) -> tuple[list[Value], list[Value]]:
+def read_test_data(folder: Path, model: Model | Path | None) -> tuple[list[Value], list[Value]]:
     """See `onnxmap.load_test_data`."""
-    folder = os.fsdecode(folder)
+    place = pathlib.Path(os.fsdecode(folder)).absolute()
     if model is None:
-        beside = os.path.join(os.path.dirname(os.path.abspath(folder)), "model.onnx")
-        model = beside if os.path.exists(beside) else None
+        beside = place.parent / "model.onnx"
+        model = beside if beside.exists() else None
     if model is not None and not isinstance(model, Model):
         model = loading.load(model)
     declared = ([], []) if model is None else (model.graph.inputs, model.graph.outputs)
-    names = os.listdir(folder)
+    names = [file.name for file in place.iterdir()]
     return (
-        _read_values(folder, names, "input", declared[0]),
-        _read_values(folder, names, "output", declared[1]),
+        _read_values(place, names, "input", declared[0]),
+        _read_values(place, names, "output", declared[1]),
     )
 
 
-def _read_values(folder: str, names: list[str], stem: str, declared: object) -> list[Value]:
+def _read_values(
+    folder: pathlib.Path, names: list[str], stem: str, declared: object
+) -> list[Value]:
     pattern = re.compile(rf"{stem}_(\d+)\.pb")
     numbers = sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
     kinds = [_kind_of(info) for info in declared]  # type: ignore[attr-defined]
     return [
         loading.load_value(
-            os.path.join(folder, f"{stem}_{number}.pb"),
+            folder / f"{stem}_{number}.pb",
             kinds[number] if number < len(kinds) else "tensor",  # type: ignore[arg-type]
         )
         for number in numbers
