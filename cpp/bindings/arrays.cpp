@@ -89,6 +89,14 @@ py::object string_array(const tensor::Header& header, const std::vector<std::str
     return array;
 }
 
+// Not writable for good, as a view is not, though nobody else looks at the bytes.
+py::object owned_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
+                       std::shared_ptr<const io::Source> values) {
+    const ByteView bytes = values->bytes();
+    py::object owner = make_owner(values);
+    return make_view(type, header, {std::move(values), bytes}, owner);
+}
+
 }  // namespace
 
 py::object make_owner(std::shared_ptr<const io::Source> source) {
@@ -108,14 +116,6 @@ py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& heade
         throw py::error_already_set();
     }
     return array;
-}
-
-// Not writable for good, as a view is not, though nobody else looks at the bytes.
-static py::object owned_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                              std::shared_ptr<const io::Source> values) {
-    const ByteView bytes = values->bytes();
-    py::object owner = make_owner(values);
-    return make_view(type, header, {std::move(values), bytes}, owner);
 }
 
 py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,

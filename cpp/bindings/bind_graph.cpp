@@ -182,6 +182,7 @@ class ViewMaker {
 }
 
 py::dict views(const Graph& graph) {
+    const GarbageCollectionPause pause;
     ViewMaker make_view(graph);
     py::dict views;
     Py_ssize_t count = 0;

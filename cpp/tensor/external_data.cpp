@@ -87,8 +87,13 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
                  "more than " + std::to_string(max_entries) +
                      " external_data entries; raise it with limits=Limits(external_entries=...)");
         }
+        std::string_view key;
+        std::string_view text;
         const onnx::Message pair(onnx::message<"StringStringEntryProto">, value.bytes);
-        const std::string_view key = pair.text(field<"StringStringEntryProto.key">);
+        pair.for_each_field([&](const wire::Field& part, const wire::FieldRow* which) {
+            if (which == &field<"StringStringEntryProto.key">) key = part.text();
+            if (which == &field<"StringStringEntryProto.value">) text = part.text();
+        });
         std::optional<std::string_view>* slot = key == "location"   ? &location
                                                 : key == "offset"   ? &offset
                                                 : key == "length"   ? &length
@@ -99,7 +104,7 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
             fail("ext.duplicate_key", name, location.value_or(""),
                  "external_data says " + quoted(key) + " twice");
         }
-        *slot = pair.text(field<"StringStringEntryProto.value">);
+        *slot = text;
     });
     if (!location) fail("ext.location", name, "", "external_data names no location");
     entry.location = *location;

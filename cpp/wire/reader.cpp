@@ -83,7 +83,7 @@ const std::uint8_t* Reader::skip_group(const std::uint8_t* p, Field& group) cons
     }
 }
 
-bool Reader::next(Field& field) {
+bool Reader::next_any(Field& field) {
     if (p_ == end_) return false;
     const std::uint8_t* p = p_;
     const std::uint64_t tag = tag_at(p);

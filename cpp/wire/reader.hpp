@@ -42,11 +42,37 @@ class Reader {
 
     /// The next field, or false at the end. Throws Error `wire.*` on malformed bytes, with the
     /// offset counted from where this reader began; the position is then unchanged.
-    bool next(Field& field);
+    bool next(Field& field) {
+        if (end_ - p_ >= 2 && next_short(field)) return true;
+        return next_any(field);
+    }
 
     [[nodiscard]] const std::uint8_t* position() const noexcept { return p_; }
 
   private:
+    // Nearly every field: a tag of one byte, then a varint or length of one byte.
+    bool next_short(Field& field) noexcept {
+        const std::uint8_t tag = p_[0];
+        const std::uint8_t value = p_[1];
+        if (tag < 8 || ((tag | value) & 0x80) != 0) return false;
+        const std::uint8_t* content = p_ + 2;
+        field.type = static_cast<WireType>(tag & 7);
+        if (field.type == WireType::length_delimited) {
+            if (end_ - content < value) return false;
+            field.bytes = {content, value};
+            content += value;
+        } else if (field.type == WireType::varint) {
+            field.value = value;
+        } else {
+            return false;
+        }
+        field.number = tag >> 3;
+        field.begin = p_;
+        field.end = p_ = content;
+        return true;
+    }
+
+    bool next_any(Field& field);
     [[noreturn]] void fail(const char* code, const char* message) const;
     const std::uint8_t* skip_group(const std::uint8_t* p, Field& group) const;
     const std::uint8_t* read_value(const std::uint8_t* p, Field& field) const;

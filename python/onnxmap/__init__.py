@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as _numpy  # noqa: F401, ICN001 -- here, so that the first array does not wait for it
+
 from onnxmap._core import (
     Attribute,
     DeviceConfiguration,

@@ -32,8 +32,8 @@ def _limits(limits: Limits | None) -> Limits:
 
 def load(
     path: Path,
-    *,
     external_root: Path | None = None,
+    *,
     io: Io = "auto",
     check: Check = "full",
     limits: Limits | None = None,
@@ -67,8 +67,8 @@ def load(
 
 def loads(
     buffer: Buffer,
-    *,
     external_root: Path | None = None,
+    *,
     io: Io = "auto",
     check: Check = "full",
     limits: Limits | None = None,
