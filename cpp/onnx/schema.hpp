@@ -84,9 +84,10 @@ consteval const wire::MessageTable& find_message(std::string_view name) {
 
 consteval const wire::FieldRow& find_field(std::string_view path) {
     const std::size_t dot = path.rfind('.');
-    const wire::FieldRow* row = find_message(path.substr(0, dot)).find(path.substr(dot + 1));
-    if (row == nullptr) throw "no such field";
-    return *row;
+    for (const wire::FieldRow& row : find_message(path.substr(0, dot)).fields) {
+        if (row.name == path.substr(dot + 1)) return row;
+    }
+    throw "no such field";
 }
 
 }  // namespace detail

@@ -1,0 +1,55 @@
+"""What every test shares: where helpers are found, what the run's header says, guards and fixtures."""
+
+from __future__ import annotations
+
+import mmap
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # the helper modules beside the tests; importlib mode adds no folder
+
+from run_options import LONG, SANITIZED
+
+
+def _extension_path() -> Path:
+    import onnxmap._core
+
+    return Path(onnxmap._core.__file__)
+
+
+def pytest_report_header() -> list[str]:
+    import google.protobuf
+    import ml_dtypes
+    import onnx
+    import onnxmap
+    from google.protobuf.internal import api_implementation
+
+    return [
+        f"onnxmap {onnxmap.__version__} from {_extension_path()}"
+        + (" (sanitizers on)" if SANITIZED else ""),
+        f"numpy {np.__version__}, ml_dtypes {ml_dtypes.__version__}, onnx {onnx.__version__}, "
+        f"protobuf {google.protobuf.__version__} ({api_implementation.Type()}), "
+        f"Python {platform.python_version()}" + (", long forms" if LONG else ""),
+    ]
+
+
+def pytest_sessionstart() -> None:
+    """Refuses to run when the sanitizers or the oracle are not what the run claims to use."""
+    from google.protobuf.internal import api_implementation
+
+    if api_implementation.Type() != "upb":
+        pytest.exit("the oracle is protobuf's upb engine; pure-Python protobuf differs", 3)
+    if SANITIZED:
+        with _extension_path().open("rb") as file:
+            if file_contains(file.fileno(), b"__asan_init") is False:
+                pytest.exit(f"ONNXMAP_SANITIZE is set, yet {_extension_path()} has no ASan", 3)
+
+
+def file_contains(descriptor: int, needle: bytes) -> bool:
+    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
+        return mapped.find(needle) >= 0

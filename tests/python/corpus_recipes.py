@@ -1,0 +1,123 @@
+"""How each file of tests/corpus/ is made, and how it must be judged. Run as a program it writes them.
+
+The files are kept in the repository so that the C++ tests and the fuzzer can replay them; a test holds
+them to these recipes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import wire_bytes as wire
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+MODEL, NODE, ATTRIBUTE, SUBGRAPH, INITIALIZER = 7, 1, 5, 6, 5
+UNKNOWN = 999
+
+
+def graph(payload: bytes = b"") -> bytes:
+    return wire.blob(MODEL, payload)
+
+
+def tensor(*parts: bytes) -> bytes:
+    return graph(wire.blob(INITIALIZER, wire.blob(8, b"w") + b"".join(parts)))
+
+
+def external(**entries: str) -> bytes:
+    pairs = (wire.blob(1, k.encode()) + wire.blob(2, v.encode()) for k, v in entries.items())
+    stored = b"".join(wire.blob(13, pair) for pair in pairs)
+    return tensor(wire.scalar(1, 1), wire.scalar(2, 1), wire.scalar(14, 1), stored)
+
+
+RAW = wire.blob(9, b"\0\0\x80\x3f")
+FLOAT = wire.scalar(2, 1)
+LOCATION = wire.blob(13, wire.blob(1, b"location") + wire.blob(2, b"dims_overflow.onnx"))
+
+# name of the trick: (bytes, code on load or None, code on reading the tensor "w" or None)
+RECIPES: dict[str, tuple[bytes, str | None, str | None]] = {
+    "empty_file": (b"", "model.empty", None),
+    "no_graph": (wire.scalar(1, 8), "model.no_graph", None),
+    "varint_11_bytes": (graph() + b"\x08" + b"\x80" * 10 + b"\0", "wire.varint_too_long", None),
+    "varint_cut_by_the_end": (graph() + b"\x08\x80", "wire.truncated", None),
+    "varint_across_the_end_of_its_message": (
+        graph(b"\x2a\x01\x88") + b"\0", "wire.truncated", None,
+    ),
+    "tag_6_bytes": (graph() + b"\x88\x80\x80\x80\x80\0\x08", "wire.tag_too_long", None),
+    "tag_above_32_bits": (graph() + b"\x88\x80\x80\x80\x10\x08", "wire.field_number", None),
+    "field_number_zero": (graph() + b"\0\x01", "wire.field_number", None),
+    "field_number_zero_in_a_group": (
+        graph() + wire.group(UNKNOWN, b"\0\x01"), "wire.field_number", None,
+    ),
+    "wire_type_6": (graph() + b"\x0e\x01", "wire.wire_type", None),
+    "end_group_then_second_graph": (
+        graph() + wire.tag(1, wire.END_GROUP) + graph(), "wire.end_group", None,
+    ),
+    "zero_tag_then_second_graph": (graph() + b"\0" + graph(), "wire.field_number", None),
+    "zeros_at_the_end": (graph() + bytes(4096), "wire.field_number", None),
+    "group_never_closed": (
+        graph() + wire.tag(UNKNOWN, wire.START_GROUP), "wire.group_unterminated", None,
+    ),
+    "group_closed_by_another": (
+        graph() + wire.tag(UNKNOWN, wire.START_GROUP) + wire.tag(998, wire.END_GROUP),
+        "wire.group_mismatch", None,
+    ),
+    "group_across_the_end_of_its_message": (
+        graph(wire.tag(UNKNOWN, wire.START_GROUP)) + wire.tag(UNKNOWN, wire.END_GROUP),
+        "wire.group_unterminated", None,
+    ),
+    "groups_100000": (
+        graph() + wire.tag(15, wire.START_GROUP) * 100_000, "limit.depth", None,
+    ),
+    "graph_depth_10000": (
+        wire.nested([MODEL] + [NODE, ATTRIBUTE, SUBGRAPH] * 10_000), "limit.depth", None,
+    ),
+    "length_past_the_end": (graph() + b"\x12\x05abc", "wire.length_overrun", None),
+    "length_past_its_message": (b"\x3a\x03\x12\x03abc\x08\x01", "wire.length_overrun", None),
+    "length_6_bytes": (graph() + wire.blob(2, b"abc", 6), "wire.length_too_long", None),
+    "length_2_to_the_63": (
+        graph() + b"\x12" + wire.varint(1 << 63), "wire.length_too_large", None,
+    ),
+    "packed_floats_7_bytes": (tensor(FLOAT, wire.blob(4, bytes(7))), "wire.packed_length", None),
+    "fixed32_cut": (tensor(FLOAT, wire.tag(4, wire.FIXED32) + b"123"), "wire.truncated", None),
+    "dims_overflow": (
+        tensor(FLOAT, wire.scalar(1, 1 << 32) * 2, RAW), None, "tensor.size_overflow",
+    ),
+    "dims_negative": (tensor(FLOAT, wire.scalar(1, -1), RAW), None, "tensor.negative_dim"),
+    "dims_4_tib": (tensor(FLOAT, wire.scalar(1, 1 << 40), RAW), None, "tensor.data_size"),
+    "data_type_99": (tensor(wire.scalar(2, 99), wire.scalar(1, 1), RAW), None, "tensor.dtype"),
+    "raw_data_short": (tensor(FLOAT, wire.scalar(1, 2), RAW), None, "tensor.data_size"),
+    "raw_and_external_data": (
+        tensor(FLOAT, wire.scalar(1, 1), RAW, wire.scalar(14, 1), LOCATION),
+        None, "tensor.ambiguous_data",
+    ),
+    "external_parent_dir": (external(location="../w.bin"), None, "ext.unsafe_path"),
+    "external_absolute": (external(location="/etc/passwd"), None, "ext.unsafe_path"),
+    "external_nul": (external(location="w.bin\0evil"), None, "ext.unsafe_path"),
+    "external_no_location": (external(offset="0"), None, "ext.location"),
+    "external_missing": (external(location="missing.bin"), None, "ext.missing"),
+    "external_offset_spaces": (
+        external(location="dims_overflow.onnx", offset=" 4 "), None, "ext.offset",
+    ),
+    "external_offset_2_to_the_64": (
+        external(location="dims_overflow.onnx", offset=str(1 << 64)), None, "ext.bounds",
+    ),
+    "external_directory": (external(location="."), None, "ext.location"),
+    "external_location_twice": (
+        tensor(
+            FLOAT, wire.scalar(1, 1), wire.scalar(14, 1),
+            LOCATION * 2,
+        ),
+        None, "ext.duplicate_key",
+    ),
+}  # fmt: skip
+
+
+def main() -> None:
+    CORPUS.mkdir(exist_ok=True)
+    for name, (data, _, _) in RECIPES.items():
+        (CORPUS / f"{name}.onnx").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""What the environment says about a run of the tests."""
+
+from __future__ import annotations
+
+import os
+
+
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "") not in ("", "0", "false")
+
+
+LONG = _is_set("ONNXMAP_TEST_LONG")  # the exhaustive forms were asked for
+SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
+IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here

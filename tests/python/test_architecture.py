@@ -1,0 +1,161 @@
+"""The layer map. Changing the architecture is changing this map, in view.
+
+bindings -> model -> tensor -> {onnx -> wire, io} -> base
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAYERS: dict[str, set[str]] = {
+    "base": set(),
+    "io": {"base"},
+    "wire": {"base"},
+    "onnx": {"base", "wire"},
+    "tensor": {"base", "wire", "onnx", "io"},
+    "model": {"base", "wire", "onnx", "io", "tensor"},
+    "bindings": {"base", "wire", "onnx", "io", "tensor", "model"},
+}
+# The operating system lives in io/. The two that only declare types and numbers may be seen elsewhere.
+SYSTEM_HEADERS = re.compile(
+    r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|signal|linux/|dlfcn|termios)"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# Of the Python package: what may be imported while `import onnxmap` runs, beside the standard library.
+AT_IMPORT = {"numpy", "onnxmap"}
+
+
+def sources(layer: str) -> list[Path]:
+    suffixes = (".hpp", ".cpp", ".def", ".h", ".inc")
+    return sorted(path for path in (ROOT / "cpp" / layer).rglob("*") if path.suffix in suffixes)
+
+
+def includes(path: Path) -> list[tuple[bool, str]]:
+    """(whether in angle brackets, what) of every include of a file."""
+    return [(bracket == "<", name) for bracket, name in INCLUDE.findall(path.read_text())]
+
+
+def test_the_folders_are_the_layers() -> None:
+    assert {path.name for path in (ROOT / "cpp").iterdir() if path.is_dir()} == set(LAYERS)
+    assert all(sources(layer) for layer in LAYERS)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_includes_point_downwards(layer: str) -> None:
+    for path in sources(layer):
+        for in_brackets, name in includes(path):
+            if in_brackets:
+                continue
+            folder, _, file = name.partition("/")
+            assert file, f"{path}: {name} does not name its layer"
+            assert folder in LAYERS[layer] | {layer}, f"{path} includes {name}"
+            assert (ROOT / "cpp" / name).is_file(), f"{path} includes {name}, which is not there"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_only_bindings_know_python(layer: str) -> None:
+    for path in sources(layer):
+        text = path.read_text()
+        if layer != "bindings":
+            assert "pybind11" not in text, path
+            assert not re.search(r"\bPy_|\bPyObject|Python\.h", text), path
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_only_io_knows_the_operating_system(layer: str) -> None:
+    for path in sources(layer):
+        for in_brackets, name in includes(path):
+            if layer != "io" and in_brackets:
+                assert not SYSTEM_HEADERS.match(name), f"{path} includes <{name}>"
+
+
+def test_io_is_where_it_is_used() -> None:
+    """The rule above has something to rule: io/ does include system headers."""
+    seen = [
+        name for path in sources("io") for _, name in includes(path) if SYSTEM_HEADERS.match(name)
+    ]
+    assert seen
+
+
+def test_wire_knows_no_onnx() -> None:
+    for path in sources("wire"):
+        code = re.sub(r"//.*", "", path.read_text())
+        for word in ("TensorProto", "GraphProto", "ModelProto", "initializer", "raw_data"):
+            assert word not in code, f"{path} names {word}"
+
+
+def test_headers_begin_with_a_word_and_pragma_once() -> None:
+    for layer in LAYERS:
+        for path in sources(layer):
+            if path.suffix == ".hpp":
+                text = path.read_text()
+                assert text.startswith("//"), f"{path} does not say what it is"
+                assert "#pragma once" in text, path
+
+
+def python_files() -> list[Path]:
+    return sorted((ROOT / "python" / "onnxmap").rglob("*.py"))
+
+
+def imports(path: Path, at_import_time: bool) -> set[str]:
+    """Full names of the modules that a file imports; those in functions only when asked for all."""
+    tree = ast.parse(path.read_text())
+    hidden: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        lazy = lazy or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        if lazy and at_import_time:
+            hidden |= set(ast.walk(node))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if node in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found.add(node.module or "")
+    return found
+
+
+def test_the_package_imports_numpy_and_nothing_heavier() -> None:
+    import sys
+
+    assert python_files()
+    for path in python_files():
+        if path.relative_to(ROOT / "python" / "onnxmap").parts[0] in ("cli", "__main__.py"):
+            continue  # run as commands, never by `import onnxmap`
+        tops = {name.partition(".")[0] for name in imports(path, at_import_time=True)}
+        assert tops <= AT_IMPORT | set(sys.stdlib_module_names), path
+
+
+def test_the_oracles_are_for_tests_only() -> None:
+    for path in python_files():
+        tops = {name.partition(".")[0] for name in imports(path, at_import_time=False)}
+        assert "pytest" not in tops, path
+        if "interop" not in path.parts:
+            assert not tops & {"onnx", "google", "onnx_ir", "onnxruntime"}, path
+
+
+def test_files_keep_to_one_subject() -> None:
+    """A file that outgrows 400 lines has two subjects (tables of rows are one)."""
+    everything = [path for layer in LAYERS for path in sources(layer)]
+    everything += python_files() + sorted((ROOT / "tests").rglob("*.py"))
+    long = {path.name for path in everything if len(path.read_text().splitlines()) > 420}
+    assert long <= {"schema_rows.hpp"}
+
+
+def test_the_check_itself_sees_a_wrong_include(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.cpp"
+    bad.write_text('// x\n#include "model/load.hpp"\n  #  include <sys/mman.h>\n')
+    assert includes(bad) == [(False, "model/load.hpp"), (True, "sys/mman.h")]
+    assert "model" not in LAYERS["wire"] | {"wire"}
+    assert SYSTEM_HEADERS.match("sys/mman.h")
+    assert not SYSTEM_HEADERS.match("system_error")
+    assert not SYSTEM_HEADERS.match("sys/types.h")

@@ -1,0 +1,142 @@
+"""Names, numbers and sizes in words, and the demo's protobuf writer."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnxmap.cli.proto_writer import encode, varint
+from onnxmap.cli.text import (
+    bytes_in_words,
+    count,
+    cut,
+    escape,
+    seconds_in_words,
+    shape_in_words,
+)
+from onnxmap.cli.type_text import type_in_words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain.weight/0:1", "plain.weight/0:1"),
+        ("é 漢字", "é 漢字"),
+        ("tab\tline\nreturn\r", r"tab\tline\nreturn\r"),
+        ("\x1b[31m\x00\x7f", r"\x1b[31m\x00\x7f"),
+        ("\u202e\u200b\u2028", r"\u202e\u200b\u2028"),
+        ("\udcff\udc80", r"\xff\x80"),
+        ("\U000e0041", r"\U000e0041"),
+    ],
+)
+def test_escape(text: str, shown: str) -> None:
+    assert escape(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("short", 5, "short"),
+        ("encoder.0.weight", 9, "enco…ight"),
+        ("encoder.0.weight", 8, "enco…ght"),
+        ("abcdef", 3, "a…f"),
+        ("abcdef", 2, "ab"),
+    ],
+)
+def test_cut(text: str, width: int, shown: str) -> None:
+    assert cut(text, width) == shown
+    assert len(shown) <= width
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "words"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (16_777_216, "16.8 MB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (3_400_000_000, "3.4 GB"),
+        (2**63, "9.2 EB"),
+        (2**80, "1,208,925.8 EB"),
+    ],
+)
+def test_bytes_in_words(nbytes: int, words: str) -> None:
+    assert bytes_in_words(nbytes) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(8.5e-5, "85 µs"), (1.24e-3, "1.24 ms"), (3.2, "3.20 s")]
+)
+def test_seconds_in_words(seconds: float, words: str) -> None:
+    assert seconds_in_words(seconds) == words
+
+
+def test_count() -> None:
+    assert [count(number, "node") for number in (0, 1, 2000)] == [
+        "0 nodes",
+        "1 node",
+        "2,000 nodes",
+    ]
+
+
+def test_shape_in_words() -> None:
+    assert shape_in_words(None) == "any shape"
+    assert shape_in_words(()) == "scalar"
+    assert shape_in_words(["batch\n", 3, None]).split("\N{MULTIPLICATION SIGN}") == [
+        r"batch\n",
+        "3",
+        "?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        (onnx.TypeProto(), "undeclared"),
+        (onnx.helper.make_tensor_type_proto(1, []), "FLOAT scalar"),
+        (onnx.helper.make_tensor_type_proto(99, None), "type 99 any shape"),
+        (onnx.helper.make_sparse_tensor_type_proto(11, [7]), "sparse DOUBLE 7"),
+        (
+            onnx.helper.make_optional_type_proto(
+                onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(7, [2]))
+            ),
+            "optional sequence of INT64 2",
+        ),
+        (
+            onnx.helper.make_map_type_proto(8, onnx.helper.make_tensor_type_proto(1, [1])),
+            "map of STRING to FLOAT 1",
+        ),
+        (
+            onnx.TypeProto(opaque_type=onnx.TypeProto.Opaque(domain="d\n", name="n")),
+            r"opaque d\n.n",
+        ),
+    ],
+)
+def test_type_in_words(declared: onnx.TypeProto, words: str) -> None:
+    import onnxmap
+
+    view = onnxmap.loads_proto(declared.SerializeToString(), "TypeProto")
+    assert type_in_words(view) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "encoded"),
+    [(0, b"\0"), (127, b"\x7f"), (128, b"\x80\x01"), (300, b"\xac\x02"), (-1, b"\xff" * 9 + b"\1")],
+)
+def test_varint(number: int, encoded: bytes) -> None:
+    assert varint(number) == encoded
+
+
+def test_encode_writes_what_protobuf_reads() -> None:
+    written = encode(
+        "TensorProto",
+        name="wéight",
+        data_type=1,
+        dims=[2, -3],
+        raw_data=b"\0" * 300,
+        external_data=[encode("StringStringEntryProto", key="k", value="")],
+    )
+    expected = onnx.TensorProto(name="wéight", data_type=1, dims=[2, -3], raw_data=b"\0" * 300)
+    expected.external_data.add(key="k", value="")
+    assert onnx.TensorProto.FromString(written) == expected

@@ -1,0 +1,177 @@
+"""onnxmap against upb: the same verdict and the same values for every prefix, bit flip and mutant."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import onnx
+import onnxmap
+import pytest
+import wire_mutator
+from canonical import Canonical, canonical, code_of, message_class, parse
+from run_options import IN_CI, LONG, SANITIZED
+from small_models import SMALL_MODELS
+
+MODEL = onnx.ModelProto.DESCRIPTOR
+# 100,000 mutants on a developer's machine, 300,000 in CI, 20,000 under the slow sanitizers, 2,000,000
+# when asked for.
+MUTANTS_PER_SEED = 1_000 if SANITIZED else 15_000 if IN_CI else 5_000
+LONG_MUTANTS_PER_SEED = 100_000
+
+
+def field_zero_in_group(form: Canonical) -> bool:
+    """Whether an unknown group anywhere in a canonical form holds a field number 0 (the stated deviation)."""
+    _, known, unknown = form
+
+    def messages(value: Any) -> list[Canonical]:
+        if isinstance(value, list):
+            return [inner for one in value for inner in messages(one)]
+        return [value] if isinstance(value, tuple) else []
+
+    return wire_mutator.has_field_zero(unknown) or any(
+        field_zero_in_group(inner) for _, value in known for inner in messages(value)
+    )
+
+
+def judged(data: bytes) -> str:
+    """How both agree on `data`: "accepted", "rejected" or "deviation"; fails on anything else."""
+    message, code = parse(data), code_of(data)
+    if message is None:
+        assert code is not None, f"upb refuses, onnxmap accepts: {data.hex()}"
+        assert code.startswith("wire.") or code == "limit.depth"
+        return "rejected"
+    theirs = canonical(message, "ModelProto")
+    if code == "wire.field_number" and field_zero_in_group(theirs):
+        return "deviation"
+    assert code is None, f"upb accepts, onnxmap refuses with {code}: {data.hex()}"
+    ours = canonical(onnxmap.loads_proto(data, "ModelProto"), "ModelProto")
+    assert ours == theirs, f"values differ: {data.hex()}"
+    return "accepted"
+
+
+def test_the_small_models_are_small_and_valid() -> None:
+    assert len(SMALL_MODELS) == 20
+    for name, data in SMALL_MODELS.items():
+        assert 40 < len(data) < 300, name
+        assert parse(data) is not None, name
+        assert onnxmap.loads(data).proto.message_type == "ModelProto"
+
+
+def test_the_small_models_reach_every_message_of_a_model() -> None:
+    seen: set[str] = set()
+
+    def visit(form: Canonical) -> None:
+        name, known, _ = form
+        seen.add(name)
+        for _, value in known:
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, tuple):
+                    visit(inner)
+
+    for data in SMALL_MODELS.values():
+        visit(canonical(message_class("ModelProto").FromString(data), "ModelProto"))
+    missing = {row["type_name"] for rows in _model_rows() for row in rows} - seen - {"ModelProto"}
+    assert missing == set()
+
+
+def _model_rows() -> list[list[dict[str, Any]]]:
+    """The message-typed rows of the schema of every message that a model can hold."""
+    messages = onnxmap._core.schema()["messages"]
+    todo, done = ["ModelProto"], {}
+    while todo:
+        name = todo.pop()
+        if name not in done:
+            done[name] = [row for row in messages[name] if row["type"] == "message"]
+            todo += [row["type_name"] for row in done[name]]
+    return list(done.values())
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_small_model_itself(name: str) -> None:
+    view = onnxmap.loads_proto(SMALL_MODELS[name], "ModelProto")
+    message = message_class("ModelProto").FromString(SMALL_MODELS[name])
+    assert canonical(view, "ModelProto") == canonical(message, "ModelProto")
+    assert str(view) == str(message)
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_prefix(name: str) -> None:
+    data = SMALL_MODELS[name]
+    seen = Counter(judged(data[:size]) for size in range(len(data) + 1))
+    assert seen["accepted"] >= 2
+    assert seen["rejected"] > 0
+    assert seen.total() == len(data) + 1
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_prefix_through_loads(name: str) -> None:
+    """`loads` adds two refusals of its own: nothing at all, and no graph."""
+    data = SMALL_MODELS[name]
+    for size in range(len(data)):
+        message = parse(data[:size])
+        if message is not None and message.HasField("graph"):
+            assert onnxmap.loads(data[:size]).graph.proto.message_type == "GraphProto"
+            continue
+        with pytest.raises(onnxmap.ParseError) as caught:
+            onnxmap.loads(data[:size])
+        if message is not None:
+            assert caught.value.code == ("model.no_graph" if size else "model.empty")
+        else:
+            assert caught.value.code.startswith("wire.")
+            assert 0 <= caught.value.offset <= size
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_single_bit_flip(name: str) -> None:
+    data = bytearray(SMALL_MODELS[name])
+    seen: Counter[str] = Counter()
+    for index in range(len(data)):
+        for bit in range(8):
+            data[index] ^= 1 << bit
+            seen[judged(bytes(data))] += 1
+            data[index] ^= 1 << bit
+    assert seen.total() == 8 * len(data)
+    assert seen["accepted"] > len(data)
+    assert seen["rejected"] > len(data)
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_mutants(name: str) -> None:
+    """Seeded by the model's name: the same mutants on every run."""
+    rng = random.Random(name)
+    seeds = [SMALL_MODELS[name]] * 3 + list(SMALL_MODELS.values())
+    count = LONG_MUTANTS_PER_SEED if LONG else MUTANTS_PER_SEED
+    seen = Counter(judged(wire_mutator.mutant(rng, seeds, MODEL)) for _ in range(count))
+    assert seen.total() == count
+    # The mutator does its work only while a good share of its output is readable.
+    assert seen["accepted"] > count // 5
+    assert seen["rejected"] > count // 20
+
+
+def test_the_mutator_s_tree_gives_back_the_message() -> None:
+    for name, data in SMALL_MODELS.items():
+        again = wire_mutator.encode(wire_mutator.read_tree(data, MODEL))
+        expected = canonical(message_class("ModelProto").FromString(data), "ModelProto")
+        assert canonical(message_class("ModelProto").FromString(again), "ModelProto") == expected, (
+            name
+        )
+
+
+def test_an_unexplained_disagreement_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison itself: a reader that accepts too much, too little or otherwise is noticed."""
+    good, bad = SMALL_MODELS["plain_nodes"], SMALL_MODELS["plain_nodes"][:-1]
+    real = onnxmap.loads_proto
+
+    def refuse(data: bytes, message: str) -> None:
+        real(bad, message)
+
+    monkeypatch.setattr(onnxmap, "loads_proto", lambda data, message: real(good, message))
+    with pytest.raises(AssertionError, match="onnxmap accepts"):
+        judged(bad)
+    with pytest.raises(AssertionError, match="values differ"):
+        judged(SMALL_MODELS["groups"])
+    monkeypatch.setattr(onnxmap, "loads_proto", refuse)
+    with pytest.raises(AssertionError, match="onnxmap refuses"):
+        judged(good)

@@ -1,0 +1,22 @@
+"""That a sanitizer run has its sanitizers on: an overrun planted on purpose must be reported."""
+
+from __future__ import annotations
+
+import onnxmap._core
+import pytest
+from run_options import SANITIZED
+from subprocesses import run_python
+
+
+@pytest.mark.skipif(not SANITIZED, reason="only in a sanitizer build (ONNXMAP_SANITIZE)")
+def test_the_planted_overrun_is_reported() -> None:
+    result = run_python("import onnxmap._core\nonnxmap._core._planted_overrun()\nprint('survived')")
+    assert result.returncode != 0
+    assert "AddressSanitizer" in result.stderr
+    assert "overflow" in result.stderr
+    assert "survived" not in result.stdout
+
+
+@pytest.mark.skipif(SANITIZED, reason="only in an ordinary build")
+def test_an_ordinary_build_has_no_planted_overrun() -> None:
+    assert not hasattr(onnxmap._core, "_planted_overrun")
