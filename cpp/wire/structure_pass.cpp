@@ -120,14 +120,13 @@ class StructurePass {
         const auto type = static_cast<WireType>(tag.value & 7);
         const FieldRow* row = frame.table == nullptr ? nullptr : frame.table->find(number);
         if (row != nullptr && !row->accepts(type)) row = nullptr;
-        if (row != nullptr && frame.notes != nullptr) {
-            frame.notes->note(frame.table->position[number], begin);
-        }
+        if (type != WireType::varint) note(row, begin);
         switch (type) {
             case WireType::varint: {
                 const Varint value = read_varint(p_, stop_);
                 if (value.nbytes <= 0) fail_varint(value, begin, "a varint");
                 p_ += value.nbytes;
+                note(listed(row, value.value), begin);
                 break;
             }
             case WireType::fixed64: skip_fixed(8, begin); break;
@@ -147,6 +146,18 @@ class StructurePass {
                 break;
             default: fail_wire_type(begin);
         }
+    }
+
+    void note(const FieldRow* row, std::uint64_t begin) {
+        const Frame& frame = frames_.back();
+        if (row == nullptr || frame.notes == nullptr) return;
+        frame.notes->note(frame.table->position[row->number], begin);
+    }
+
+    // Null for an enum value that is not listed: to a closed enum that is an unknown field.
+    [[nodiscard]] const FieldRow* listed(const FieldRow* row, std::uint64_t value) const noexcept {
+        if (row == nullptr || row->type != Type::enumeration) return row;
+        return schema_.enum_of(*row).find(static_cast<std::int32_t>(value)) ? row : nullptr;
     }
 
     void skip_fixed(std::ptrdiff_t width, std::uint64_t begin) {

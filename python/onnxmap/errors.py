@@ -74,7 +74,7 @@ class ExternalDataError(OnnxMapError, ValueError):
         location: as the model has it.
     """
 
-    _fields = ("code", "tensor", "location")
+    _fields: tuple[str, ...] = ("code", "tensor", "location")
     tensor: str = ""
     location: str = ""
 

@@ -10,9 +10,12 @@ from onnxmap.limits import Limits
 from onnxmap.model import Model, OperatorSet
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    import mmap
 
     import numpy as np
+
+    # collections.abc.Buffer is Python 3.12's.
+    Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Io = Literal["auto", "mmap", "read"]

@@ -144,9 +144,8 @@ class Model:
     @property
     def external_files(self) -> list[str]:
         """Paths of the files that hold external data, each once, in the order of first use."""
-        return list(
-            dict.fromkeys(tensor.file for _, tensor in self.tensors() if tensor.is_external)
-        )
+        files = (tensor.file for _, tensor in self.tensors() if tensor.is_external)
+        return list(dict.fromkeys(file for file in files if file is not None))
 
     def tensors(self) -> list[tuple[str, _core.Tensor]]:
         """Every tensor anywhere in the model, with where it is.

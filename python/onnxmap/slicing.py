@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def read_slice(tensor: _core.Tensor, key: Any) -> Any:
     """What `tensor.numpy()[key]` gives; only basic indexing can leave bytes unread."""
-    unread = tensor._unread() if _is_basic(key) else None
+    unread: Any = tensor._unread() if _is_basic(key) else None
     if unread is None:
         return tensor.numpy()[key]
     # Sliced without a look at its elements: only address, shape and strides of the part count.

@@ -42,7 +42,9 @@ def value_of(proto: _core.ProtoView) -> Value:
             return None
         return value_of(getattr(proto, f"{kind}_value"))
     assert message == "MapProto"
-    return dict(zip(_keys(proto), value_of(proto.values), strict=True))
+    values = value_of(proto.values)
+    assert isinstance(values, list)  # a SequenceProto
+    return dict(zip(_keys(proto), values, strict=True))
 
 
 def _keys(proto: _core.ProtoView) -> list[object]:

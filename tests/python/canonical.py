@@ -14,10 +14,11 @@ from typing import Any
 import onnx
 import onnx.onnx_data_pb2
 import onnx.onnx_operators_ml_pb2
-import onnxmap
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
+
+import onnxmap
 
 FILES = (onnx.onnx_ml_pb2, onnx.onnx_operators_ml_pb2, onnx.onnx_data_pb2)
 START_GROUP = 3

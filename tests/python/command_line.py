@@ -51,6 +51,14 @@ def started(*arguments: object, stdout: int | IO[str]) -> subprocess.Popen[bytes
     )
 
 
+class Ran(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+
 class Screen(NamedTuple):
     """What a terminal got: as it came, and as text without colours."""
 

@@ -26,8 +26,9 @@ def pytest_report_header() -> list[str]:
     import google.protobuf
     import ml_dtypes
     import onnx
-    import onnxmap
     from google.protobuf.internal import api_implementation
+
+    import onnxmap
 
     return [
         f"onnxmap {onnxmap.__version__} from {_extension_path()}"

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxmap
 from google.protobuf.message import Message
 from onnx import TensorProto, numpy_helper
+
+import onnxmap
 
 SUB_BYTE = {"INT4", "UINT4", "INT2", "UINT2", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2"}
 FIXED_WIDTH = [

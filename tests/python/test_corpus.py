@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import onnxmap
 import pytest
 from canonical import code_of
 from corpus_recipes import CORPUS, RECIPES
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 
 def test_the_files_are_their_recipes() -> None:

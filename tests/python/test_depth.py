@@ -7,10 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import onnxmap
 import pytest
 import wire_bytes as wire
 from canonical import canonical, code_of, message_class, parse
+
+import onnxmap
 
 # Field numbers: ModelProto.graph, then GraphProto.node, NodeProto.attribute, AttributeProto.g
 GRAPH, NODE, ATTRIBUTE, SUBGRAPH = 7, 1, 5, 6

@@ -7,12 +7,13 @@ from collections import Counter
 from typing import Any
 
 import onnx
-import onnxmap
 import pytest
 import wire_mutator
 from canonical import Canonical, canonical, code_of, message_class, parse
 from run_options import IN_CI, LONG, SANITIZED
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 MODEL = onnx.ModelProto.DESCRIPTOR
 # 100,000 mutants on a developer's machine, 300,000 in CI, 20,000 under the slow sanitizers, 2,000,000

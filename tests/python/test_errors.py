@@ -7,12 +7,13 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
-import onnxmap
-import onnxmap.errors
 import pytest
 import wire_bytes as wire
 from onnx import TensorProto
 from sample_models import external, model_of, write
+
+import onnxmap
+import onnxmap.errors
 
 BASES: dict[str, tuple[type[BaseException], ...]] = {
     "ParseError": (ValueError,),

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxmap
 import pytest
 from onnx import TensorProto, numpy_helper
 from sample_models import external, floats, model_of, tensors_of_every_type, write
 from tensor_oracle import assert_same_array
+
+import onnxmap
 
 DATA = np.arange(16, dtype=np.float32)  # 64 bytes
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
-import onnxmap
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from sample_models import floats, model_of
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 
 def load(message: onnx.ModelProto) -> onnxmap.Graph:

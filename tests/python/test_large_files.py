@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-import onnxmap
 import pytest
 import wire_bytes as wire
+
+import onnxmap
 
 GIB = 1 << 30
 UINT8 = 2

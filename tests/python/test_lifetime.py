@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxmap
 import pytest
 from run_options import SANITIZED
 from sample_models import external, floats, model_of, write
 from subprocesses import facts_from, run_python
+
+import onnxmap
 
 VALUES = [float(i) for i in range(1000)]
 

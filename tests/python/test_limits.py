@@ -5,11 +5,12 @@ Memory is the growth of the process's peak, measured in a process of its own; no
 
 from __future__ import annotations
 
-import onnxmap
 import pytest
 import wire_bytes as wire
 from run_options import SANITIZED
 from subprocesses import facts_from
+
+import onnxmap
 
 MIB = 1024
 # ASan's shadow and quarantine make peaks meaningless; the verdicts are still checked there.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnxmap
 import pytest
 from canonical import canonical
 from onnx import numpy_helper
 from onnx.onnx_operators_ml_pb2 import OperatorSetProto
 from sample_models import write
 from tensor_oracle import assert_same_array
+
+import onnxmap
 
 
 def test_load_tensor(tmp_path: Path) -> None:

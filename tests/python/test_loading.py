@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxmap
 import pytest
 import wire_bytes as wire
 from canonical import canonical
@@ -18,6 +17,8 @@ from onnx import numpy_helper
 from sample_models import floats, model_of, tensors_of_every_type, write
 from small_models import SMALL_MODELS
 from tensor_oracle import assert_same_array
+
+import onnxmap
 
 MODEL = model_of([floats("w", 6), floats("b", 2, 10.0)])
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxmap
 import pytest
 import wire_bytes as wire
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from sample_models import floats, model_of, write
 from small_models import SMALL_MODELS
 from tensor_oracle import tensors_of
+
+import onnxmap
 
 
 @pytest.fixture

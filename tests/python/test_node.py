@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 
 import onnx
-import onnxmap
 import pytest
 import wire_bytes as wire
 from onnx import AttributeProto, TensorProto, helper
 from sample_models import floats, model_of
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 
 def node_of(made: onnx.NodeProto) -> onnxmap.Node:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxmap
 import pytest
 from canonical import assert_equal_everywhere, message_class
 from onnx import TensorProto, TypeProto, numpy_helper
@@ -20,6 +19,8 @@ from tensor_oracle import (
     tensors_of,
     value_message,
 )
+
+import onnxmap
 
 WRITERS = {
     "SequenceProto": numpy_helper.from_list,

@@ -10,9 +10,10 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import onnxmap
 import pytest
 import wire_bytes as wire
+
+import onnxmap
 
 MODEL = wire.scalar(1, 8) + wire.blob(7, wire.blob(2, b"g"))
 

@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import onnx
-import onnxmap
 import pytest
 from canonical import assert_equal_everywhere, message_class
 from onnx import TensorProto
 from tensor_oracle import assert_same_array, compare_tensor, tensors_of
+
+import onnxmap
 
 ROOT = Path(onnx.__file__).parent
 MODELS = sorted(ROOT.rglob("*.onnx"))

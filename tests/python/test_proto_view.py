@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import onnx
-import onnxmap
 import pytest
 import wire_bytes as wire
 from canonical import DESCRIPTORS, assert_equal_everywhere, message_class
 from google.protobuf.descriptor import FieldDescriptor
 from onnx import TensorProto
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 
 def view_of(data: bytes, name: str = "ModelProto") -> onnxmap.ProtoView:

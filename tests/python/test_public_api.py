@@ -7,8 +7,9 @@ import importlib.metadata
 import importlib.resources
 import inspect
 
-import onnxmap
 import pytest
+
+import onnxmap
 
 NAMES = {
     "load", "loads", "load_tensor", "load_value", "load_test_data", "load_operator_set", "load_proto",

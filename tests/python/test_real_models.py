@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxmap
 import pytest
 from canonical import assert_equal_everywhere
 from run_options import IN_CI
 from tensor_oracle import compare_tensor, must_be_a_view, tensors_of
+
+import onnxmap
 
 WHEELS = ["rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3"]
 MODELS = {

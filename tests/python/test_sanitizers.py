@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import onnxmap._core
 import pytest
 from run_options import SANITIZED
 from subprocesses import run_python
+
+import onnxmap._core
 
 
 @pytest.mark.skipif(not SANITIZED, reason="only in a sanitizer build (ONNXMAP_SANITIZE)")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
-import onnxmap
 import pytest
 from canonical import DESCRIPTORS, FILES, short_name
 from google.protobuf.descriptor import FieldDescriptor
+
+import onnxmap
 from onnxmap import _core
 
 TYPE_NAMES = {

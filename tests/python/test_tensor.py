@@ -6,12 +6,13 @@ import io
 from pathlib import Path
 
 import numpy as np
-import onnxmap
 import pytest
 import wire_bytes as wire
 from onnx import TensorProto, numpy_helper
 from sample_models import floats, model_of, tensors_of_every_type, write
 from tensor_oracle import assert_same_array
+
+import onnxmap
 
 TENSORS = {tensor.name: tensor for tensor in tensors_of_every_type()}
 

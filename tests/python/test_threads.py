@@ -9,11 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxmap
 import pytest
 import wire_bytes as wire
 from sample_models import external, floats, model_of, write
 from small_models import SMALL_MODELS
+
+import onnxmap
 
 THREADS = 8
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import onnxmap
 import pytest
 import wire_bytes as wire
 from canonical import canonical, code_of, message_class, parse
+
+import onnxmap
 
 GRAPH, UNKNOWN = 7, 999
 

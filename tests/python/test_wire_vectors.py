@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import onnxmap
 import pytest
 from canonical import assert_equal_everywhere, canonical, message_class, parse
+
+import onnxmap
 
 FILE = Path(__file__).parents[1] / "data" / "wire_vectors.json"
 VECTORS = json.loads(FILE.read_text())["vectors"]

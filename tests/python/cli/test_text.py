@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 import pytest
+
 from onnxmap.cli.proto_writer import encode, varint
 from onnxmap.cli.text import (
     bytes_in_words,

@@ -1,0 +1,48 @@
+# What a developer does here, each in one to three lines that could be typed.
+PYTHON ?= python3
+BIN ?= .venv/bin
+IN_BIN = PATH="$(abspath $(BIN)):$$PATH"
+TESTS ?= tests/python
+BENCH_OPTIONS ?=
+
+.PHONY: help setup test cpp asan tsan check fix stubs bench pythons
+
+help: ## print this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## a virtual environment in .venv with everything, and an editable install
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install 'scikit-build-core>=1.0' 'pybind11>=3.0' 'cmake>=3.25' ninja
+	.venv/bin/python -m pip install --no-build-isolation -e '.[cli,test,bench,dev]'
+
+test: ## the Python tests on the editable install; the first import rebuilds what changed
+	$(IN_BIN) python -m pytest $(TESTS)
+
+cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
+	$(IN_BIN) cmake --workflow --preset debug
+
+asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(IN_BIN) cmake --workflow --preset asan
+	$(PYTHON) -m venv --clear build/asan-venv && ONNXMAP_SANITIZE=1 build/asan-venv/bin/python -m pip install '.[test]'
+	tools/with_sanitizers build/asan-venv/bin/python -m pytest $(TESTS)
+
+tsan: ## many threads on one model under ThreadSanitizer
+	$(IN_BIN) cmake --workflow --preset tsan
+
+check: ## formatting, lint and types; changes nothing
+	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
+	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
+
+fix: ## formatting and what lint can mend, in place
+	$(IN_BIN) ruff check --fix; $(IN_BIN) ruff format
+	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' | $(IN_BIN) xargs -0r clang-format -i
+
+stubs: ## write python/onnxmap/_core.pyi anew from the extension
+	$(IN_BIN) python tools/generate_stubs.py
+
+bench: ## the benchmarks on an install like a user's (about an hour)
+	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'
+	build/bench-venv/bin/python -m pytest bench $(BENCH_OPTIONS)
+
+pythons: ## README's commands under the other Pythons, each in an environment of its own
+	for version in 3.10 3.12 3.13; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done

@@ -1,0 +1,949 @@
+# Written by tools/generate_stubs.py (make stubs); changes are lost.
+# ruff: noqa
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+from onnxmap.enums import AttributeType, DataType
+from onnxmap.graph import Graph as _Graph
+from onnxmap.types import ExternalData
+
+"""
+The C++ core of onnxmap. Use the package onnxmap, not this.
+"""
+import typing
+
+__all__: list[str] = [
+    "Attribute",
+    "DeviceConfiguration",
+    "Document",
+    "FieldName",
+    "Function",
+    "Graph",
+    "IntIntListEntry",
+    "MessageIterator",
+    "MessageList",
+    "Node",
+    "NodeDeviceConfiguration",
+    "Operator",
+    "ProtoView",
+    "QuantizationAnnotation",
+    "ShardedDim",
+    "ShardingSpec",
+    "SimpleShardedDim",
+    "SparseTensor",
+    "Tensor",
+    "TrainingInfo",
+    "UnknownField",
+    "ValueInfo",
+    "data_type_bits",
+    "data_type_facts",
+    "enum_values",
+    "friendly",
+    "load_buffer",
+    "load_file",
+    "metadata_props",
+    "numpy_dtype",
+    "opset_imports",
+    "schema",
+    "wrap",
+]
+
+class Document:
+    """
+    A loaded file or buffer.
+    """
+
+    def root(self) -> Any: ...
+    def tensors(self) -> builtins.list[tuple[str, Tensor]]: ...
+    @property
+    def io(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def proto(self) -> ProtoView: ...
+
+class FieldName:
+    """
+    Name and number of a field.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+
+class UnknownField:
+    """
+    A field that the schema does not know: `data` is an int, bytes, or for a group a list of UnknownField.
+    """
+
+    @property
+    def data(self) -> Any: ...
+    @property
+    def field_number(self) -> int: ...
+    @property
+    def wire_type(self) -> int: ...
+
+class ProtoView:
+    """
+    A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`. An absent field reads as protobuf's default, an absent message as an empty view.
+    """
+
+    def HasField(self, name: str) -> bool:
+        """
+        Whether a singular field is present; an explicit default is.
+        """
+
+    def ListFields(self) -> builtins.list[tuple[FieldName, Any]]:
+        """
+        (field, value) of each field that is set, by number.
+        """
+
+    def WhichOneof(self, name: str) -> str | None:
+        """
+        The member that is set, or None.
+        """
+
+    def __getattr__(self, arg0: str) -> Any: ...
+    def __repr__(self) -> str: ...
+    def __str__(self) -> str: ...
+    def to_text(
+        self, longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615
+    ) -> str:
+        """
+        Protobuf's text format; text, bytes and runs longer than `longest` are cut.
+        """
+
+    @property
+    def message_type(self) -> str:
+        """
+        Name of the message, like TensorProto.
+        """
+
+    @property
+    def unknown_fields(self) -> builtins.list[UnknownField]:
+        """
+        Fields that today's onnx.proto does not know, in file order.
+        """
+
+class MessageIterator:
+    def __iter__(self) -> MessageIterator: ...
+    def __next__(self) -> Any: ...
+
+class MessageList:
+    """
+    A repeated message field: an immutable sequence whose elements are made when asked for.
+    """
+
+    @typing.overload
+    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
+    @typing.overload
+    def __getitem__(self, index: slice) -> Any: ...
+    def __iter__(self) -> MessageIterator: ...
+    def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
+
+class Node:
+    """
+    A node of a graph or function.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """
+        Read-only mapping of names to Attribute, in file order.
+        """
+
+    @property
+    def device_configurations(self) -> MessageList:
+        """
+        NodeProto.device_configurations
+        """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        NodeProto.doc_string
+        """
+
+    @property
+    def domain(self) -> str:
+        """
+        NodeProto.domain
+        """
+
+    @property
+    def inputs(self) -> builtins.list[str]:
+        """
+        NodeProto.input
+        """
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """
+        NodeProto.metadata_props
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        NodeProto.name
+        """
+
+    @property
+    def op_type(self) -> str:
+        """
+        NodeProto.op_type
+        """
+
+    @property
+    def outputs(self) -> builtins.list[str]:
+        """
+        NodeProto.output
+        """
+
+    @property
+    def overload(self) -> str:
+        """
+        NodeProto.overload
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+class Attribute:
+    """
+    An attribute of a node.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def doc_string(self) -> str:
+        """
+        AttributeProto.doc_string
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        AttributeProto.name
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def ref_attr_name(self) -> str:
+        """
+        AttributeProto.ref_attr_name
+        """
+
+    @property
+    def type(self) -> AttributeType:
+        """
+        AttributeType; where the file has none, that of the value which is present.
+        """
+
+    @property
+    def value(self) -> Any:
+        """
+        float, int, bytes, Tensor, Graph, SparseTensor, a type, or a list of them; None for a reference to an attribute of the function (`ref_attr_name`).
+        """
+
+class ValueInfo:
+    """
+    Name and type of a value.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def doc_string(self) -> str:
+        """
+        ValueInfoProto.doc_string
+        """
+
+    @property
+    def dtype(self) -> DataType | int | None:
+        """
+        DataType of a tensor, or None.
+        """
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """
+        ValueInfoProto.metadata_props
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        ValueInfoProto.name
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def shape(self) -> tuple[int | str | None, ...] | None:
+        """
+        Tuple of int, str (dim_param) or None (unknown) per dimension; None: rank unknown.
+        """
+
+    @property
+    def type(self) -> Any:
+        """
+        TensorType, SequenceType, MapType ..., or None.
+        """
+
+class Function:
+    """
+    A function that the model defines.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def attribute_protos(self) -> Mapping[str, Attribute]:
+        """
+        Attributes with a default: read-only mapping of names to Attribute.
+        """
+
+    @property
+    def attributes(self) -> builtins.list[str]:
+        """
+        FunctionProto.attribute
+        """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        FunctionProto.doc_string
+        """
+
+    @property
+    def domain(self) -> str:
+        """
+        FunctionProto.domain
+        """
+
+    @property
+    def inputs(self) -> builtins.list[str]:
+        """
+        FunctionProto.input
+        """
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """
+        FunctionProto.metadata_props
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        FunctionProto.name
+        """
+
+    @property
+    def nodes(self) -> MessageList:
+        """
+        FunctionProto.node
+        """
+
+    @property
+    def opset_imports(self) -> Mapping[str, int]:
+        """
+        Read-only mapping of domain to version.
+        """
+
+    @property
+    def outputs(self) -> builtins.list[str]:
+        """
+        FunctionProto.output
+        """
+
+    @property
+    def overload(self) -> str:
+        """
+        FunctionProto.overload
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def since_version(self) -> int:
+        """
+        FunctionProto.since_version
+        """
+
+    @property
+    def status(self) -> int:
+        """
+        FunctionProto.status
+        """
+
+    @property
+    def value_infos(self) -> MessageList:
+        """
+        FunctionProto.value_info
+        """
+
+class TrainingInfo:
+    """
+    A TrainingInfoProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def algorithm(self) -> _Graph | None:
+        """
+        TrainingInfoProto.algorithm
+        """
+
+    @property
+    def initialization(self) -> _Graph | None:
+        """
+        TrainingInfoProto.initialization
+        """
+
+    @property
+    def initialization_bindings(self) -> Mapping[str, str]:
+        """
+        TrainingInfoProto.initialization_binding
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def update_bindings(self) -> Mapping[str, str]:
+        """
+        TrainingInfoProto.update_binding
+        """
+
+class Operator:
+    """
+    A OperatorProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def doc_string(self) -> str:
+        """
+        OperatorProto.doc_string
+        """
+
+    @property
+    def op_type(self) -> str:
+        """
+        OperatorProto.op_type
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def since_version(self) -> int:
+        """
+        OperatorProto.since_version
+        """
+
+    @property
+    def status(self) -> int:
+        """
+        OperatorProto.status
+        """
+
+class DeviceConfiguration:
+    """
+    A DeviceConfigurationProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def devices(self) -> builtins.list[str]:
+        """
+        DeviceConfigurationProto.device
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        DeviceConfigurationProto.name
+        """
+
+    @property
+    def num_devices(self) -> int:
+        """
+        DeviceConfigurationProto.num_devices
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+class NodeDeviceConfiguration:
+    """
+    A NodeDeviceConfigurationProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def configuration_id(self) -> str:
+        """
+        NodeDeviceConfigurationProto.configuration_id
+        """
+
+    @property
+    def pipeline_stage(self) -> int:
+        """
+        NodeDeviceConfigurationProto.pipeline_stage
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def sharding_specs(self) -> MessageList:
+        """
+        NodeDeviceConfigurationProto.sharding_spec
+        """
+
+class ShardingSpec:
+    """
+    A ShardingSpecProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def devices(self) -> builtins.list[int]:
+        """
+        ShardingSpecProto.device
+        """
+
+    @property
+    def index_to_device_group_maps(self) -> MessageList:
+        """
+        ShardingSpecProto.index_to_device_group_map
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def sharded_dims(self) -> MessageList:
+        """
+        ShardingSpecProto.sharded_dim
+        """
+
+    @property
+    def tensor_name(self) -> str:
+        """
+        ShardingSpecProto.tensor_name
+        """
+
+class ShardedDim:
+    """
+    A ShardedDimProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def axis(self) -> int:
+        """
+        ShardedDimProto.axis
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def simple_shardings(self) -> MessageList:
+        """
+        ShardedDimProto.simple_sharding
+        """
+
+class SimpleShardedDim:
+    """
+    A SimpleShardedDimProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def dim_param(self) -> str:
+        """
+        SimpleShardedDimProto.dim_param
+        """
+
+    @property
+    def dim_value(self) -> int:
+        """
+        SimpleShardedDimProto.dim_value
+        """
+
+    @property
+    def num_shards(self) -> int:
+        """
+        SimpleShardedDimProto.num_shards
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+class IntIntListEntry:
+    """
+    A IntIntListEntryProto.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def key(self) -> int:
+        """
+        IntIntListEntryProto.key
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def values(self) -> builtins.list[int]:
+        """
+        IntIntListEntryProto.value
+        """
+
+class QuantizationAnnotation:
+    """
+    A TensorAnnotation.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def quant_parameter_tensor_names(self) -> Mapping[str, str]:
+        """
+        TensorAnnotation.quant_parameter_tensor_names
+        """
+
+    @property
+    def tensor_name(self) -> str:
+        """
+        TensorAnnotation.tensor_name
+        """
+
+class Graph:
+    """
+    What onnxmap.Graph wraps.
+    """
+
+    def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
+    def initializer_dtypes(self) -> builtins.list[DataType | int]: ...
+    def initializer_names(self) -> builtins.list[str]: ...
+    def initializer_nbytes(self) -> builtins.list[int]: ...
+    def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
+    def list(self, field: str) -> MessageList: ...
+    def metadata_props(self) -> Mapping[str, str]: ...
+    def node_inputs(self) -> builtins.list[builtins.list[str]]: ...
+    def node_names(self) -> builtins.list[str]: ...
+    def node_outputs(self) -> builtins.list[builtins.list[str]]: ...
+    def op_counts(self) -> dict[str, int]:
+        """
+        How often each op_type occurs, the commonest first.
+        """
+
+    def op_types(self) -> builtins.list[str]:
+        """
+        op_type of each node.
+        """
+
+    def text(self, field: str) -> str: ...
+    def total_nbytes(self) -> int: ...
+    def views(self) -> dict[str, numpy.ndarray[Any, Any]]: ...
+    def views_at(self, positions: Any) -> dict[str, numpy.ndarray[Any, Any]]: ...
+    @property
+    def initializer_count(self) -> int: ...
+    @property
+    def proto(self) -> ProtoView: ...
+
+class Tensor:
+    """
+    A tensor of a model. Holds the model's bytes; its arrays do, too.
+    """
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> numpy.ndarray[Any, Any]: ...
+    def __bool__(self) -> bool: ...
+    def __getitem__(self, key: Any) -> Any:
+        """
+        What numpy()[key] gives, reading only those bytes where it can.
+        """
+
+    def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
+    def _read(
+        self,
+        begin: typing.SupportsInt | typing.SupportsIndex,
+        nbytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> bytearray:
+        """
+        Stored bytes of the tensor, from `begin` on, read now.
+        """
+
+    def _repr_html_(self) -> str: ...
+    def _unread(self) -> numpy.ndarray[Any, Any] | None:
+        """
+        An array over bytes that may not be in memory: to be sliced only.
+        """
+
+    def numpy(self, *, copy: Any = None) -> numpy.ndarray[Any, Any]:
+        """
+        The values as an array of shape `shape`: a read-only view of the file where they are stored raw or externally, in whole bytes, otherwise a new array. The view may be unaligned.
+
+        Args:
+            copy: None copies only if it must, True always (the copy is writable), False raises ValueError instead of copying.
+
+        Raises:
+            TensorError: shape, type and stored bytes do not agree.
+            ExternalDataError: the external file is missing, short or unsafe.
+        """
+
+    def tobytes(self) -> bytes:
+        """
+        The stored bytes of the values, in a new bytes object.
+        """
+
+    def tofile(self, file: Any) -> None:
+        """
+        Writes the stored bytes to a path or to an object with write().
+        """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        Documentation in Markdown.
+        """
+
+    @property
+    def dtype(self) -> DataType:
+        """
+        DataType. Raises TensorError `tensor.dtype`.
+        """
+
+    @property
+    def external(self) -> ExternalData | None:
+        """
+        Location, offset, length and checksum as the model has them.
+        """
+
+    @property
+    def file(self) -> str | None:
+        """
+        Path of the file that holds the bytes, or None.
+        """
+
+    @property
+    def is_aligned(self) -> bool:
+        """
+        Whether that view is aligned for its type.
+        """
+
+    @property
+    def is_external(self) -> bool:
+        """
+        Whether the values are in another file.
+        """
+
+    @property
+    def is_view(self) -> bool:
+        """
+        Whether numpy() gives a view.
+        """
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """
+        Read-only mapping of names to values.
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        Name, or an empty string.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """
+        Bytes that the values take as they are stored.
+        """
+
+    @property
+    def ndim(self) -> int:
+        """
+        Number of dimensions.
+        """
+
+    @property
+    def offset(self) -> int | None:
+        """
+        Position of the bytes in that file in bytes, or None.
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """
+        Tuple of int. Raises TensorError.
+        """
+
+    @property
+    def size(self) -> int:
+        """
+        Number of elements. Raises TensorError.
+        """
+
+class SparseTensor:
+    """
+    Values and where they stand.
+    """
+
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+    @property
+    def dtype(self) -> DataType:
+        """
+        DataType of the values.
+        """
+
+    @property
+    def indices(self) -> Tensor:
+        """
+        Tensor of shape [nnz] (linear) or [nnz, rank].
+        """
+
+    @property
+    def name(self) -> str:
+        """
+        Name of its values, which is the sparse tensor's.
+        """
+
+    @property
+    def nnz(self) -> int:
+        """
+        Number of stored values.
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """
+        Shape of the dense tensor.
+        """
+
+    @property
+    def values(self) -> Tensor:
+        """
+        Tensor of shape [nnz].
+        """
+
+def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
+    """
+    Bits of one element; 0 where they have no fixed width.
+    """
+
+def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
+    """
+    Per element type: name, number, bits, typed field, NumPy name.
+    """
+
+def enum_values(name: str) -> dict[str, int]:
+    """
+    Members of an enum of the schema.
+    """
+
+def friendly(arg0: ProtoView, arg1: str) -> Any:
+    """
+    The value of a field as the friendly classes have it.
+    """
+
+def load_buffer(
+    buffer: Any,
+    message: str,
+    io: str,
+    check: str,
+    external_root: bytes,
+    limits: Any,
+    require_model: bool,
+) -> Document: ...
+def load_file(
+    path: bytes, message: str, io: str, check: str, external_root: bytes, limits: Any
+) -> Document: ...
+def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
+def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
+    """
+    numpy.dtype of an element type.
+    """
+
+def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
+def schema() -> dict[str, Any]:
+    """
+    Every message and enum that is read, as dicts.
+    """
+
+def wrap(view: ProtoView) -> Any:
+    """
+    The friendly object of a message, where its type has one.
+    """

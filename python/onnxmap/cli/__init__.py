@@ -1,0 +1,121 @@
+"""The `onnxmap` command: one file per subcommand, this one chooses among them.
+
+Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input. A failure is one line
+on standard error and never a traceback. What a subcommand needs is imported when it runs, so that
+`onnxmap --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from onnxmap.cli.text import escape
+from onnxmap.errors import OnnxMapError
+
+__all__ = ["UsageError", "main"]
+
+# Each is a module of this package with `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> int`.
+COMMANDS = ("show", "ls", "dump", "demo")
+
+DONE = 0
+BAD_INPUT = 2
+# The shell's own status for a program that SIGINT ended.
+INTERRUPTED = 130
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be done; its text says what and why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line instead of the usage and a line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {escape(message)} (see '{self.prog} --help')\n")
+
+
+class _ShowVersion(argparse.Action):
+    """`--version`, looked up only when asked for: reading the package's metadata is slow."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        import onnxmap
+
+        print(f"onnxmap {onnxmap.__version__}")
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="onnxmap",
+        description="Look into ONNX models of any size without reading their weights.",
+        epilog="Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input.",
+    )
+    parser.add_argument(
+        "--version", action=_ShowVersion, nargs=0, help="print the version and stop"
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f"onnxmap.cli.{name}")
+        command = commands.add_parser(name, help=module.SUMMARY, description=module.__doc__)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    # argparse takes a command's list of names for complete at its first option, so that those
+    # behind it are left over: `ls FILE --sort size NAME`.
+    if hasattr(arguments, "names") and not any(word.startswith("-") for word in rest):
+        arguments.names += rest
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` (default: the process's own) and returns the exit status."""
+    # A name that the terminal's encoding lacks is shown by its number instead of ending the command.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        arguments = _parse(argv)
+        status: int = arguments.run(arguments)
+        # Here, not at interpreter exit, where a closed pipe could no longer be caught.
+        sys.stdout.flush()
+    except SystemExit as stop:  # argparse: --help, or a bad command line that it has explained
+        return stop.code if isinstance(stop.code, int) else BAD_INPUT
+    except BrokenPipeError:  # `| head` has seen enough
+        _write_nothing_more()
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (OnnxMapError, OSError, UsageError) as failure:
+        print(f"onnxmap: {escape(_told(failure))}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:  # what failed was the writing
+            _write_nothing_more()
+        return BAD_INPUT
+    return status
+
+
+def _told(failure: Exception) -> str:
+    """The failure in the system's usual form where the system caused it, else its own message."""
+    if isinstance(failure, OSError) and failure.strerror and failure.filename is not None:
+        return f"{os.fsdecode(failure.filename)}: {failure.strerror}"
+    return str(failure)
+
+
+def _write_nothing_more() -> None:
+    """Sends what is still in the buffer nowhere; at exit Python would try again, and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,130 @@
+"""Lays out very long lists in columns: one pass over each column, then a line at a time.
+
+rich's own table measures and wraps every cell, which takes ten seconds for 100,000 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnxmap.cli.text import cut
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_GAP = "  "
+# In a pipe nothing is cut, but a few enormous names must not push all other cells that far right.
+_WIDEST_IN_A_PIPE = 120
+# On a terminal a name is cut that is so much longer than nearly all others: the columns are theirs.
+_NEARLY_ALL, _SO_MUCH_LONGER = 0.95, 1.25
+
+
+@dataclass
+class Column:
+    """A heading and its cells.
+
+    Attributes:
+        narrowest: how far it may be cut where the terminal is too small; None for not at all.
+        droppable: whether it is left out where it would cost the first column its room.
+    """
+
+    heading: str
+    cells: Sequence[str]
+    right: bool = False
+    style: str = ""
+    narrowest: int | None = None
+    droppable: bool = False
+
+
+def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
+    """The lines of the table: cut to the terminal's width, or whole where no terminal is."""
+    if screen.is_terminal:
+        columns, widths = _fit(columns, screen.width)
+    else:
+        widths = [min(max(_widths(column)), _WIDEST_IN_A_PIPE) for column in columns]
+    heading = [_codes(screen, "bold")] * len(columns)
+    yield _line([column.heading for column in columns], columns, widths, heading)
+    codes = [_codes(screen, column.style) for column in columns]
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        shown = map(_fitted, cells, widths) if screen.is_terminal else cells
+        yield _line(shown, columns, widths, codes)
+
+
+def _fit(columns: Sequence[Column], available: int) -> tuple[Sequence[Column], list[int]]:
+    """The columns that fit into `available` characters, with their widths.
+
+    The names are the first column and what the reader came for: they give way when all others have.
+    """
+    widths = [max(_widths(column)) for column in columns]
+    widths[0] = min(widths[0], _usual_width(columns[0]))
+    while (excess := sum(widths) + len(_GAP) * (len(widths) - 1) - available) > 0:
+        others = range(len(columns) - 1, 0, -1)
+        if excess > sum(_spare(columns[index], widths[index]) for index in others):
+            dropped = next((index for index in others if columns[index].droppable), None)
+            if dropped is not None:
+                columns = [*columns[:dropped], *columns[dropped + 1 :]]
+                del widths[dropped]
+                continue
+        for index in (*others, 0):
+            taken = min(max(excess, 0), _spare(columns[index], widths[index]))
+            widths[index] -= taken
+            excess -= taken
+        break
+    return columns, widths
+
+
+def _usual_width(column: Column) -> int:
+    widths = sorted(_widths(column))
+    return int(widths[int((len(widths) - 1) * _NEARLY_ALL)] * _SO_MUCH_LONGER)
+
+
+def _spare(column: Column, width: int) -> int:
+    return 0 if column.narrowest is None else max(width - column.narrowest, 0)
+
+
+def _widths(column: Column) -> list[int]:
+    return [_width(column.heading), *map(_width, column.cells)]
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal `text` takes: two for each Chinese or Japanese character."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _fitted(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    characters = width
+    while _width(shorter := cut(text, characters)) > width:
+        characters -= 1
+    return shorter
+
+
+def _codes(screen: Console, style: str) -> tuple[str, str]:
+    """What to write before and after a cell of this style; both empty where colour is off."""
+    if not style:
+        return "", ""
+    with screen.capture() as written:
+        screen.print("\0", style=style, end="")
+    before, _, after = written.get().partition("\0")
+    return before, after
+
+
+def _line(
+    cells: Iterable[str],
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    codes: Sequence[tuple[str, str]],
+) -> str:
+    parts = []
+    for cell, column, width, (before, after) in zip(cells, columns, widths, codes, strict=True):
+        padding = " " * (width - _width(cell))
+        shown = f"{before}{cell}{after}"
+        parts.append(padding + shown if column.right else shown + padding)
+    return _GAP.join(parts).rstrip()

@@ -1,0 +1,95 @@
+"""Print a model's protobuf as text: the whole of it, or one field."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from onnxmap.cli.field_path import Found, follow
+from onnxmap.cli.schema import enum_names
+from onnxmap.cli.text import escape
+
+SUMMARY = "print the protobuf text of a model, or of one field of it"
+
+# Enough to recognise a payload and to see any name of a sane length whole.
+LONGEST = 128
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `onnxmap dump`."""
+    parser.add_argument("file", help="the model")
+    parser.add_argument(
+        "field",
+        nargs="?",
+        default="",
+        metavar="FIELD",
+        help="""one field by its path, such as graph.node[3].attribute["value"].t""",
+    )
+    parser.add_argument(
+        "--full", action="store_true", help=f"print payloads longer than {LONGEST} whole, too"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print protobuf's JSON, with onnx.proto's field names"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carries out `onnxmap dump`."""
+    import onnxmap
+
+    longest = sys.maxsize if arguments.full else LONGEST
+    with onnxmap.load(arguments.file) as model:
+        found = follow(model.proto, arguments.field)
+        if arguments.json:
+            json.dump(_json(found, longest), sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            for line in _lines(found, longest):
+                sys.stdout.write(line + "\n")
+    return 0
+
+
+def _json(found: Found, longest: int) -> Any:
+    from onnxmap.cli.proto_json import field_json, message_json
+
+    if found.row is None:
+        return message_json(found.value, longest)
+    return field_json(found.row, found.value, longest, found.is_list)
+
+
+def _lines(found: Found, longest: int) -> Iterator[str]:
+    """Text format of a message; values of other fields one a line, without their name."""
+    values = found.value if found.is_list else (found.value,)
+    if found.row is None or found.row["type"] == "message":
+        for number, message in enumerate(values):
+            if found.is_list:
+                yield f"# [{number}]"
+            # Letters of all scripts stay; what is invisible or could reorder a line is told.
+            yield from map(escape, message.to_text(longest).splitlines())
+        return
+    for number, value in enumerate(values):
+        if number == longest:
+            yield f"# {len(values)} values, {longest} shown"
+            break
+        yield _plain(found.row, value, longest)
+
+
+def _plain(row: dict[str, Any], value: Any, longest: int) -> str:
+    match row["type"]:
+        case "string" | "bytes":
+            shown = value[:longest]
+            if row["type"] == "bytes":
+                shown = shown.decode("ascii", "backslashreplace")
+            rest = f"  # {len(value)} long, {longest} shown" if len(value) > longest else ""
+            return escape(shown) + rest
+        case "enum":
+            return enum_names(row["type_name"]).get(value, str(value))
+        case "float":
+            from onnxmap.cli.proto_json import shortest_single
+
+            return str(shortest_single(value))
+        case _:
+            return str(value)

@@ -1,0 +1,116 @@
+"""Finds what a path such as `graph.node[3].attribute["value"].t` means in a message."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from onnxmap.cli import UsageError
+from onnxmap.cli.schema import Row, is_repeated, message_rows
+
+if TYPE_CHECKING:
+    from onnxmap import ProtoView
+
+# One step: a field's name, and perhaps a number or a name in brackets.
+_STEP = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)(?:\[(?:(-?\d+)|("(?:[^"\\]|\\.)*"))\])?')
+
+# What ["…"] is compared with, in messages that are not known by their `name`.
+_KEY_FIELDS = {
+    "OperatorSetIdProto": "domain",
+    "StringStringEntryProto": "key",
+    "TensorAnnotation": "tensor_name",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value of a message; `row` declares its field and is None for the message one started from."""
+
+    value: Any
+    row: Row | None = None
+    is_list: bool = False
+
+    @property
+    def is_message(self) -> bool:
+        """Whether the value has fields of its own."""
+        return not self.is_list and (self.row is None or self.row["type"] == "message")
+
+
+def follow(message: ProtoView, path: str) -> Found:
+    """What `path` leads to from `message`; an empty path leads to the message itself.
+
+    Raises:
+        UsageError: the path is malformed, or names something that is not there.
+    """
+    found = Found(message)
+    walked = ""
+    for step, name, index in _steps(path):
+        found = _field(found, name, walked or message.message_type)
+        if index is not None:
+            found = _element(found, index, f"{walked}.{name}".lstrip("."))
+        walked = f"{walked}.{step}".lstrip(".")
+    return found
+
+
+def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
+    """The steps of the path: as written, the field's name, and what stands in brackets."""
+    position = 0
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None:
+            raise UsageError(f"cannot read '{path[position:]}' as a field of a path")
+        name, number, quoted = step.groups()
+        yield step.group(), name, _unquoted(quoted) if quoted else number and int(number)
+        position = step.end()
+        if position < len(path):
+            if path[position] != "." or position + 1 == len(path):
+                raise UsageError(f"cannot read '{path[position:]}' as the rest of a path")
+            position += 1
+
+
+def _unquoted(quoted: str) -> str:
+    try:
+        return str(json.loads(quoted))
+    except ValueError as error:
+        raise UsageError(f"cannot read {quoted} as a quoted name: {error}") from None
+
+
+def _field(found: Found, name: str, here: str) -> Found:
+    if found.is_list:
+        raise UsageError(f"{here} is a list of {len(found.value)}: say which, as in {here}[0]")
+    if not found.is_message:
+        raise UsageError(f"{here} is a plain value and has no field '{name}'")
+    message_type = found.value.message_type
+    rows = message_rows(message_type)
+    if name not in rows:
+        raise UsageError(f"{message_type} has no field '{name}', only {', '.join(rows)}")
+    row = rows[name]
+    if not is_repeated(row) and not found.value.HasField(name):
+        raise UsageError(f"{here} has no {name}")
+    return Found(getattr(found.value, name), row, is_repeated(row))
+
+
+def _element(found: Found, index: int | str, walked: str) -> Found:
+    if not found.is_list:
+        raise UsageError(f"{walked} is not a list: leave out [{json.dumps(index)}]")
+    if isinstance(index, str):
+        return Found(_named(found, index, walked), found.row)
+    try:
+        return Found(found.value[index], found.row)
+    except IndexError:
+        raise UsageError(f"{walked} has a length of {len(found.value)}, so no [{index}]") from None
+
+
+def _named(found: Found, name: str, walked: str) -> Any:
+    assert found.row is not None  # a list is always a field
+    element_type = found.row["type_name"]
+    key = _KEY_FIELDS.get(element_type, "name")
+    if found.row["type"] != "message" or key not in message_rows(element_type):
+        raise UsageError(f"the elements of {walked} have no names: use a number")
+    for element in found.value:
+        if getattr(element, key) == name:
+            return element
+    raise UsageError(f"{walked} has no element with the {key} '{name}'")

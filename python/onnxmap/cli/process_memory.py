@@ -1,0 +1,59 @@
+"""What this process holds in memory, as Linux tells it in /proc."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Bytes in physical memory: the process's own, and pages of files that others may share."""
+
+    own: int
+    of_files: int
+
+
+def resident() -> Resident:
+    """How much of the process is in memory now."""
+    sizes = dict(
+        line.split(":", 1)
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if "kB" in line
+    )
+    return Resident(_kilobytes(sizes["RssAnon"]), _kilobytes(sizes["RssFile"]))
+
+
+def return_free_memory() -> None:
+    """Hands what was freed back to the system, so that later growth can be seen; glibc only."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
+
+
+def _kilobytes(text: str) -> int:
+    return int(text.split()[0]) * 1024
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A stretch of the address space that shows a file."""
+
+    start: int
+    end: int
+    path: str
+
+
+def mappings_of(*paths: Path) -> list[Mapping]:
+    """The stretches of this process's address space that show one of these files."""
+    wanted = {os.path.realpath(path) for path in paths}
+    found = []
+    for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():
+        # address, permissions, offset, device, inode, and for a file its path
+        addresses, *_, path = [*line.split(maxsplit=5), ""][:6]
+        if path in wanted:
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            found.append(Mapping(start, end, path))
+    return found

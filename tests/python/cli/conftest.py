@@ -1,0 +1,45 @@
+"""What the tests of the commands share: running one here, and models to run it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import EVIL_NAME, LONG_NAME, save, tensor
+from command_line import Ran, piped
+
+from onnxmap.cli import main
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Runs a command line in this process."""
+
+    def run_here(*arguments: object) -> Ran:
+        status = main([str(argument) for argument in arguments])
+        return Ran(status, *capsys.readouterr())
+
+    return run_here
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.onnx"
+    save(
+        path,
+        tensor("b.weight", np.ones((4, 5), np.float32)),
+        tensor("a.weight", np.ones((100,), np.float16)),
+        tensor("a.bias", np.ones((), np.int64)),
+        tensor(EVIL_NAME, np.ones(3, np.int8)),
+        tensor(LONG_NAME, np.ones((2, 2), np.uint8)),
+    )
+    return path
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    assert piped("demo", "--keep", folder, "--json").returncode == 0
+    return folder / "demo.onnx"

@@ -1,0 +1,67 @@
+"""`onnxmap demo`: what it promises is what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+from command_line import Ran, on_terminal
+from onnx import helper, numpy_helper
+
+
+class TestDemo:
+    def test_does_what_it_promises(self, run: Callable[..., Ran]) -> None:
+        ran = run("demo", "--json")
+        assert ran.status == 0
+        facts = json.loads(ran.out)
+        total = sum(facts["files"].values())
+        assert 20e6 < total < 100e6
+        assert facts["copied_bytes"] == 0
+        assert facts["mapped_files"] == 2
+        assert facts["mapped_bytes"] >= facts["weight_bytes"] > 0.9 * total
+        assert facts["views_inside_mapping"] == len(facts["weights"])
+        assert facts["tensor_count_with_subgraphs"] == len(facts["weights"]) + 1
+        assert "read-only" in facts["refusal_to_write"]
+        assert facts["alive_after_close"] is True
+        assert {weight["is_external"] for weight in facts["weights"]} == {True, False}
+        assert len({weight["dtype"] for weight in facts["weights"]}) == 20
+
+    def test_leaves_nothing_behind(self, run: Callable[..., Ran]) -> None:
+        files = json.loads(run("demo", "--json").out)["files"]
+        assert len(files) == 2
+        assert not any(Path(file).parent.exists() for file in files)
+
+    def test_model_is_valid_and_reads_equal_to_the_official_package(self, demo: Path) -> None:
+        import onnxmap
+
+        onnx.checker.check_model(str(demo), full_check=True)
+        stored = onnx.load(demo, load_external_data=False).graph.initializer
+        places = [{entry.key: entry.value for entry in tensor.external_data} for tensor in stored]
+        assert [int(place["offset"]) % 4096 for place in places if place] == [0, 0]
+        official = onnx.load(demo)
+        views = onnxmap.load(demo).views()
+        assert list(views) == [tensor.name for tensor in official.graph.initializer]
+        for expected in official.graph.initializer:
+            found = views[expected.name]
+            assert found.tobytes() == numpy_helper.to_array(expected).tobytes(), expected.name
+            assert found.dtype == helper.tensor_dtype_to_np_dtype(expected.data_type)
+
+    def test_overwrites_nothing(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        (tmp_path / "demo.weights.data").write_text("mine")
+        ran = run("demo", "--keep", tmp_path)
+        assert (ran.status, ran.out) == (2, "")
+        assert "exists already" in ran.err
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+    @pytest.mark.parametrize("width", [80, 200])
+    def test_page_fits_the_terminal(self, width: int) -> None:
+        page = on_terminal(width, "demo")
+        assert page.status == 0
+        assert page.text.count("✓") == 3
+        assert "✗" not in page.text
+        assert "…" not in page.text.replace("… 15 like", "")
+        assert max(map(len, page.text.splitlines())) <= width
+        assert "\x1b[" in page.raw

@@ -1,0 +1,129 @@
+"""`onnxmap dump`: protobuf's text and JSON, whole, cut, and of one field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from cli_models import EVIL_NAME, EVIL_SHOWN, save, tensor
+from command_line import Ran
+from google.protobuf import json_format, text_format
+from onnx import TensorProto
+
+
+class TestDump:
+    def test_full_text_is_protobufs(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "plain.onnx"
+        model = save(path, tensor("w", np.arange(300, dtype=np.float32)), doc_string="é 漢")
+        ran = run("dump", path, "--full")
+        assert (ran.status, ran.out) == (0, str(model))
+
+    def test_cut_text_is_short_and_still_text_format(
+        self, run: Callable[..., Ran], demo: Path
+    ) -> None:
+        out = run("dump", demo).out
+        assert len(out) < 200_000
+        assert "1048576 bytes, 128 shown" in out
+        parsed = text_format.Parse(out, onnx.ModelProto())
+        expected = onnx.load(demo, load_external_data=False)
+        assert parsed.graph.node[:43] == expected.graph.node[:43]
+        assert parsed.graph.initializer[4].raw_data == expected.graph.initializer[4].raw_data[:128]
+
+    def test_full_json_is_protobufs(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "plain.onnx"
+        numbers = TensorProto(
+            name="numbers",
+            data_type=TensorProto.FLOAT,
+            dims=[6],
+            float_data=[0.1, np.nan, np.inf, -np.inf, 1e-45, 16777217],
+            double_data=[0.1, 1e300],
+            int32_data=[-1, 2],
+            int64_data=[-(2**63)],
+            raw_data=bytes(range(256)) * 2,
+        )
+        model = save(path, numbers, tensor(EVIL_NAME, np.ones(200, np.int8)))
+        found = json.loads(run("dump", path, "--json", "--full").out)
+        assert found == json_format.MessageToDict(model, preserving_proto_field_name=True)
+
+    def test_cut_json_says_so(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "long.onnx"
+        typed = TensorProto(
+            name="n" * 1000, data_type=TensorProto.INT64, dims=[500], int64_data=range(500)
+        )
+        save(path, typed, tensor("raw", np.arange(500, dtype=np.uint8)))
+        found = json.loads(run("dump", path, "graph.initializer", "--json").out)
+        assert found[0]["name"] == {"cut": True, "length": 1000, "first": "n" * 128}
+        assert found[0]["int64_data"]["length"] == 500
+        assert found[0]["int64_data"]["first"] == [str(i) for i in range(128)]
+        assert found[1]["raw_data"]["length"] == 500
+
+    @pytest.mark.parametrize(
+        ("field", "expected"),
+        [
+            ("producer_name", "maker\n"),
+            ("graph.node[1].op_type", "Relu\n"),
+            ("graph.node[-1].op_type", "Constant\n"),
+            ('graph.node["first"].output', "h\n"),
+            ('graph.node["first"].output[0]', "h\n"),
+            ('opset_import["com.example"].version', "3\n"),
+            ('metadata_props["author"].value', "somebody\n"),
+            ("graph.initializer[0].dims", "4\n5\n"),
+            ('graph.node[2].attribute["value"].type', "TENSOR\n"),
+            ('graph.node[2].attribute["value"].t.dims', "40\n"),
+            ('graph.initializer["a.bias"].raw_data', r"\x01" + r"\x00" * 7 + "\n"),
+            ("graph.initializer[3].name", EVIL_SHOWN + "\n"),
+            (
+                "opset_import",
+                '# [0]\ndomain: ""\nversion: 21\n# [1]\ndomain: "com.example"\nversion: 3\n',
+            ),
+            ('opset_import["com.example"]', 'domain: "com.example"\nversion: 3\n'),
+            ("functions", ""),
+        ],
+    )
+    def test_field(self, run: Callable[..., Ran], small: Path, field: str, expected: str) -> None:
+        ran = run("dump", small, field)
+        assert (ran.status, ran.out, ran.err) == (0, expected, "")
+
+    def test_bytes_are_told_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "bytes.onnx"
+        save(path, tensor("w", np.frombuffer(b"a\xe9\xff\n" * 50, np.uint8)))
+        shown = r"a\xe9\xff\n" * 32
+        assert run("dump", path, "graph.initializer[0].raw_data").out == (
+            f"{shown}  # 200 long, 128 shown\n"
+        )
+
+    def test_fields_of_every_tensor_can_be_found(self, run: Callable[..., Ran], demo: Path) -> None:
+        """The paths of `Model.tensors()` are the ones that `dump` takes."""
+        import onnxmap
+
+        for where, found in onnxmap.load(demo).tensors()[::8]:
+            assert run("dump", demo, f"{where}.name").out == found.name + "\n"
+
+    @pytest.mark.parametrize(
+        ("field", "said"),
+        [
+            ("nothing", "ModelProto has no field 'nothing'"),
+            ("graph.nod", "GraphProto has no field 'nod'"),
+            ("graph..node", "cannot read"),
+            ("graph.", "cannot read"),
+            ("graph.node[", "cannot read"),
+            ('graph.node["a\\q"]', "quoted name"),
+            ("graph.node[99]", "length of 3"),
+            ('graph.node["zzz"]', "no element with the name 'zzz'"),
+            ("graph.node.name", "say which"),
+            ("graph.name.x", "plain value"),
+            ("graph.name[0]", "not a list"),
+            ("graph[0]", "not a list"),
+            ("domain", "has no domain"),
+            ('graph.node[0].input["x"]', "no names"),
+        ],
+    )
+    def test_bad_field(self, run: Callable[..., Ran], small: Path, field: str, said: str) -> None:
+        ran = run("dump", small, field)
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+        assert ran.err.count("\n") == 1

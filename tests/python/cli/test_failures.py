@@ -1,0 +1,179 @@
+"""How the commands fail, start, and do without rich."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_models import EVIL_NAME, save, tensor
+from command_line import Ran, piped, started
+
+
+class TestFailures:
+    @pytest.fixture
+    def bad_file(self, request: pytest.FixtureRequest, tmp_path: Path, small: Path) -> Path:
+        path = tmp_path / "bad.onnx"
+        match request.param:
+            case "missing":
+                pass
+            case "folder":
+                path.mkdir()
+            case "empty":
+                path.touch()
+            case "truncated":
+                path.write_bytes(small.read_bytes()[:-10])
+            case "page":
+                path.write_text("<!DOCTYPE html><html></html>")
+            case "evil name":
+                path = tmp_path / "evil\n\x1b[2J.onnx"
+        return path
+
+    @pytest.mark.parametrize(
+        "bad_file",
+        ["missing", "folder", "empty", "truncated", "page", "evil name"],
+        indirect=True,
+    )
+    @pytest.mark.parametrize("command", ["show", "ls", "dump"])
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_unreadable_input_is_one_line(
+        self, run: Callable[..., Ran], command: str, options: list[str], bad_file: Path
+    ) -> None:
+        ran = run(command, bad_file, *options)
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err.startswith("onnxmap: ")
+        assert ran.err.endswith("\n")
+        assert ran.err[:-1].isprintable()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [[], ["nonsense"], ["show"], ["ls", "f", "--sort", "colour"], ["show", "f", "--nonsense"]],
+    )
+    def test_bad_usage_is_one_line(self, run: Callable[..., Ran], arguments: list[str]) -> None:
+        ran = run(*arguments)
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err.count("\n") == 1
+        assert "--help" in ran.err
+
+    @pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["dump"], ["dump", "--json"]])
+    def test_closed_pipe_ends_quietly(self, tmp_path: Path, command: list[str]) -> None:
+        path = tmp_path / "long.onnx"
+        save(path, *(tensor(f"tensor.{i}", np.ones(1)) for i in range(5000)))
+        process = started(command[0], path, *command[1:], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with process.stdout, process.stderr:
+            assert process.stdout.read(10)
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_full_disk_is_one_line(self, small: Path) -> None:
+        with Path("/dev/full").open("w") as full:
+            process = started("dump", small, "ir_version", stdout=full)
+        error = process.communicate()[1].decode()
+        assert process.returncode == 2
+        assert error.count("\n") == 1
+        assert "No space left" in error
+
+    def test_interrupt_ends_quietly(
+        self, run: Callable[..., Ran], small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        import onnxmap
+
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(onnxmap, "load", interrupted)
+        assert run("ls", small) == Ran(130, "", "")
+
+    def test_nothing_from_a_file_reaches_the_terminal_raw(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "evil.onnx"
+        model = save(path, tensor(EVIL_NAME, np.ones(1)), doc_string=EVIL_NAME)
+        model.producer_name = model.graph.name = model.graph.input[0].name = EVIL_NAME
+        model.graph.node[0].op_type = model.metadata_props[0].key = EVIL_NAME
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = EVIL_NAME
+        model.functions.add(name=EVIL_NAME, domain=EVIL_NAME)
+        path.write_bytes(model.SerializeToString())
+        for command in (["show"], ["ls"], ["dump"], ["dump", "--full"]):
+            ran = run(command[0], path, *command[1:])
+            assert ran.status == 0
+            assert "gnp" in ran.out
+            assert ran.out.replace("\n", "").isprintable(), command
+
+
+class TestWithoutRich:
+    @staticmethod
+    def run_without_rich(*arguments: object) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import sys; sys.modules['rich'] = None; from onnxmap.cli import main; sys.exit(main())"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @pytest.mark.parametrize("command", ["show", "ls", "demo"])
+    def test_tables_say_how_to_get_it(self, small: Path, command: str) -> None:
+        files = [] if command == "demo" else [small]
+        ran = self.run_without_rich(command, *files)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert ran.stderr.count("\n") == 1
+        assert "pip install 'onnxmap[cli]'" in ran.stderr
+
+    def test_dump_and_json_work(self, small: Path) -> None:
+        assert self.run_without_rich("dump", small, "producer_name").stdout == "maker\n"
+        for command in (["show", small], ["ls", small], ["dump", small], ["demo"]):
+            ran = self.run_without_rich(*command, "--json")
+            assert (ran.returncode, ran.stderr) == (0, "")
+            assert json.loads(ran.stdout)
+
+
+class TestStart:
+    def test_help_imports_nothing_heavy(self) -> None:
+        code = (
+            "import sys; from onnxmap.cli import main; status = main(['--help']);"
+            "print(status, sorted({'rich', 'ml_dtypes', 'onnx', 'google'} & set(sys.modules)))"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.startswith("usage: onnxmap")
+        assert ran.stdout.splitlines()[-1] == "0 []"
+        for command in ("show", "ls", "dump", "demo"):
+            assert f"\n    {command} " in ran.stdout
+
+    def test_version(self, run: Callable[..., Ran]) -> None:
+        from importlib.metadata import version
+
+        assert run("--version") == Ran(0, f"onnxmap {version('onnxmap')}\n", "")
+
+    def test_command_and_module_are_the_same(self, small: Path) -> None:
+        command = Path(sys.executable).with_name("onnxmap")
+        ran = subprocess.run([command, "ls", small], capture_output=True, text=True, check=True)
+        assert ran.stdout == piped("ls", small).stdout
+
+    def test_a_terminal_without_unicode_gets_escapes(self, tmp_path: Path) -> None:
+        path = tmp_path / "wide.onnx"
+        save(path, tensor("重み", np.ones(1)))
+        ran = piped("ls", path, environment={"PYTHONIOENCODING": "ascii"})
+        assert ran.returncode == 0
+        assert r"\u91cd\u307f" in ran.stdout
+
+    def test_bytes_that_are_no_utf8_are_escaped(self, tmp_path: Path) -> None:
+        path = tmp_path / "latin.onnx"
+        save(path, tensor("caf__", np.ones(1)))
+        path.write_bytes(path.read_bytes().replace(b"caf__", b"caf\xe9\xff"))
+        ran = piped("ls", os.fsencode(path))
+        assert ran.returncode == 0
+        assert r"caf\xe9\xff" in ran.stdout

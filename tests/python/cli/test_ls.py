@@ -1,0 +1,174 @@
+"""`onnxmap ls`: the list, on terminals, in pipes and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from cli_models import EVIL_SHOWN, LONG_NAME, save, tensor
+from command_line import Ran, on_terminal, piped
+from onnx import TensorProto
+
+
+class TestLs:
+    def test_json_is_what_the_official_package_reads(
+        self, run: Callable[..., Ran], demo: Path
+    ) -> None:
+        ran = run("ls", demo, "--json")
+        assert ran.status == 0
+        rows = json.loads(ran.out)
+        model = onnx.load(demo, load_external_data=False)
+        assert len(rows) == len(model.graph.initializer)
+        content = demo.read_bytes()
+        for row, expected in zip(rows, model.graph.initializer, strict=True):
+            assert row["name"] == expected.name
+            assert row["dtype"] == TensorProto.DataType.Name(expected.data_type)
+            assert row["shape"] == list(expected.dims)
+            if expected.data_location == TensorProto.EXTERNAL:
+                place = {entry.key: entry.value for entry in expected.external_data}
+                assert (row["file"], row["offset"]) == (place["location"], int(place["offset"]))
+                assert row["nbytes"] == int(place["length"])
+                assert row["aligned"] is True
+            else:
+                assert row["file"] is None
+                assert row["nbytes"] == len(expected.raw_data)
+                end = row["offset"] + row["nbytes"]
+                assert content[row["offset"] : end] == expected.raw_data
+
+    def test_every_initializer_has_a_line(self, run: Callable[..., Ran], small: Path) -> None:
+        lines = run("ls", small).out.splitlines()
+        assert lines[0].split() == ["name", "type", "shape", "bytes", "in", "offset"]
+        assert lines[1].split()[:5] == ["b.weight", "FLOAT", "4×5", "80", "inline"]  # noqa: RUF001
+        assert lines[3].split()[:5] == ["a.bias", "INT64", "scalar", "8", "inline"]
+        assert [line.split()[0] for line in lines[4:]] == [EVIL_SHOWN, LONG_NAME]
+
+    @pytest.mark.parametrize(
+        ("order", "first"),
+        [
+            ("size", ["a.weight", "b.weight", "a.bias"]),
+            ("name", ["a.bias", "a.weight", "b.weight"]),
+            ("dtype", ["b.weight", "a.weight", "a.bias"]),
+        ],
+    )
+    def test_sort(self, run: Callable[..., Ran], small: Path, order: str, first: list[str]) -> None:
+        rows = json.loads(run("ls", small, "--sort", order, "--json", "*.weight", "*.bias").out)
+        assert [row["name"] for row in rows if row["name"] != LONG_NAME] == first
+
+    def test_sort_by_file(self, run: Callable[..., Ran], demo: Path) -> None:
+        rows = json.loads(run("ls", "--sort", "file", "--json", demo).out)
+        places = [(row["file"] or "", row["offset"]) for row in rows]
+        assert places == sorted(places)
+        assert places[-1][0] == "demo.weights.data"
+
+    def test_names_and_globs_choose(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "names.onnx"
+        names = ["w[1]", "w1", "w2", "v"]
+        save(path, *(tensor(name, np.ones(1)) for name in names))
+
+        def chosen(*arguments: str) -> list[str]:
+            return [row["name"] for row in json.loads(run("ls", path, "--json", *arguments).out)]
+
+        assert chosen("w[1]") == ["w[1]"]  # that very name, not the glob that means w1
+        assert chosen("w[12]") == ["w1", "w2"]
+        assert chosen("v", "w?") == ["w1", "w2", "v"]
+        assert chosen("w1", "--sort", "size", "v") == ["v", "w1"]  # as large
+
+    def test_a_name_that_is_not_there_is_an_error(
+        self, run: Callable[..., Ran], small: Path
+    ) -> None:
+        ran = run("ls", small, "a.*", "zzz*")
+        assert (ran.status, ran.out) == (2, "")
+        assert "'zzz*'" in ran.err
+
+    def test_tensors_that_make_no_sense_are_listed(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "broken.onnx"
+        missing = TensorProto(name="missing", data_type=1, dims=[2], data_location=1)
+        for key, value in (("location", "gone.data"), ("offset", "64")):
+            missing.external_data.add(key=key, value=value)
+        no_location = TensorProto(name="nowhere", data_type=1, dims=[2], data_location=1)
+        save(
+            path,
+            TensorProto(name="type 99", data_type=99, dims=[1], raw_data=b"0000"),
+            TensorProto(name="short", data_type=1, dims=[7], raw_data=b"0000"),
+            TensorProto(name="typed", data_type=1, dims=[2], float_data=[1, 2]),
+            TensorProto(name="negative", data_type=1, dims=[-2], raw_data=b"0000"),
+            missing,
+            no_location,
+            tensor("twice", np.ones(1)),
+            tensor("twice", np.ones(2)),
+        )
+        rows = {row["name"]: row for row in json.loads(run("ls", path, "--json").out)}
+        assert rows["type 99"]["dtype"] == "type 99"
+        assert (rows["short"]["shape"], rows["short"]["nbytes"]) == ([7], 4)
+        assert (rows["typed"]["offset"], rows["typed"]["aligned"]) == (None, None)
+        assert rows["negative"]["shape"] == [-2]
+        assert (rows["missing"]["file"], rows["missing"]["offset"]) == ("gone.data", 64)
+        assert rows["nowhere"]["file"] == "?"
+        lines = run("ls", path).out.splitlines()
+        assert len(lines) == 1 + 8
+        assert sum(line.startswith("twice ") for line in lines) == 2
+
+    @pytest.mark.parametrize("width", [80, 200])
+    def test_terminal(self, width: int, small: Path) -> None:
+        screen = on_terminal(width, "ls", small)
+        assert screen.status == 0
+        lines = screen.text.splitlines()
+        assert max(map(len, lines)) <= width
+        assert len(lines) == 1 + 5 + 1  # heading, tensors, totals
+        assert lines[-1].startswith("5 tensors · 295 B")
+        assert any(line.startswith(EVIL_SHOWN) for line in lines)
+        assert any(line.startswith("encoder.deeply.") and "…" in line for line in lines)
+        end = lines[0].index("bytes") + len("bytes")
+        assert [line[:end].split()[-1] for line in lines[1:6]] == ["80", "200", "8", "3", "4"]
+        assert all(line[end - 1].isdigit() for line in lines[1:6])  # to the right
+
+    def test_narrow_terminal_gives_the_names_the_room(self, tmp_path: Path) -> None:
+        path = tmp_path / "names.onnx"
+        name = "model.layers.17.self_attention.query_key.weight"
+        save(path, *(tensor(f"{name}.{i}", np.ones((64, 64), np.float32)) for i in range(3)))
+        screen = on_terminal(80, "ls", path)
+        lines = screen.text.splitlines()
+        assert lines[0].split() == ["name", "type", "shape", "bytes", "in"]
+        assert [line.split()[0] for line in lines[1:4]] == [f"{name}.{i}" for i in range(3)]
+
+    def test_wide_characters_keep_the_columns(self, tmp_path: Path) -> None:
+        from rich.cells import cell_len
+
+        path = tmp_path / "wide.onnx"
+        save(path, tensor("重み", np.ones(1)), tensor("plain name", np.ones(1)))
+        lines = piped("ls", path).stdout.splitlines()[1:]
+        starts = {cell_len(line[: line.index("DOUBLE")]) for line in lines}
+        assert starts == {len("plain name  ")}
+
+    def test_pipe_has_no_colour_and_cuts_nothing(self, small: Path) -> None:
+        ran = piped("ls", small, environment={"COLUMNS": "40"})
+        assert ran.returncode == 0
+        assert "\x1b" not in ran.stdout
+        assert LONG_NAME in ran.stdout
+        assert len(ran.stdout.splitlines()) == 1 + 5
+        assert not any(line.endswith(" ") for line in ran.stdout.splitlines())
+
+    def test_many_tensors(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "many.onnx"
+        one = TensorProto(data_type=TensorProto.INT8, dims=[1], raw_data=b"1")
+        model = onnx.ModelProto(ir_version=10)
+        for number in range(100_000):
+            one.name = f"tensor.{number}"
+            model.graph.initializer.append(one)
+        path.write_bytes(model.SerializeToString())
+        lines = run("ls", path).out.splitlines()
+        assert len(lines) == 1 + 100_000
+        assert lines[-1].split()[0] == "tensor.99999"
+        assert len(json.loads(run("ls", path, "--json").out)) == 100_000
+
+    def test_a_model_without_initializers(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "none.onnx"
+        save(path)
+        assert json.loads(run("ls", path, "--json").out) == []
+        assert run("ls", path).out.split() == ["name", "type", "shape", "bytes", "in", "offset"]

@@ -1,0 +1,87 @@
+"""`onnxmap show`: the page and its JSON say what the official package reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from cli_models import LONG_NAME, save, tensor
+from command_line import Ran, on_terminal
+from onnx import helper
+
+
+class TestShow:
+    def test_json_is_what_the_official_package_reads(
+        self, run: Callable[..., Ran], small: Path
+    ) -> None:
+        ran = run("show", small, "--json")
+        assert ran.status == 0
+        facts = json.loads(ran.out)
+        model = onnx.load(small)
+        assert facts["path"] == str(small)
+        assert facts["nbytes"] == small.stat().st_size
+        assert facts["producer_name"] == model.producer_name == "maker"
+        assert facts["ir_version"] == model.ir_version
+        assert facts["opset_imports"] == {"": 21, "com.example": 3}
+        assert facts["graph_name"] == "small"
+        assert facts["node_count"] == 3
+        assert facts["op_counts"] == {"Relu": 2, "Constant": 1}
+        assert facts["inputs"] == [{"name": "x", "type": "FLOAT batch×3×?"}]  # noqa: RUF001
+        assert facts["outputs"] == [{"name": "y", "type": "sequence of INT64 any shape"}]
+        assert facts["metadata_props"] == {"author": "somebody"}
+        assert facts["external_files"] == facts["functions"] == []
+        assert facts["initializers"]["count"] == 5
+        assert facts["initializers"]["nbytes"] == 80 + 200 + 8 + 3 + 4
+        assert list(facts["initializers"]["by_dtype"].items())[:2] == [
+            ("FLOAT16", {"count": 1, "nbytes": 200}),
+            ("FLOAT", {"count": 1, "nbytes": 80}),
+        ]
+
+    def test_page_tells_the_same(self, run: Callable[..., Ran], demo: Path) -> None:
+        page = run("show", demo).out
+        for told in (
+            "demo.onnx  13.8 MB  opened in ",
+            "onnxmap demo",
+            "IR 12 · ai.onnx 24 · onnxmap.demo 1",
+            "45 nodes · 41 initializers · 47.4 MB",
+            "tokens  INT64 batch×length",  # noqa: RUF001
+            "MatMul            13  █",
+            "… and 12 more",
+            "demo.weights.data  33.6 MB",
+            "onnxmap.demo::Swish  2 nodes",
+            "license  Apache-2.0",
+        ):
+            assert told in page
+        assert not any(line.endswith(" ") for line in page.splitlines())
+
+    def test_missing_external_file_is_told(
+        self, run: Callable[..., Ran], demo: Path, tmp_path: Path
+    ) -> None:
+        alone = tmp_path / "alone.onnx"
+        alone.write_bytes(demo.read_bytes())
+        ran = run("show", alone)
+        assert ran.status == 0
+        assert "demo.weights.data  missing" in ran.out
+
+    @pytest.mark.parametrize("width", [80, 200])
+    def test_page_fits_the_terminal(self, width: int, tmp_path: Path) -> None:
+        path = tmp_path / "wordy.onnx"
+        save(path, tensor(LONG_NAME, np.ones(1)), doc_string="many words " * 100)
+        page = on_terminal(width, "show", path)
+        assert page.status == 0
+        lines = page.text.splitlines()
+        assert max(map(len, lines)) <= width
+        assert sum("many words" in line for line in lines) == 1
+
+    def test_many_lines_are_summed_up(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        path = tmp_path / "many.onnx"
+        inputs = [helper.make_tensor_value_info(f"x{i}", 1, [1]) for i in range(1000)]
+        nodes = [helper.make_node(f"Op{i}", ["x0"], [f"y{i}"]) for i in range(1000)]
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", inputs, [])), path)
+        lines = run("show", path).out.splitlines()
+        assert len(lines) < 40
+        assert sum("… and 992 more" in line for line in lines) == 2

@@ -1,0 +1,39 @@
+"""Small models for the tests of the commands, with the names that make trouble."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+EVIL_NAME = "evil\x1b[31m\x07\u202egnp\n\x00end"
+EVIL_SHOWN = r"evil\x1b[31m\x07\u202egnp\n\x00end"
+LONG_NAME = "encoder." + "deeply.nested." * 20 + "weight"
+
+
+def tensor(name: str, array: np.ndarray[Any, Any]) -> TensorProto:
+    return numpy_helper.from_array(array, name)
+
+
+def save(path: Path, *initializers: TensorProto, **fields: Any) -> onnx.ModelProto:
+    """A small model with a bit of everything that `show` tells."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["h"], name="first"),
+        helper.make_node("Relu", ["h"], ["y"], name="second"),
+        helper.make_node("Constant", [], ["c"], value=tensor("inner", np.arange(40.0))),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, None])],
+        [helper.make_tensor_sequence_value_info("y", TensorProto.INT64, None)],
+        initializer=initializers,
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.example", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, producer_name="maker", **fields)
+    helper.set_model_props(model, {"author": "somebody"})
+    onnx.save(model, path)
+    return model

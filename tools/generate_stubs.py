@@ -1,0 +1,240 @@
+"""Writes the type stubs of the package from the extension that is installed.
+
+    python tools/generate_stubs.py            # writes them anew
+    python tools/generate_stubs.py --check    # only says, by its exit status, whether they are the same
+
+pybind11-stubgen sees what C++ declares; what C++ returns as "some Python object" is told here: a field
+of a message by the schema, anything else by `RETURNS`. The enums are made from the core's tables when
+the package is imported, so type checkers need them written out.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+from enum import IntEnum
+from pathlib import Path
+
+from pybind11_stubgen import main as stubgen_main
+
+from onnxmap import AttributeType, DataType, _core
+
+PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
+HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
+
+ARRAY = "numpy.ndarray[Any, Any]"
+# What a member returns, by `Class.member`, by `member` for the same in all classes, or by function.
+RETURNS = {
+    "__repr__": "str",
+    "_repr_html_": "str",
+    "proto": "ProtoView",
+    "metadata_props": "Mapping[str, str]",
+    "opset_imports": "Mapping[str, int]",
+    "attributes": "Mapping[str, Attribute]",
+    "attribute_protos": "Mapping[str, Attribute]",
+    "Attribute.type": "AttributeType",
+    "Attribute.value": "Any",
+    "Document.root": "Any",
+    "Document.tensors": "builtins.list[tuple[str, Tensor]]",
+    "Graph.initializer": "Tensor",
+    "Graph.initializer_dtypes": "builtins.list[DataType | int]",
+    "Graph.initializer_names": "builtins.list[str]",
+    "Graph.initializer_nbytes": "builtins.list[int]",
+    "Graph.initializer_shapes": "builtins.list[tuple[int, ...]]",
+    "Graph.node_inputs": "builtins.list[builtins.list[str]]",
+    "Graph.node_names": "builtins.list[str]",
+    "Graph.node_outputs": "builtins.list[builtins.list[str]]",
+    "Graph.op_counts": "dict[str, int]",
+    "Graph.op_types": "builtins.list[str]",
+    "Graph.views": f"dict[str, {ARRAY}]",
+    "Graph.views_at": f"dict[str, {ARRAY}]",
+    "MessageIterator.__next__": "Any",
+    "MessageList.__getitem__": "Any",
+    "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
+    "ProtoView.WhichOneof": "str | None",
+    "ProtoView.__getattr__": "Any",
+    "ProtoView.unknown_fields": "builtins.list[UnknownField]",
+    "SparseTensor.dtype": "DataType",
+    "SparseTensor.indices": "Tensor",
+    "SparseTensor.name": "str",
+    "SparseTensor.nnz": "int",
+    "SparseTensor.shape": "tuple[int, ...]",
+    "SparseTensor.values": "Tensor",
+    "Tensor.__array__": ARRAY,
+    "Tensor.__getitem__": "Any",
+    "Tensor._unread": f"{ARRAY} | None",
+    "Tensor.dtype": "DataType",
+    "Tensor.external": "ExternalData | None",
+    "Tensor.file": "str | None",
+    "Tensor.numpy": ARRAY,
+    "Tensor.offset": "int | None",
+    "Tensor.shape": "tuple[int, ...]",
+    "UnknownField.data": "Any",
+    "ValueInfo.dtype": "DataType | int | None",
+    "ValueInfo.shape": "tuple[int | str | None, ...] | None",
+    "ValueInfo.type": "Any",
+    "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
+    "enum_values": "dict[str, int]",
+    "friendly": "Any",
+    "numpy_dtype": "numpy.dtype[Any]",
+    "schema": "dict[str, Any]",
+    "wrap": "Any",
+}
+IMPORTS = """
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+from onnxmap.enums import AttributeType, DataType
+from onnxmap.graph import Graph as _Graph
+from onnxmap.types import ExternalData
+"""
+SCALARS = {
+    "string": "str",
+    "bytes": "bytes",
+    "float": "float",
+    "double": "float",
+    "int32": "int",
+    "int64": "int",
+    "uint64": "int",
+    "enum": "int",
+}
+
+
+class ReturnTypes(ast.NodeTransformer):
+    """Fills in what pybind11-stubgen could not know, and notes which entries of RETURNS it used."""
+
+    def __init__(self) -> None:
+        self.class_name = ""
+        self.used: set[str] = set()
+        self.unknown: list[str] = []
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Remembers whose methods come next."""
+        self.class_name = node.name
+        self.generic_visit(node)
+        self.class_name = ""
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Says what it returns, and that vague arguments may be anything."""
+        name = f"{self.class_name}.{node.name}".lstrip(".")
+        told = field_type(ast.get_docstring(node) or "")
+        for key in (name, node.name):
+            if key in RETURNS and not told:
+                self.used.add(key)
+                told = RETURNS[key]
+        if told:
+            node.returns = ast.parse(told, mode="eval").body
+        elif node.returns is None or ast.unparse(node.returns) in VAGUE:
+            self.unknown.append(name)
+        for argument in node.args.args + node.args.kwonlyargs:
+            annotation = argument.annotation
+            if annotation is not None and ast.unparse(annotation) in VAGUE:
+                argument.annotation = ast.Name("Any")
+        return node
+
+
+VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
+
+
+def field_type(documentation: str) -> str:
+    """The type of the field that a property's docstring names, such as `NodeProto.op_type`."""
+    message, _, name = documentation.strip().rpartition(".")
+    for row in _core.schema()["messages"].get(message, ()):
+        if row["name"] == name:
+            return row_type(row)
+    return ""
+
+
+def row_type(row: dict[str, object]) -> str:
+    """What the friendly classes give for a field of the schema."""
+    repeated = row["label"] == "repeated"
+    if row["type"] != "message":
+        scalar = SCALARS[str(row["type"])]
+        return f"builtins.list[{scalar}]" if repeated else scalar
+    if row["type_name"] == "StringStringEntryProto":
+        return "Mapping[str, str]"
+    if repeated:
+        return "MessageList"
+    kind = str(row["type_name"]).removesuffix("Proto")
+    return f"{'_Graph' if kind == 'Graph' else kind} | None"
+
+
+def core_stubs() -> str:
+    """The stubs of onnxmap._core."""
+    logging.getLogger("pybind11_stubgen").setLevel(logging.CRITICAL)
+    with tempfile.TemporaryDirectory() as folder:
+        stubgen_main(["onnxmap._core", "--output-dir", folder])
+        text = (Path(folder) / "onnxmap" / "_core.pyi").read_text()
+    text = text.replace("from __future__ import annotations", "", 1)
+    types = ReturnTypes()
+    body = ast.unparse(types.visit(ast.parse(text)))
+    stale = sorted(RETURNS.keys() - types.used)
+    if types.unknown or stale:
+        raise SystemExit(f"RETURNS lacks {types.unknown} and need not have {stale}")
+    return IMPORTS + body
+
+
+def enum_stubs() -> str:
+    """The stubs of onnxmap.enums."""
+    bits = DataType.bits.__doc__  # type: ignore[attr-defined]
+    return f'''
+from enum import IntEnum
+from typing import Any
+
+import numpy
+
+{enum_class(DataType)}
+    @property
+    def bits(self) -> int:
+        """{bits}"""
+    def numpy(self) -> numpy.dtype[Any]:
+        """{DataType.numpy.__doc__}"""
+
+{enum_class(AttributeType)}
+
+BUFFER_FORMATS: dict[int, str]
+'''
+
+
+def enum_class(enum: type[IntEnum]) -> str:
+    """The enum as one would write it by hand."""
+    members = "".join(f"    {member.name} = {member.value}\n" for member in enum)
+    return f'class {enum.__name__}(IntEnum):\n    """{enum.__doc__}"""\n\n{members}'
+
+
+def formatted(text: str) -> str:
+    """`text` as `ruff format` leaves it, so that it does not change with a generator's whims."""
+    beside = Path(sys.executable).with_name("ruff")
+    ruff = str(beside) if beside.exists() else shutil.which("ruff")
+    command = [ruff or "ruff", "format", "--stdin-filename", "stubs.pyi", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def main() -> int:
+    """Writes or checks the files; 1 where one is stale."""
+    status = 0
+    for name, make in (("_core.pyi", core_stubs), ("enums.pyi", enum_stubs)):
+        path, fresh = PACKAGE / name, formatted(HEADING + make())
+        if "--check" not in sys.argv[1:]:
+            path.write_text(fresh)
+            continue
+        kept = path.read_text() if path.exists() else ""
+        if kept != fresh:
+            difference = difflib.unified_diff(
+                kept.splitlines(), fresh.splitlines(), str(path), "the extension", lineterm=""
+            )
+            print("\n".join([*difference, f"{name} is stale: make stubs"]))
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
