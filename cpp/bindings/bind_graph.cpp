@@ -1,13 +1,14 @@
 // Graphs: whole columns in one call, since a Python loop over nodes costs more than the reading.
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/shared_objects.hpp"
 #include "tensor/header.hpp"
 #include "tensor/payload.hpp"
 
@@ -32,19 +33,6 @@ class GarbageCollectionPause {
     bool was_enabled_;
 };
 
-// One str object per distinct text: op types repeat by the thousand.
-class SharedText {
-  public:
-    const py::str& operator()(std::string_view text) {
-        const auto known = texts_.find(text);
-        if (known != texts_.end()) return known->second;
-        return texts_.emplace(text, to_str(text)).first->second;
-    }
-
-  private:
-    std::unordered_map<std::string_view, py::str> texts_;
-};
-
 constexpr const wire::FieldRow& kNode = field<"GraphProto.node">;
 constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
 
@@ -62,26 +50,31 @@ py::list column(const Graph& graph, const wire::FieldRow& row, Make&& make) {
 }
 
 py::list op_types(const Graph& graph) {
-    SharedText share;
+    SharedObjects share;
     return column(graph, kNode, [&](const onnx::Message& node) -> py::object {
-        return share(node.text(field<"NodeProto.op_type">));
+        const std::string_view op_type = node.text(field<"NodeProto.op_type">);
+        return share(op_type, [&] { return to_str(op_type); });
     });
 }
 
 py::dict op_counts(const Graph& graph) {
-    std::unordered_map<std::string_view, std::uint64_t> positions;
-    std::vector<std::pair<std::string_view, std::uint64_t>> counts;  // by first occurrence
+    SharedObjects share;
+    py::dict positions;                                        // Python's hash is seeded
+    std::vector<std::pair<py::object, std::uint64_t>> counts;  // by first occurrence
     graph.index->for_each(kNode, [&](const wire::Field& element) {
         const onnx::Message node(message<"NodeProto">, element.bytes);
-        const std::string_view op_type = node.text(field<"NodeProto.op_type">);
-        const auto [known, added] = positions.try_emplace(op_type, counts.size());
-        if (added) counts.emplace_back(op_type, 0);
-        ++counts[known->second].second;
+        const std::string_view text = node.text(field<"NodeProto.op_type">);
+        const py::object op_type = share(text, [&] { return to_str(text); });
+        if (!positions.contains(op_type)) {
+            positions[op_type] = counts.size();
+            counts.emplace_back(op_type, 0);
+        }
+        ++counts[positions[op_type].cast<std::size_t>()].second;
     });
     std::stable_sort(counts.begin(), counts.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     py::dict result;
-    for (const auto& [op_type, count] : counts) result[to_str(op_type)] = count;
+    for (const auto& [op_type, count] : counts) result[op_type] = count;
     return result;
 }
 
@@ -122,8 +115,14 @@ py::list header_column(const Graph& graph, Make&& make) {
 }
 
 py::list shapes(const Graph& graph) {
-    return header_column(
-        graph, [](const onnx::Message&, const tensor::Header& header) { return shape_of(header); });
+    SharedObjects share;
+    return header_column(graph,
+                         [&](const onnx::Message&, const tensor::Header& header) -> py::object {
+                             const auto dims = header.dims();
+                             const std::string_view key(reinterpret_cast<const char*>(dims.data()),
+                                                        dims.size_bytes());
+                             return share(key, [&] { return shape_of(header); });
+                         });
 }
 
 py::list dtypes(const Graph& graph) {

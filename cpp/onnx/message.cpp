@@ -29,6 +29,13 @@ std::uint64_t Message::nbytes() const noexcept {
 
 std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
     std::optional<wire::Field> found;
+    if (row.oneof.empty() && row.type != wire::Type::enumeration) {
+        // No other field makes a difference: they need not be looked up in the schema.
+        read_fields([&](const wire::Field& field) {
+            if (field.number == row.number && row.accepts(field.type)) found = field;
+        });
+        return found;
+    }
     for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
         if (known == &row) {
             found = field;

@@ -35,11 +35,7 @@ class Message {
     /// number the schema lacks, another wire type, an enum value that is not listed.
     template <class Visit>
     void for_each_field(Visit&& visit) const {
-        wire::Field field;
-        for (std::size_t i = 0; i < piece_count(); ++i) {
-            wire::Reader reader(piece(i));
-            while (reader.next(field)) visit(field, known_row(field));
-        }
+        read_fields([&](const wire::Field& field) { visit(field, known_row(field)); });
     }
 
     /// Calls visit(value) for each value of a repeated field, packed or not.
@@ -105,6 +101,15 @@ class Message {
     }
 
   private:
+    template <class Visit>
+    void read_fields(Visit&& visit) const {
+        wire::Field field;
+        for (std::size_t i = 0; i < piece_count(); ++i) {
+            wire::Reader reader(piece(i));
+            while (reader.next(field)) visit(field);
+        }
+    }
+
     const wire::MessageTable* table_ = nullptr;
     ByteView bytes_;
     std::shared_ptr<const std::vector<ByteView>> pieces_;  // when there are several
