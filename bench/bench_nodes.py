@@ -1,0 +1,38 @@
+"""How long does it take to load 200 000 nodes, to get whole columns of them, and to walk them?"""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.question import OURS, Question
+from bench.ratios import PARITY_PAIRS, at_least
+from bench.sampling import Work
+
+NODES = "nodes_200k"
+
+
+def against_onnx(task: str, title: str, bound: float, slow_ir_rounds: int, pairs: int) -> Question:
+    """One kind of work on the same model, held against the `onnx` package."""
+    works = {OURS: Work("ours", task, NODES), "onnx": Work("official", task, NODES)}
+    if slow_ir_rounds:
+        works["onnx-ir"] = Work("ir", task, NODES, orientation=slow_ir_rounds)
+    return Question(f"P15 {task}", title, pairs, works, [at_least(bound, OURS, "onnx")])
+
+
+QUESTIONS = {
+    question.key: question
+    for question in (
+        against_onnx("load", "200 000 nodes (18.5 MB): load", 40, 2, 9),
+        against_onnx("op_types", "op_types() of a loaded model", 8, 1, 9),
+        against_onnx("node_inputs", "node_inputs() of a loaded model", 3, 1, 9),
+        against_onnx("walk", "Python walk: op_type and inputs of every node", 0.6, 0, PARITY_PAIRS),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "contender"),
+    [(key, name) for key, question in QUESTIONS.items() for name in question.contenders],
+)
+def bench_nodes(ask, key, contender):
+    ask(QUESTIONS[key], contender)

@@ -1,0 +1,122 @@
+"""Fixtures of the benchmarks: models made when first asked for, questions answered once, a report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from bench import report
+from bench.floors import compile_floors
+from bench.models import RECIPES
+from bench.page_cache import back_memory
+from bench.question import REPLAY, WARMUP_ROUNDS, Answer, Question, answer
+from bench.sampling import Model
+
+BACKED_BYTES = 12 * 10**9
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--smoke", action="store_true", help="small models and one round of each")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.benchmark(timer=REPLAY))
+
+
+@pytest.fixture(scope="session")
+def smoke(request: pytest.FixtureRequest) -> bool:
+    """Whether the run is only to show that everything still works."""
+    return bool(request.config.getoption("--smoke")) or os.environ.get(
+        "ONNXMAP_BENCH_SMOKE", ""
+    ) not in ("", "0")
+
+
+class Shelf:
+    """The models, each made when it is first asked for.
+
+    Models that stand in the folder already are used and left there; those made here are removed.
+    """
+
+    def __init__(self, folder: Path, smoke: bool) -> None:
+        self.folder = folder
+        self.smoke = smoke
+        self.made: list[Path] = []
+
+    def __getitem__(self, name: str) -> Model:
+        recipe = RECIPES[name]
+        folder = self.folder / (f"smoke_{name}" if self.smoke else name)
+        if not folder.exists():
+            recipe.make(folder, self.smoke)
+            self.made.append(folder)
+        return Model(folder, recipe.payload_is_read)
+
+    def clear(self) -> None:
+        """Remove what was made here."""
+        for folder in self.made:
+            shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def shelf(smoke: bool) -> Iterator[Shelf]:
+    """Models in ONNXMAP_BENCH_DIR, or in a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="onnxmap-bench-") as temporary:
+        found = Shelf(Path(os.environ.get("ONNXMAP_BENCH_DIR", temporary)).absolute(), smoke)
+        try:
+            yield found
+        finally:
+            found.clear()
+
+
+@pytest.fixture(scope="session")
+def answers(
+    shelf: Shelf, smoke: bool, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Question], Answer]]:
+    """Answers to questions, each measured once for all of its contenders, in turns."""
+    compile_floors()
+    once = smoke or request.config.getoption("benchmark_disable")
+    if not once:
+        back_memory(BACKED_BYTES)
+    given: dict[str, Answer] = {}
+
+    def give(question: Question) -> Answer:
+        if question.key not in given:
+            models = {name: shelf[name] for name in question.models}
+            rounds, warmups = (1, 0) if once else (question.pairs, WARMUP_ROUNDS)
+            given[question.key] = answer(question, models, rounds, warmups)
+            report.record(given[question.key], smoke=bool(once))
+        return given[question.key]
+
+    yield give
+    if given:
+        report.write_markdown(smoke=bool(once))
+
+
+@pytest.fixture
+def ask(
+    answers: Callable[[Question], Answer], smoke: bool, request: pytest.FixtureRequest
+) -> Callable[[Question, str], None]:
+    """Give one contender's samples of a question to pytest-benchmark, with the targets beside."""
+
+    def put(question: Question, contender: str) -> None:
+        found = answers(question)
+        error = found.error(contender)
+        known = question.works[contender].fails
+        if known and not smoke:  # the small models of a smoke run are not beyond anybody
+            assert error, f"{contender} was known to fail ({known}) and no longer does"
+            pytest.skip(f"{known}: {error}")
+        assert not error, error
+        # Only now: an unused benchmark fixture is an error of its own.
+        benchmark: BenchmarkFixture = request.getfixturevalue("benchmark")
+        benchmark.group = f"{question.key}: {question.title}"
+        benchmark.extra_info["targets"] = found.verdicts()
+        benchmark.extra_info["counters"] = found.as_json()["contenders"][contender]["counters"]
+        REPLAY.run(benchmark, found.samples[contender])
+
+    return put

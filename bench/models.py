@@ -1,0 +1,292 @@
+"""The models that are measured, made from a seed: `python -m bench.models DIRECTORY` makes them all.
+
+Beside each model lies `manifest.json`, which says where every initializer's header and bytes are. It
+is what the floors and `np.memmap` are given, since they cannot find that out by themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bench.wire import Mark, Message, Payload, write_pieces
+
+FLOAT, INT64, FLOAT16, BFLOAT16 = 1, 7, 10, 16  # TensorProto.DataType
+NUMPY_NAME = {FLOAT: "float32", INT64: "int64", FLOAT16: "float16", BFLOAT16: "bfloat16"}
+SAFETENSORS_NAME = {FLOAT: "F32", INT64: "I64", FLOAT16: "F16", BFLOAT16: "BF16"}
+ITEM_BYTES = {FLOAT: 4, INT64: 8, FLOAT16: 2, BFLOAT16: 2}
+EXTERNAL = 1  # TensorProto.DataLocation
+IR_VERSION, OPSET = 10, 21  # what every peer here reads, onnxruntime included
+DATA_ALIGNMENT = 4096
+
+
+@dataclass
+class TensorSpec:
+    """One initializer to be written, and, once it is, where it landed."""
+
+    name: str
+    data_type: int
+    shape: tuple[int, ...]
+    payload: Payload
+    header: Mark
+
+    def as_json(self) -> dict[str, object]:
+        """The manifest's line for this initializer."""
+        return {
+            "name": self.name,
+            "dtype": NUMPY_NAME[self.data_type],
+            "shape": self.shape,
+            "header_offset": self.header.offset,
+            "data_offset": self.payload.offset,
+            "nbytes": self.payload.nbytes,
+        }
+
+
+def tensor(
+    name: str, data_type: int, shape: tuple[int, ...], seed: int, sparse: bool = False
+) -> TensorSpec:
+    """A tensor of random bytes (every bit pattern is a value; nobody computes with them)."""
+    nbytes = ITEM_BYTES[data_type]
+    for extent in shape:
+        nbytes *= extent
+    return TensorSpec(name, data_type, shape, Payload(nbytes, seed, sparse), Mark())
+
+
+def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> list[TensorSpec]:
+    """The weights of a decoder: 7 tensors a layer and 4 around them, of very different sizes."""
+    square, wide = (hidden, hidden), (hidden, 4 * hidden)
+    shapes: list[tuple[str, int, tuple[int, ...]]] = [
+        ("model.embed_tokens.weight", data_type, (vocabulary, hidden))
+    ]
+    for layer in range(layers):
+        prefix = f"model.layers.{layer}"
+        shapes += [
+            (f"{prefix}.input_layernorm.weight", FLOAT, (hidden,)),
+            (f"{prefix}.self_attn.q_proj.weight", data_type, square),
+            (f"{prefix}.self_attn.k_proj.weight", data_type, square),
+            (f"{prefix}.self_attn.v_proj.weight", data_type, square),
+            (f"{prefix}.self_attn.o_proj.weight", data_type, square),
+            (f"{prefix}.mlp.up_proj.weight", data_type, wide),
+            (f"{prefix}.mlp.down_proj.weight", data_type, wide[::-1]),
+        ]
+    shapes += [
+        ("model.norm.weight", FLOAT, (hidden,)),
+        ("lm_head.weight", data_type, (hidden, vocabulary)),
+        ("position", INT64, (1,)),
+    ]
+    return [tensor(name, kind, shape, i) for i, (name, kind, shape) in enumerate(shapes)]
+
+
+def even(count: int, nbytes: int) -> list[TensorSpec]:
+    """`count` matrices that make up about `nbytes`, as holes: for loading, never for reading."""
+    rows = max(1, nbytes // count // 8192)
+    return [tensor(f"weight_{i}", FLOAT16, (rows, 4096), i, sparse=True) for i in range(count)]
+
+
+def small(count: int, data_type: int = FLOAT) -> list[TensorSpec]:
+    """`count` small tensors of one, two and three dimensions."""
+    shapes = ((16,), (4, 6), (2, 3, 3))
+    return [
+        tensor(f"/block.{i}/weight", data_type, shapes[i % len(shapes)], i) for i in range(count)
+    ]
+
+
+def write_tensors(folder: Path, tensors: list[TensorSpec], external: bool = False) -> None:
+    """A model that holds `tensors` and one Identity node for each, so that runtimes accept it."""
+    if external:
+        write_weights(folder / "weights.safetensors", tensors)
+    graph = Message()
+    used = tensors if len(tensors) < 1000 else tensors[:1]
+    for spec in used:
+        graph.message(1, node("Identity", [spec.name], [f"{spec.name}.out"], f"{spec.name}.node"))
+    graph.text(2, "graph")
+    for spec in tensors:
+        graph.mark(spec.header)
+        graph.message(5, initializer(spec, external))
+    for spec in used:
+        graph.message(12, value_info(f"{spec.name}.out", spec.data_type, spec.shape))
+    write_model(folder, graph, tensors)
+
+
+def write_nodes(folder: Path, count: int) -> None:
+    """A chain of `count` nodes of a dozen operators, some with an attribute, and one initializer."""
+    operators = ("MatMul", "Add", "Mul", "Relu", "Reshape", "Transpose", "Softmax", "Cast", "Gemm")
+    spec = tensor("w", FLOAT, (4,), 0)
+    graph = Message()
+    previous = "x"
+    for i in range(count):
+        operator = operators[i % len(operators)]
+        output = f"/layers.{i % 48}/{operator}_{i}_o"
+        body = node(operator, [previous, f"/layers.{i % 48}/w"], [output], f"{operator}_{i}")
+        if i % 4 == 0:  # an integer attribute: name, i, type
+            body.message(5, Message().text(1, "axis").integer(3, i % 4).integer(20, 2))
+        graph.message(1, body)
+        previous = output
+    graph.text(2, "graph").mark(spec.header).message(5, initializer(spec))
+    graph.message(11, value_info("x", FLOAT, (4,))).message(12, value_info(previous, FLOAT, (4,)))
+    write_model(folder, graph, [spec])
+
+
+def node(operator: str, inputs: list[str], outputs: list[str], name: str) -> Message:
+    """A NodeProto."""
+    message = Message()
+    for text in inputs:
+        message.text(1, text)
+    for text in outputs:
+        message.text(2, text)
+    return message.text(3, name).text(4, operator)
+
+
+def initializer(spec: TensorSpec, external: bool = False) -> Message:
+    """A TensorProto, fields in the order in which protobuf writes them."""
+    message = Message()
+    for extent in spec.shape:  # onnx.proto is proto2: repeated integers are not packed
+        message.integer(1, extent)
+    message.integer(2, spec.data_type).text(8, spec.name)
+    if not external:
+        return message.payload(9, spec.payload)
+    entries = {
+        "location": "weights.safetensors",
+        "offset": str(spec.payload.offset),
+        "length": str(spec.payload.nbytes),
+    }
+    for key, value in entries.items():
+        message.message(13, Message().text(1, key).text(2, value))
+    return message.integer(14, EXTERNAL)
+
+
+def value_info(name: str, data_type: int, shape: tuple[int, ...]) -> Message:
+    """A ValueInfoProto of a dense tensor."""
+    dimensions = Message()
+    for extent in shape:
+        dimensions.message(1, Message().integer(1, extent))
+    tensor_type = Message().integer(1, data_type).message(2, dimensions)
+    return Message().text(1, name).message(2, Message().message(1, tensor_type))
+
+
+def write_weights(path: Path, tensors: list[TensorSpec]) -> None:
+    """All payloads in one file that is a safetensors file too, so that both read the same bytes."""
+    relative, entries = 0, {}
+    for spec in tensors:
+        end = relative + spec.payload.nbytes
+        entries[spec.name] = {
+            "dtype": SAFETENSORS_NAME[spec.data_type],
+            "shape": spec.shape,
+            "data_offsets": (relative, end),
+        }
+        relative = end
+    header = json.dumps(entries).encode()
+    header += b" " * (-(len(header) + 8) % DATA_ALIGNMENT)  # so that the data begin on a page
+    with path.open("wb") as file:
+        preamble = len(header).to_bytes(8, "little") + header
+        write_pieces(file, [preamble, *(spec.payload for spec in tensors)])
+
+
+def write_model(folder: Path, graph: Message, tensors: list[TensorSpec]) -> None:
+    """`model.onnx` and `manifest.json`."""
+    model = Message().integer(1, IR_VERSION).text(2, "onnxmap.bench").message(7, graph)
+    model.message(8, Message().integer(2, OPSET))
+    model.write(folder / "model.onnx")
+    manifest = [spec.as_json() for spec in tensors]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def write_inline_transformer(folder: Path, *dimensions: int) -> None:
+    """Weights in the model file itself."""
+    write_tensors(folder, transformer(*dimensions))
+
+
+def write_external_transformer(folder: Path, *dimensions: int) -> None:
+    """Weights in one file beside the model."""
+    write_tensors(folder, transformer(*dimensions), external=True)
+
+
+def write_even(folder: Path, count: int, nbytes: int) -> None:
+    """Weights as holes in the model file."""
+    write_tensors(folder, even(count, nbytes))
+
+
+def write_small(folder: Path, count: int) -> None:
+    """Many small tensors in the model file."""
+    write_tensors(folder, small(count))
+
+
+def write_small_external(folder: Path, count: int) -> None:
+    """Many small tensors in one file beside the model."""
+    write_tensors(folder, small(count), external=True)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is made, at full size and small enough for a smoke run."""
+
+    full: Callable[[Path], None]
+    smoke: Callable[[Path], None]
+    payload_is_read: bool = True  # False: a payload of holes, which no page cache needs to hold
+
+    def make(self, folder: Path, smoke: bool) -> None:
+        """Make the model in `folder`; a failure leaves nothing there."""
+        partial_folder = folder.with_name(folder.name + ".part")
+        shutil.rmtree(partial_folder, ignore_errors=True)
+        partial_folder.mkdir(parents=True)
+        (self.smoke if smoke else self.full)(partial_folder)
+        partial_folder.rename(folder)
+
+
+def _growth() -> dict[str, Recipe]:
+    recipes = {}
+    for tenths in (5, 10, 20, 40, 80):
+        recipes[f"growth_bytes_{tenths}"] = Recipe(
+            partial(write_even, count=130, nbytes=tenths * 10**8),
+            partial(write_even, count=130, nbytes=tenths * 10**6),
+            payload_is_read=False,
+        )
+    for thousands in (50, 100, 200, 400):
+        recipes[f"growth_tensors_{thousands}"] = Recipe(
+            partial(write_small, count=thousands * 1000), partial(write_small, count=thousands * 10)
+        )
+        recipes[f"growth_nodes_{thousands}"] = Recipe(
+            partial(write_nodes, count=thousands * 1000), partial(write_nodes, count=thousands * 10)
+        )
+    return recipes
+
+
+def _transformer(
+    write: Callable[..., None], layers: int, hidden: int, vocabulary: int, data_type: int
+) -> Recipe:
+    return Recipe(
+        lambda folder: write(folder, layers, hidden, vocabulary, data_type),
+        lambda folder: write(folder, layers, 64, 512, data_type),
+    )
+
+
+RECIPES: dict[str, Recipe] = {
+    # 1.8 GB: just under the 2 GiB that other readers can hold in one file.
+    "inline_1800mb": _transformer(write_inline_transformer, 18, 1920, 27_000, FLOAT16),
+    "single_3000mb": _transformer(write_inline_transformer, 18, 2432, 45_800, FLOAT16),
+    "external_3400mb": _transformer(write_external_transformer, 40, 1792, 44_300, BFLOAT16),
+    "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),
+    "external_20k": Recipe(
+        partial(write_small_external, count=20_000), partial(write_small_external, count=500)
+    ),
+    "nodes_200k": Recipe(partial(write_nodes, count=200_000), partial(write_nodes, count=2_000)),
+    **_growth(),
+}
+
+
+def main() -> None:
+    """Make every model under the directory named on the command line."""
+    root = Path(sys.argv[1])
+    for name, recipe in RECIPES.items():
+        if not (root / name).exists():
+            recipe.make(root / name, smoke=False)
+        print(f"{name}: {sum(p.stat().st_size for p in (root / name).iterdir()) / 1e6:,.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

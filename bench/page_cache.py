@@ -1,0 +1,64 @@
+"""The machine before a sample: memory that is backed, and files that are in the page cache."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+CHUNK_BYTES = 8 << 20
+Span = tuple[Path, int, int]  # a file, and the bytes [begin, end) of it that the work may read
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+
+
+def resident_share(spans: Iterable[Span]) -> float:
+    """The share of the spans' pages that is in the page cache, as `mincore` says."""
+    resident = total = 0
+    for path, begin, end in spans:
+        begin -= begin % mmap.PAGESIZE
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            pages = np.zeros(-(-(end - begin) // mmap.PAGESIZE), np.uint8)
+            view = np.frombuffer(mapped, np.uint8)
+            address = view.ctypes.data + begin
+            failed = _libc.mincore(address, end - begin, pages.ctypes.data)
+            del view  # the mapping cannot be closed while somebody looks into it
+            if failed:
+                raise OSError(ctypes.get_errno(), "mincore", str(path))
+        resident += int((pages & 1).sum())
+        total += len(pages)
+    return resident / total if total else 1.0
+
+
+def warm(spans: Iterable[Span]) -> None:
+    """Read the spans, so that the page cache holds them."""
+    chunk = bytearray(CHUNK_BYTES)
+    for path, begin, end in spans:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            for offset in range(begin, end, CHUNK_BYTES):
+                os.preadv(descriptor, [memoryview(chunk)[: end - offset]], offset)
+        finally:
+            os.close(descriptor)
+
+
+def back_memory(nbytes: int) -> int:
+    """Touch and free `nbytes` of memory once, so that a hypervisor has backed it with real pages.
+
+    Never more than two thirds of what is available. Returns how much it was.
+    """
+    fields = dict(
+        line.split(":") for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line
+    )
+    available = int(fields["MemAvailable"].split()[0]) * 1024
+    nbytes = min(nbytes, available * 2 // 3) // CHUNK_BYTES * CHUNK_BYTES
+    with mmap.mmap(-1, nbytes) as memory:
+        zeros = b"\1" * CHUNK_BYTES
+        for offset in range(0, nbytes, CHUNK_BYTES):
+            memory[offset : offset + CHUNK_BYTES] = zeros
+    return nbytes

@@ -1,0 +1,70 @@
+"""The `onnx` package: protobuf's C engine, then NumPy arrays by `numpy_helper`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from onnx import numpy_helper
+
+from bench import witness
+from bench.tasks import Task, model_file
+
+
+def load(folder: Path) -> Task:
+    """The whole message, weights included."""
+    path = model_file(folder)
+    return Task(lambda: onnx.load(path), _outline)
+
+
+def names_shapes(folder: Path) -> Task:
+    """The whole message, then the initializers' names and shapes."""
+    path = model_file(folder)
+
+    def run() -> object:
+        tensors = onnx.load(path).graph.initializer
+        return [tensor.name for tensor in tensors], [tuple(tensor.dims) for tensor in tensors]
+
+    return Task(run, lambda result, _: {"names_shapes": witness.digest(result)})
+
+
+def views(folder: Path) -> Task:
+    """The whole message, then every initializer as an array."""
+    path = model_file(folder)
+
+    def run() -> object:
+        tensors = onnx.load(path).graph.initializer
+        return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
+
+    return Task(run, witness.arrays)
+
+
+def op_types(folder: Path) -> Task:
+    """The operators of a loaded model's nodes."""
+    graph = onnx.load(model_file(folder)).graph
+    return Task(
+        lambda: [node.op_type for node in graph.node],
+        lambda result, _: {"op_types": witness.digest(result)},
+    )
+
+
+def node_inputs(folder: Path) -> Task:
+    """The input names of a loaded model's nodes."""
+    graph = onnx.load(model_file(folder)).graph
+    return Task(
+        lambda: [list(node.input) for node in graph.node],
+        lambda result, _: {"node_inputs": witness.digest(result)},
+    )
+
+
+def walk(folder: Path) -> Task:
+    """A Python loop over a loaded model's nodes."""
+    graph = onnx.load(model_file(folder)).graph
+    return Task(
+        lambda: witness.walked(graph.node, "input"), lambda result, _: {"walk": str(result)}
+    )
+
+
+def _outline(model: onnx.ModelProto, _full: bool) -> dict[str, str]:
+    graph = model.graph
+    return witness.outline([tensor.name for tensor in graph.initializer], len(graph.node))

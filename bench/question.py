@@ -1,0 +1,127 @@
+"""A question: who does what, in how many rounds, and which targets the answer is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from bench.ratios import Count, Ratio, summary
+from bench.sampling import Model, Sample, Work, take_turns
+
+WARMUP_ROUNDS = 2
+OURS = "onnxmap"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One row of the table of targets."""
+
+    key: str
+    title: str
+    pairs: int
+    works: Mapping[str, Work]
+    targets: Sequence[Ratio | Count]
+
+    @property
+    def contenders(self) -> list[str]:
+        """The names under which the contenders appear in every table."""
+        return list(self.works)
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models that are needed."""
+        return sorted({work.model for work in self.works.values() if work.model})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All samples of a question."""
+
+    question: Question
+    samples: Mapping[str, Sequence[Sample]]
+
+    def error(self, contender: str) -> str:
+        """Why the contender has no time; empty where it has."""
+        return next((s.error for s in self.samples[contender] if s.error), "")
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Every target with what was found; a target whose contenders failed has no finding."""
+        found = []
+        for target in self.question.targets:
+            able = {
+                label: samples
+                for label, samples in self.samples.items()
+                if not self.error(label) and not self.question.works[label].orientation
+            }
+            try:
+                found.append(target.judge(able))
+            except KeyError:
+                found.append({"claim": target.claim, "bound": target.bound, "met": None})
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The report's entry."""
+        contenders = {}
+        for label, samples in self.samples.items():
+            work = self.question.works[label]
+            contenders[label] = {
+                "peer": work.peer,
+                "task": work.task,
+                "model": work.model,
+                "error": self.error(label),
+                "known_failure": work.fails,
+                "resident_share": min(s.resident for s in samples),
+                "seconds": [s.seconds for s in samples if not s.error],
+                "counters": {
+                    name: int(median(s.counters[name] for s in samples))
+                    for name in samples[0].counters
+                },
+                "ours_over_this": summary(self._ours_over(label)),
+            }
+        return {
+            "title": self.question.title,
+            "targets": self.verdicts(),
+            "contenders": contenders,
+        }
+
+    def _ours_over(self, label: str) -> list[float]:
+        if OURS not in self.samples or self.error(OURS) or self.error(label):
+            return []
+        pairs = zip(self.samples[OURS], self.samples[label], strict=False)
+        return [ours.seconds / other.seconds for ours, other in pairs]
+
+
+def answer(question: Question, models: Mapping[str, Model], rounds: int, warmups: int) -> Answer:
+    """Take all samples of a question."""
+    return Answer(question, take_turns(question.works, models, rounds, warmups))
+
+
+class Replay:
+    """Lets pytest-benchmark record times that were measured elsewhere.
+
+    Its runner reads a clock before and after a call. The samples have been taken already, in their
+    own processes and in turns; so the call sets this clock forward by the next sample's seconds.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """The clock."""
+        return self.now
+
+    def run(self, benchmark: BenchmarkFixture, samples: Sequence[Sample]) -> None:
+        """Record the samples as the rounds of `benchmark`."""
+        seconds: Iterator[float] = iter(sample.seconds for sample in samples)
+
+        def pass_time() -> None:
+            self.now += next(seconds, 0.0)
+
+        benchmark.pedantic(pass_time, rounds=len(samples), iterations=1)
+
+
+REPLAY = Replay()

@@ -1,0 +1,41 @@
+"""What a peer module offers: functions that take a model's folder and return a `Task`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Witness = Callable[[Any, bool], dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work of one peer.
+
+    What must happen before the timer starts (imports, a model that is already loaded) has happened
+    when the task exists. `witness` gets what `run` returned, after the timer has stopped, and
+    whether every byte shall be read.
+    """
+
+    run: Callable[[], Any]
+    witness: Witness = lambda _result, _full: {}
+
+
+def model_file(folder: Path) -> str:
+    """The model in its folder."""
+    return str(folder / "model.onnx")
+
+
+def manifest(folder: Path) -> list[dict[str, Any]]:
+    """Where the initializers are; see models.py."""
+    lines: list[dict[str, Any]] = json.loads((folder / "manifest.json").read_text())
+    return lines
+
+
+def data_file(folder: Path) -> Path:
+    """The file that holds the initializers' bytes."""
+    external = folder / "weights.safetensors"
+    return external if external.exists() else folder / "model.onnx"

@@ -1,0 +1,137 @@
+"""A protobuf writer small enough to trust: messages hold bytes and payloads that are made while writing.
+
+The benchmarks do not build their models with a peer or with onnxmap: both would decide what is in
+the file, and both hold the weights in memory. Here a payload exists only while it is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+VARINT, LENGTH_DELIMITED = 0, 2
+BLOCK_BYTES = 32 << 20  # random bytes made once; every payload is a stretch of them
+
+
+@dataclass
+class Payload:
+    """Bytes that stand for weights, made from a seed when they are written.
+
+    A sparse payload is a hole in the file: it has a length and no disk blocks, for payloads that
+    nobody reads. `offset` is where in the file it landed.
+    """
+
+    nbytes: int
+    seed: int
+    sparse: bool = False
+    offset: int = -1
+
+
+@dataclass
+class Mark:
+    """A place in the file worth remembering (where an initializer's header begins)."""
+
+    offset: int = -1
+
+
+def varint(value: int) -> bytes:
+    """The base-128 form of a non-negative integer."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+class Message:
+    """A message under construction: an ordered list of bytes, payloads and marks."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytearray | Payload | Mark] = []
+        self.nbytes = 0
+
+    def _append(self, data: bytes | bytearray) -> None:
+        if not self.pieces or not isinstance(self.pieces[-1], bytearray):
+            self.pieces.append(bytearray())
+        last = self.pieces[-1]
+        assert isinstance(last, bytearray)
+        last += data
+        self.nbytes += len(data)
+
+    def integer(self, number: int, value: int) -> Message:
+        """Append a varint field."""
+        self._append(varint(number << 3 | VARINT) + varint(value))
+        return self
+
+    def text(self, number: int, value: str | bytes) -> Message:
+        """Append a string or bytes field."""
+        data = value.encode() if isinstance(value, str) else value
+        self._append(varint(number << 3 | LENGTH_DELIMITED) + varint(len(data)) + data)
+        return self
+
+    def message(self, number: int, child: Message) -> Message:
+        """Append a message field; the child's payloads stay payloads."""
+        self._append(varint(number << 3 | LENGTH_DELIMITED) + varint(child.nbytes))
+        for piece in child.pieces:
+            if isinstance(piece, bytearray):
+                self._append(piece)
+            else:
+                self.pieces.append(piece)
+                self.nbytes += piece.nbytes if isinstance(piece, Payload) else 0
+        return self
+
+    def payload(self, number: int, payload: Payload) -> Message:
+        """Append a bytes field whose content is made while writing."""
+        self._append(varint(number << 3 | LENGTH_DELIMITED) + varint(payload.nbytes))
+        self.pieces.append(payload)
+        self.nbytes += payload.nbytes
+        return self
+
+    def mark(self, mark: Mark) -> Message:
+        """Remember where in the file the next field begins."""
+        self.pieces.append(mark)
+        return self
+
+    def write(self, path: Path) -> None:
+        """Write the file, filling in the offsets of payloads and marks."""
+        with path.open("wb") as file:
+            write_pieces(file, self.pieces)
+
+
+def write_pieces(file: BinaryIO, pieces: Iterable[bytearray | bytes | Payload | Mark]) -> None:
+    """Write pieces one after another; memory stays at one block however large the payloads are."""
+    block = None
+    position = file.tell()
+    for piece in pieces:
+        if isinstance(piece, Mark):
+            piece.offset = position
+        elif isinstance(piece, Payload):
+            piece.offset = position
+            position += piece.nbytes
+            if piece.sparse:
+                file.seek(position)
+                continue
+            if block is None:
+                block = memoryview(np.random.default_rng(2026).bytes(BLOCK_BYTES))
+            _write_stretch(file, block, piece)
+        else:
+            file.write(piece)
+            position += len(piece)
+    file.flush()
+    os.truncate(file.fileno(), position)  # a hole at the end has no byte that would make it exist
+
+
+def _write_stretch(file: BinaryIO, block: memoryview, payload: Payload) -> None:
+    start = payload.seed * 1_000_003 % len(block)  # a prime step: no two tensors begin alike
+    remaining = payload.nbytes
+    while remaining:
+        stretch = block[start : start + remaining]
+        file.write(stretch)
+        remaining -= len(stretch)
+        start = 0
