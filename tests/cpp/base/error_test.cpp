@@ -1,0 +1,44 @@
+#include "base/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/checked.hpp"
+
+namespace onnxmap::test {
+
+TEST_CASE("error: text of the input is made fit for a message") {
+    CHECK(quoted("") == "''");
+    CHECK(quoted("conv1.weight") == "'conv1.weight'");
+    CHECK(quoted("it's a \\") == "'it\\'s a \\\\'");
+    CHECK(quoted(std::string("a\0b\n\x1b\x7f", 6)) == "'a\\x00b\\x0a\\x1b\\x7f'");
+    CHECK(quoted("\xc3\xa4\xff") == "'\xc3\xa4\xff'");  // for Python to decode
+    CHECK(quoted(std::string(200, 'x')) == "'" + std::string(200, 'x') + "'");
+    CHECK(quoted(std::string(201, 'x')) == "'" + std::string(200, 'x') + "...'");
+}
+
+TEST_CASE("error: text escaped for a quote is not cut") {
+    CHECK(escaped("it's \"so\"", '"') == "it's \\\"so\\\"");
+    CHECK(escaped(std::string(500, '\n'), '"').size() == 2000);
+}
+
+TEST_CASE("error: a failure of the operating system knows its number and file") {
+    const FileError error(ENOENT, "/no/such/file");
+    CHECK(error.code().value() == ENOENT);
+    CHECK(error.path == "/no/such/file");
+    CHECK(std::string(error.what()).find("/no/such/file") != std::string::npos);
+}
+
+TEST_CASE("checked: products and sums that do not fit are refused") {
+    std::uint64_t result = 0;
+    CHECK(checked_mul(1ULL << 32, (1ULL << 32) - 1, result));
+    CHECK(result == 0xffff'ffff'0000'0000);
+    CHECK_FALSE(checked_mul(1ULL << 32, 1ULL << 32, result));
+    CHECK(checked_add(UINT64_MAX - 1, 1, result));
+    CHECK(result == UINT64_MAX);
+    CHECK_FALSE(checked_add(UINT64_MAX, 1, result));
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,41 @@
+// What a call throws, as a value to compare.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace onnxmap::test {
+
+/// The Error that the call throws, or nothing.
+template <class Call>
+[[nodiscard]] std::optional<Error> error_of(Call&& call) {
+    try {
+        static_cast<void>(std::forward<Call>(call)());
+    } catch (const Error& error) {
+        return error;
+    }
+    return std::nullopt;
+}
+
+/// Its code; "accepted" where nothing is thrown.
+template <class Call>
+[[nodiscard]] std::string code_of(Call&& call) {
+    const auto error = error_of(std::forward<Call>(call));
+    return error ? error->code : "accepted";
+}
+
+/// The errno of the FileError that the call throws; 0 where nothing is thrown.
+template <class Call>
+[[nodiscard]] int errno_of(Call&& call) {
+    try {
+        static_cast<void>(std::forward<Call>(call)());
+    } catch (const FileError& error) {
+        return error.code().value();
+    }
+    return 0;
+}
+
+}  // namespace onnxmap::test

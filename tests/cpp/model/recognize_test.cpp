@@ -1,0 +1,74 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/document.hpp"
+#include "placed_bytes.hpp"
+#include "sample_models.hpp"
+
+namespace onnxmap::test {
+
+using namespace std::string_view_literals;
+
+namespace {
+
+std::string kind_of(std::string_view head) {
+    const HeapCopy copy(as_bytes(head));
+    return std::string(model::recognize(copy.view()));
+}
+
+}  // namespace
+
+TEST_CASE("recognize: files that are handed to an ONNX reader by mistake") {
+    const std::pair<std::string_view, std::string_view> files[] = {
+        {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a", "Git LFS pointer"},
+        {"<!DOCTYPE html><html>", "HTML"},
+        {"<!doctype html>", "HTML"},
+        {"<html lang=\"en\">", "HTML"},
+        {" \r\n\t<HTML>", "HTML"},
+        {"<?xml version", "HTML"},
+        {"PK\x03\x04\x14\0\0\0"sv, "ZIP"},
+        {"GGUF\x03\0\0\0"sv, "GGUF"},
+        {"\x1c\0\0\0ORTM\0\0"sv, "ORT"},
+        {"\x89PNG\r\n\x1a\n", "PNG"},
+        {"\x80\x02}q", "pickle"},
+        {"\x80\x04\x95", "pickle"},
+        {"\x89HDF\r\n", "HDF5"},
+        {"\x1f\x8b\x08", "gzip"},
+        {"\x40\0\0\0\0\0\0\0{\"__metadata__\":{"sv, "safetensors"},
+        {"\x02\0\0\0\0\0\0\0{}"sv, "safetensors"},
+    };
+    for (const auto& [head, word] : files) {
+        CAPTURE(std::string(word));
+        CHECK(kind_of(head).find(word) != std::string::npos);
+    }
+}
+
+TEST_CASE("recognize: models and what is too short for a judgement") {
+    CHECK(kind_of("").empty());
+    CHECK(kind_of("P").empty());
+    CHECK(kind_of("GGU").empty());
+    CHECK(kind_of("<").empty());
+    CHECK(kind_of("   ").empty());
+    CHECK(kind_of("< 5").empty());
+    CHECK(kind_of("\x1c\0\0\0ORT"sv).empty());
+    CHECK(kind_of("\x40\0\0\0\0\0\0\0{"sv).empty());
+    CHECK(kind_of("\x40\0\0\0\0\0\0\1{\""sv).empty());
+    CHECK(kind_of(as_text(tiny_model())).empty());
+    CHECK(kind_of(as_text(varied_model())).empty());
+}
+
+TEST_CASE("recognize: every prefix of every signature is safe to look at") {
+    const std::string_view heads[] = {"version https://git-lfs", "  <a", "\x1c\0\0\0ORTM"sv,
+                                      "\x40\0\0\0\0\0\0\0{\""sv};
+    for (const std::string_view head : heads) {
+        for (std::size_t size = 0; size < head.size(); ++size) {
+            CHECK(kind_of(head.substr(0, size)).empty());
+        }
+        CHECK_FALSE(kind_of(head).empty());
+    }
+}
+
+}  // namespace onnxmap::test

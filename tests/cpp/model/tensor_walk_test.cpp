@@ -1,0 +1,93 @@
+#include "model/tensor_walk.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx/schema.hpp"
+#include "sample_models.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using onnx::message;
+using Found = std::vector<std::pair<std::string, std::string>>;  // path and name
+
+Found walk(const wire::MessageTable& table, const Bytes& bytes) {
+    Found found;
+    model::for_each_tensor(onnx::Message(table, bytes), wire::kDefaultDepth,
+                           [&](const std::string& path, const onnx::Message& tensor) {
+                               CHECK(&tensor.table() == &message<"TensorProto">);
+                               found.emplace_back(path,
+                                                  tensor.text(onnx::field<"TensorProto.name">));
+                           });
+    return found;
+}
+
+Bytes named(std::string_view name) { return blob(8, name); }
+
+}  // namespace
+
+TEST_CASE("tensor_walk: every place where a tensor can hide") {
+    const Bytes sparse = join(blob(1, named("values")), blob(2, named("indices")));
+    const Bytes subgraph = blob(5, named("inner"));
+    const Bytes everything =
+        node("Op", {join(blob(1, "a"), blob(5, named("t")), scalar(20, 1)),  // a lying type
+                    join(blob(1, "b"), blob(10, named("t0")), blob(10, named("t1"))),
+                    join(blob(1, "c"), blob(6, subgraph)), join(blob(1, "d"), blob(11, subgraph)),
+                    join(blob(1, "e"), blob(22, sparse)), join(blob(1, "f"), blob(23, sparse))});
+    const Bytes graph = join(blob(5, named("w")), blob(1, everything), blob(15, sparse));
+    const Bytes default_value = join(blob(1, "k"), blob(5, named("default")));
+    const Bytes function =
+        join(blob(7, node("F", {join(blob(1, "g"), blob(5, named("in function")))})),
+             blob(11, default_value));
+    const Bytes bytes =
+        join(blob(7, graph), blob(25, function),
+             blob(20, join(blob(1, blob(5, named("init"))), blob(2, blob(5, named("algorithm"))))));
+    const std::string op = "graph.node[0].attribute";
+    const Found expected = {
+        {op + R"(["a"].t)", "t"},
+        {op + R"(["b"].tensors[0])", "t0"},
+        {op + R"(["b"].tensors[1])", "t1"},
+        {op + R"(["c"].g.initializer[0])", "inner"},
+        {op + R"(["d"].graphs[0].initializer[0])", "inner"},
+        {op + R"(["e"].sparse_tensor.values)", "values"},
+        {op + R"(["e"].sparse_tensor.indices)", "indices"},
+        {op + R"(["f"].sparse_tensors[0].values)", "values"},
+        {op + R"(["f"].sparse_tensors[0].indices)", "indices"},
+        {"graph.initializer[0]", "w"},
+        {"graph.sparse_initializer[0].values", "values"},
+        {"graph.sparse_initializer[0].indices", "indices"},
+        {"training_info[0].initialization.initializer[0]", "init"},
+        {"training_info[0].algorithm.initializer[0]", "algorithm"},
+        {R"(functions[0].attribute_proto["k"].t)", "default"},
+        {R"(functions[0].node[0].attribute["g"].t)", "in function"},
+    };
+    CHECK(walk(message<"ModelProto">, bytes) == expected);
+}
+
+TEST_CASE("tensor_walk: values of other messages") {
+    CHECK(walk(message<"TensorProto">, named("alone")) == Found{{"", "alone"}});
+    const Bytes sequence =
+        join(blob(3, named("a")), blob(5, blob(3, named("b"))),
+             blob(6, blob(5, blob(3, named("c")))), blob(7, blob(3, named("d"))));
+    CHECK(walk(message<"SequenceProto">, sequence) ==
+          Found{{"tensor_values[0]", "a"},
+                {"sequence_values[0].tensor_values[0]", "b"},
+                {"map_values[0].values.tensor_values[0]", "c"},
+                {"optional_values[0].tensor_value", "d"}});
+    CHECK(walk(message<"NodeProto">, node("Relu")).empty());
+}
+
+TEST_CASE("tensor_walk: pieces of one graph and of one tensor") {
+    const Bytes bytes = join(blob(7, blob(5, named("x"))), blob(7, blob(5, named("y"))));
+    CHECK(walk(message<"ModelProto">, bytes) ==
+          Found{{"graph.initializer[0]", "x"}, {"graph.initializer[1]", "y"}});
+    const Bytes twice = join(blob(5, named("old")), blob(5, named("new")));
+    CHECK(walk(message<"AttributeProto">, twice) == Found{{"t", "new"}});
+}
+
+}  // namespace onnxmap::test

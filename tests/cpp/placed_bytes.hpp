@@ -1,0 +1,64 @@
+// Bytes put where reading one too many is noticed: at the very end of a heap block (by
+// AddressSanitizer) or of a page with nothing behind it (by the processor, in every build).
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "base/bytes.hpp"
+
+namespace onnxmap::test {
+
+/// A heap copy of exactly the size.
+class HeapCopy {
+  public:
+    explicit HeapCopy(ByteView bytes)
+        : size_(bytes.size()), block_(std::make_unique<std::uint8_t[]>(bytes.size())) {
+        std::copy(bytes.begin(), bytes.end(), block_.get());
+    }
+
+    [[nodiscard]] ByteView view() const noexcept { return {block_.get(), size_}; }
+    [[nodiscard]] std::uint8_t* data() noexcept { return block_.get(); }
+
+  private:
+    std::size_t size_;
+    std::unique_ptr<std::uint8_t[]> block_;
+};
+
+/// Room whose last byte is followed by a page that must not be touched.
+class GuardedPages {
+  public:
+    explicit GuardedPages(std::size_t most) {
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        room_ = (most + page - 1) / page * page;
+        mapped_ = room_ + page;
+        void* address =
+            ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (address == MAP_FAILED) throw std::bad_alloc();
+        start_ = static_cast<std::uint8_t*>(address);
+        if (::mprotect(start_ + room_, page, PROT_NONE) != 0) throw std::bad_alloc();
+    }
+    GuardedPages(const GuardedPages&) = delete;
+    GuardedPages& operator=(const GuardedPages&) = delete;
+    ~GuardedPages() { ::munmap(start_, mapped_); }
+
+    /// Copies the bytes to the end of the room; valid until the next call.
+    [[nodiscard]] ByteView place(ByteView bytes) noexcept {
+        std::uint8_t* at = start_ + room_ - bytes.size();
+        std::copy(bytes.begin(), bytes.end(), at);
+        return {at, bytes.size()};
+    }
+
+  private:
+    std::size_t room_;
+    std::size_t mapped_;
+    std::uint8_t* start_;
+};
+
+}  // namespace onnxmap::test

@@ -1,0 +1,246 @@
+// Many threads load and read one model at the same time, each in an order of its own: indexes of
+// the main graph and of subgraphs, fields, tensors inline and external, files opened and ranges
+// read by whoever comes first. What each sees is compared with what one thread alone sees, and
+// ThreadSanitizer judges the rest.
+//
+//     stress_threads THREADS ROUNDS
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/file.hpp"
+#include "model/load.hpp"
+#include "model/tensor_walk.hpp"
+#include "onnx/schema.hpp"
+#include "sample_models.hpp"
+#include "temporary_folder.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using onnx::field;
+using onnx::message;
+
+constexpr std::size_t kExternalFiles = 8;
+constexpr std::size_t kSubgraphs = 6;
+
+// FNV-1a: enough to tell whether two threads saw the same bytes.
+class Digest {
+  public:
+    void add(ByteView bytes) noexcept {
+        for (const std::uint8_t byte : bytes) value_ = (value_ ^ byte) * 0x100000001b3;
+        add(bytes.size());
+    }
+    void add(std::uint64_t number) noexcept { value_ = (value_ ^ number) * 0x100000001b3; }
+    [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+  private:
+    std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+Bytes pattern(std::size_t size, std::size_t seed) {
+    Bytes bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 + seed);
+    return bytes;
+}
+
+Bytes large_subgraph(std::size_t seed) {
+    Bytes bytes = blob(2, std::to_string(seed));
+    for (std::size_t i = 0; i < 150; ++i) append(bytes, blob(1, node(std::to_string(i))));
+    append(bytes, blob(5, raw_tensor("inner", pattern(3000, seed))));
+    return bytes;
+}
+
+// A model in a folder, with large subgraphs, inline tensors, and external ones in several files.
+std::string write_model(const TemporaryFolder& folder) {
+    Bytes graph;
+    for (std::size_t i = 0; i < kSubgraphs; ++i) {
+        append(graph, blob(1, node("If", {attribute("g", 5, blob(6, large_subgraph(i)))})));
+        append(graph, blob(5, raw_tensor(std::to_string(i), pattern(20'000, i))));
+    }
+    for (std::size_t i = 0; i < 200; ++i) append(graph, blob(1, node("Relu")));
+    for (std::size_t i = 0; i < kExternalFiles; ++i) {
+        const std::string location = std::to_string(i) + ".weights";
+        folder.write(location, ByteView(pattern(30'000, i)));
+        for (std::uint64_t k = 0; k < 4; ++k) {
+            append(graph, blob(5, external_tensor("e", location, 5'000 * k, 12'000)));
+        }
+    }
+    append(graph, blob(2, "graph"));
+    return folder.write("model.onnx", ByteView(model(graph)));
+}
+
+std::shared_ptr<const model::Document> load(const std::string& path, const std::string& root,
+                                            io::IoMode mode) {
+    model::LoadOptions options;
+    options.root = &message<"ModelProto">;
+    options.external_root = root;
+    options.external_io = mode;
+    return model::load_file(path, mode, options);
+}
+
+// The parts that are read; each thread begins with another one.
+using Part = std::function<std::uint64_t(const model::Document&)>;
+
+std::uint64_t read_nodes(const model::Document& document, const onnx::Message& graph) {
+    Digest digest;
+    const auto index = document.index(graph);
+    const std::uint64_t count = index->count(field<"GraphProto.node">);
+    digest.add(count);
+    for (std::uint64_t i = count; i-- > 0;) {
+        // Not all its bytes: there is payload inside, of tensors in subgraphs, which is in memory
+        // only once somebody asked for it.
+        const wire::Field found = index->at(field<"GraphProto.node">, i);
+        digest.add(found.bytes.size());
+        digest.add(as_bytes(
+            onnx::Message(message<"NodeProto">, found.bytes).text(field<"NodeProto.op_type">)));
+    }
+    index->for_each(field<"GraphProto.initializer">, [&](const wire::Field& value) {
+        digest.add(static_cast<std::uint64_t>(value.end - value.begin));
+    });
+    digest.add(document.find(graph, field<"GraphProto.name">)->bytes);
+    return digest.value();
+}
+
+std::uint64_t read_main_graph(const model::Document& document) {
+    return read_nodes(document, *document.child(document.root(), field<"ModelProto.graph">));
+}
+
+std::uint64_t read_subgraphs(const model::Document& document) {
+    Digest digest;
+    const auto graph = *document.child(document.root(), field<"ModelProto.graph">);
+    const auto index = document.index(graph);
+    for (std::uint64_t i = 0; i < kSubgraphs; ++i) {
+        const onnx::Message parent(message<"NodeProto">,
+                                   index->at(field<"GraphProto.node">, i).bytes);
+        parent.for_each_value(field<"NodeProto.attribute">, [&](const wire::Field& value) {
+            const onnx::Message attribute_message(message<"AttributeProto">, value.bytes);
+            digest.add(read_nodes(document,
+                                  *document.child(attribute_message, field<"AttributeProto.g">)));
+        });
+    }
+    return digest.value();
+}
+
+std::uint64_t read_tensors(const model::Document& document) {
+    Digest digest;
+    model::for_each_tensor(document.root(), document.max_depth(),
+                           [&](const std::string& path, const onnx::Message& tensor_message) {
+                               tensor::Header header;
+                               tensor::read_header(tensor_message, header);
+                               const auto payload =
+                                   tensor::find_payload(tensor_message, header, document.store());
+                               digest.add(as_bytes(path));
+                               digest.add(payload.source->resident(payload.bytes));
+                               digest.add(payload.offset);
+                           });
+    return digest.value();
+}
+
+std::uint64_t read_root(const model::Document& document) {
+    Digest digest;
+    digest.add(document.find(document.root(), field<"ModelProto.ir_version">)->value);
+    digest.add(document.find(document.root(), field<"ModelProto.producer_name">)->bytes);
+    digest.add(document.index(document.root())->count(field<"ModelProto.opset_import">));
+    return digest.value();
+}
+
+const std::vector<Part>& parts() {
+    static const std::vector<Part> kParts = {read_main_graph, read_subgraphs, read_tensors,
+                                             read_root};
+    return kParts;
+}
+
+std::vector<std::uint64_t> read_all(const model::Document& document, std::size_t first) {
+    std::vector<std::uint64_t> digests(parts().size());
+    for (std::size_t i = 0; i < parts().size(); ++i) {
+        const std::size_t part = (first + i) % parts().size();
+        digests[part] = parts()[part](document);
+    }
+    return digests;
+}
+
+class Stress {
+  public:
+    Stress(std::size_t threads, io::IoMode mode)
+        : mode_(mode),
+          path_(write_model(folder_)),
+          root_(folder_.path().string()),
+          expected_(read_all(*load(path_, root_, mode_), 0)),
+          start_(static_cast<std::ptrdiff_t>(threads)),
+          threads_(threads) {}
+
+    /// How many times a thread saw something else.
+    int run(std::size_t rounds) {
+        std::vector<std::thread> threads;
+        for (std::size_t id = 0; id < threads_; ++id) {
+            threads.emplace_back([this, id, rounds] { work(id, rounds); });
+        }
+        for (std::thread& thread : threads) thread.join();
+        return wrong_;
+    }
+
+  private:
+    void work(std::size_t id, std::size_t rounds) {
+        for (std::size_t round = 0; round < rounds; ++round) {
+            // One thread loads the model that all share: fresh, so that every first look is raced.
+            if (id == round % threads_) attempt([&] { shared_ = load(path_, root_, mode_); });
+            start_.arrive_and_wait();
+            attempt([&] { judge(read_all(*shared_, id)); });
+            attempt([&] { judge(read_all(*load(path_, root_, mode_), id)); });
+            start_.arrive_and_wait();
+        }
+    }
+
+    void judge(const std::vector<std::uint64_t>& digests) {
+        if (digests != expected_) ++wrong_;
+    }
+
+    template <class Call>
+    void attempt(Call&& call) {
+        try {
+            call();
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "a thread failed: %s\n", error.what());
+            ++wrong_;
+        }
+    }
+
+    const io::IoMode mode_;
+    TemporaryFolder folder_;
+    std::string path_;
+    std::string root_;
+    std::vector<std::uint64_t> expected_;
+    std::shared_ptr<const model::Document> shared_;
+    std::barrier<> start_;
+    std::size_t threads_;
+    std::atomic<int> wrong_ = 0;
+};
+
+}  // namespace
+
+}  // namespace onnxmap::test
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: stress_threads THREADS ROUNDS\n");
+        return 2;
+    }
+    const auto threads = static_cast<std::size_t>(std::strtoul(argv[1], nullptr, 10));
+    const auto rounds = static_cast<std::size_t>(std::strtoul(argv[2], nullptr, 10));
+    int wrong = 0;
+    for (const auto mode : {onnxmap::io::IoMode::mmap, onnxmap::io::IoMode::read}) {
+        wrong += onnxmap::test::Stress(threads, mode).run(rounds);
+    }
+    std::printf("%zu threads, %zu rounds in each mode: %d differences\n", threads, rounds, wrong);
+    return wrong == 0 ? 0 : 1;
+}

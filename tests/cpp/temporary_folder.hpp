@@ -1,0 +1,64 @@
+// A folder of its own for one test, removed with everything in it.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/bytes.hpp"
+
+namespace onnxmap::test {
+
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "onnxmap_XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr) {
+            throw std::system_error(errno, std::generic_category(), pattern);
+        }
+        path_ = pattern;
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+    [[nodiscard]] std::string operator/(std::string_view name) const {
+        return (path_ / name).string();
+    }
+
+    /// Writes a file, and the folders it is in; returns its path.
+    std::string write(std::string_view name, ByteView bytes) const {
+        const std::filesystem::path full = path_ / name;
+        std::filesystem::create_directories(full.parent_path());
+        std::ofstream out(full, std::ios::binary);
+        out.exceptions(std::ios::failbit | std::ios::badbit);
+        const std::string_view text = as_text(bytes);
+        out.write(text.data(), static_cast<std::streamsize>(text.size()));
+        return full.string();
+    }
+    std::string write(std::string_view name, std::string_view text) const {
+        return write(name, as_bytes(text));
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// How many descriptors the process has open.
+[[nodiscard]] inline std::size_t open_descriptors() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry :
+         std::filesystem::directory_iterator("/proc/self/fd")) {
+        ++count;
+    }
+    return count;
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,90 @@
+#include "wire/occurrences.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "onnx/schema.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+const wire::MessageTable& graph_table() { return onnx::message<"GraphProto">; }
+
+// A checkpoint is an occurrence, and from each the next ones are near and in the same part.
+void check_against(const wire::Occurrences::Entry& entry, const std::vector<std::uint64_t>& offsets,
+                   const std::vector<std::uint64_t>& part_begins) {
+    REQUIRE(entry.count == offsets.size());
+    if (offsets.empty()) {
+        CHECK(entry.checkpoints.empty());
+        return;
+    }
+    CHECK(entry.last == offsets.back());
+    REQUIRE(entry.checkpoints.front().ordinal == 0);
+    for (std::size_t k = 0; k < entry.checkpoints.size(); ++k) {
+        const auto& checkpoint = entry.checkpoints[k];
+        const std::uint64_t next =
+            k + 1 < entry.checkpoints.size() ? entry.checkpoints[k + 1].ordinal : offsets.size();
+        REQUIRE(checkpoint.offset == offsets[checkpoint.ordinal]);
+        REQUIRE(next > checkpoint.ordinal);
+        CHECK(next - checkpoint.ordinal <= 16);
+        CHECK(offsets[next - 1] - checkpoint.offset < 1024);
+        for (const std::uint64_t begin : part_begins) {
+            const bool crossed = checkpoint.offset < begin && begin <= offsets[next - 1];
+            CHECK_FALSE(crossed);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("occurrences: nothing noted") {
+    const wire::Occurrences occurrences(graph_table());
+    for (std::size_t i = 0; i < graph_table().fields.size(); ++i) {
+        CHECK(occurrences.at(i).count == 0);
+        CHECK(occurrences.at(i).checkpoints.empty());
+    }
+}
+
+TEST_CASE("occurrences: a checkpoint at every sixteenth of many small fields") {
+    wire::Occurrences occurrences(graph_table());
+    for (std::uint64_t i = 0; i < 100; ++i) occurrences.note(0, 2 * i);
+    const auto& entry = occurrences.at(0);
+    REQUIRE(entry.checkpoints.size() == 7);
+    for (std::size_t k = 0; k < 7; ++k) CHECK(entry.checkpoints[k].ordinal == 16 * k);
+}
+
+TEST_CASE("occurrences: a checkpoint at every one of a few large fields") {
+    wire::Occurrences occurrences(graph_table());
+    for (std::uint64_t i = 0; i < 10; ++i) occurrences.note(0, 1024 * i);
+    CHECK(occurrences.at(0).checkpoints.size() == 10);
+}
+
+TEST_CASE("occurrences: random offsets of several fields in several parts") {
+    std::mt19937_64 random(2);
+    for (int round = 0; round < 300; ++round) {
+        wire::Occurrences occurrences(graph_table());
+        std::vector<std::vector<std::uint64_t>> offsets(graph_table().fields.size());
+        std::vector<std::uint64_t> part_begins;
+        std::uint64_t offset = random() % 10;
+        for (std::uint64_t i = 0, count = random() % 400; i < count; ++i) {
+            if (i == 0 || random() % 50 == 0) {
+                offset += random() % 3;
+                part_begins.push_back(offset);
+                occurrences.begin_part(offset);
+            }
+            const std::size_t position = random() % 4;
+            occurrences.note(position, offset);
+            offsets[position].push_back(offset);
+            offset += random() % 20 == 0 ? 2 + random() % 3000 : 2 + random() % 40;
+        }
+        for (std::size_t position = 0; position < offsets.size(); ++position) {
+            check_against(occurrences.at(position), offsets[position], part_begins);
+        }
+    }
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,100 @@
+#include "wire/packed_scan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <random>
+
+#include "placed_bytes.hpp"
+#include "wire_bytes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+// One byte after the other, with a counter.
+struct SlowScan {
+    bool good = true;
+    int unfinished = 0;
+
+    void feed(ByteView bytes) {
+        for (const std::uint8_t byte : bytes) {
+            unfinished = byte >= 0x80 ? unfinished + 1 : 0;
+            if (unfinished == 10) good = false;
+        }
+    }
+};
+
+// Feeds the parts to both; false where they differ.
+template <std::size_t N>
+bool agree(const std::array<ByteView, N>& parts) {
+    wire::PackedScan fast;
+    SlowScan slow;
+    for (const ByteView part : parts) {
+        const bool good = fast.feed(part);
+        slow.feed(part);
+        if (good != slow.good) return false;
+        if (!good) return true;  // refused: what the scan says afterwards means nothing
+        if (fast.unfinished() != slow.unfinished) return false;
+        if (fast.complete() != (slow.unfinished == 0)) return false;
+    }
+    return true;
+}
+
+bool agree_at_every_split(ByteView run) {
+    for (std::size_t i = 0; i <= run.size(); ++i) {
+        if (!agree(std::array{run.first(i), run.subspan(i)})) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("packed_scan: every pattern of continuation bits up to 13 bytes at every split") {
+    for (std::size_t length = 0; length <= 13; ++length) {
+        for (std::uint32_t pattern = 0; pattern < 1U << length; ++pattern) {
+            Bytes run;
+            for (std::size_t i = 0; i < length; ++i) {
+                run.push_back((pattern >> i & 1) != 0 ? 0x80 : 0x7f);
+            }
+            REQUIRE(agree_at_every_split(run));
+        }
+    }
+}
+
+TEST_CASE("packed_scan: a row of continuation bytes of every length at every place and split") {
+    for (std::size_t before = 0; before < 20; ++before) {
+        for (std::size_t row = 0; row <= 22; ++row) {
+            const Bytes run = join(repeat(before, {0x01}), repeat(row, {0xff}), repeat(9, {0x00}));
+            for (std::size_t i = 0; i <= run.size(); ++i) {
+                const ByteView view = run;
+                for (std::size_t k = i; k <= run.size(); ++k) {
+                    REQUIRE(
+                        agree(std::array{view.first(i), view.subspan(i, k - i), view.subspan(k)}));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("packed_scan: random runs in random parts") {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 2000; ++round) {
+        Bytes run(random() % 300);
+        // Mostly continuation bytes, so that rows of nine and ten are common.
+        for (std::uint8_t& byte : run) byte = random() % 4 == 0 ? 0x05 : 0x95;
+        wire::PackedScan fast;
+        SlowScan slow;
+        for (std::size_t at = 0; at < run.size() && slow.good;) {
+            const std::size_t size = std::min<std::size_t>(random() % 40, run.size() - at);
+            const HeapCopy part(ByteView(run).subspan(at, size));
+            slow.feed(part.view());
+            REQUIRE(fast.feed(part.view()) == slow.good);
+            if (slow.good) REQUIRE(fast.unfinished() == slow.unfinished);
+            at += size;
+        }
+    }
+}
+
+}  // namespace onnxmap::test
