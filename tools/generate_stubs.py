@@ -67,6 +67,7 @@ RETURNS = {
     "SparseTensor.values": "Tensor",
     "Tensor.__array__": ARRAY,
     "Tensor.__getitem__": "Any",
+    "Tensor._stored": f"{ARRAY} | None",
     "Tensor._unread": f"{ARRAY} | None",
     "Tensor.dtype": "DataType",
     "Tensor.external": "ExternalData | None",

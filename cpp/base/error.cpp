@@ -29,7 +29,10 @@ std::string escaped(std::string_view text, char quote) {
 
 std::string quoted(std::string_view text) {
     const bool cut = text.size() > kMostQuoted;
-    return "'" + escaped(text.substr(0, kMostQuoted), '\'') + (cut ? "..." : "") + "'";
+    std::string out = "'";
+    out += escaped(text.substr(0, kMostQuoted), '\'');
+    out += cut ? "...'" : "'";
+    return out;
 }
 
 }  // namespace onnxmap

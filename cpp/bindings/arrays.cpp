@@ -118,6 +118,14 @@ py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& heade
     return array;
 }
 
+py::object make_bytes_view(const tensor::Payload& payload, const py::object& owner) {
+    tensor::Header flat;
+    flat.rank = 1;
+    flat.dims_storage[0] = static_cast<std::int64_t>(payload.bytes.size());
+    const auto uint8 = static_cast<std::int32_t>(onnx::DataType::UINT8);
+    return make_view(*onnx::find_data_type(uint8), flat, payload, owner);
+}
+
 py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
                       const tensor::Payload& payload, const py::object& owner) {
     if (!type.fixed_width()) fail_unsupported(header, type);

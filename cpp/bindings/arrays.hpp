@@ -21,6 +21,9 @@ namespace onnxmap::bindings {
 [[nodiscard]] py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& header,
                                    const tensor::Payload& payload, const py::object& owner);
 
+/// The payload's bytes as a flat uint8 view.
+[[nodiscard]] py::object make_bytes_view(const tensor::Payload& payload, const py::object& owner);
+
 /// A fresh read-only array of a tensor whose values are in a typed field; strings are `str`, or
 /// `bytes` where they are not UTF-8. Throws Error `tensor.*`.
 [[nodiscard]] py::object decode_array(const onnx::Message& message, const tensor::Header& header,

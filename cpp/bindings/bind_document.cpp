@@ -63,6 +63,7 @@ model::LoadOptions options_of(std::string_view message, std::string_view io, std
     options.external_root = std::string(external_root);
     options.external_io = io_mode(io);
     options.limits.tensors = limits.attr("tensors").cast<std::uint64_t>();
+    options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
     options.limits.depth = limits.attr("depth").cast<std::uint32_t>();
     options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
     return options;
@@ -89,7 +90,8 @@ DocumentPtr load_buffer(const py::object& buffer, std::string_view message, std:
 py::list tensors(const DocumentPtr& document) {
     py::list found;
     model::for_each_tensor(
-        document->root(), [&](const std::string& path, const onnx::Message& tensor) {
+        document->root(), document->max_depth(),
+        [&](const std::string& path, const onnx::Message& tensor) {
             found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
         });
     return found;

@@ -1,4 +1,7 @@
 // Repeated message fields as lazy, immutable sequences.
+#include <memory>
+#include <mutex>
+
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
 
@@ -6,9 +9,25 @@ namespace onnxmap::bindings {
 
 namespace {
 
+// Threads may share an iterator, as they may share any Python object.
 struct MessageIterator {
+    struct Position {
+        explicit Position(const MessageList& list) : cursor(*list.index, *list.row) {}
+
+        std::mutex mutex;
+        model::FieldIndex::Cursor cursor;
+    };
+
+    explicit MessageIterator(const MessageList& source)
+        : list(source), position(std::make_shared<Position>(list)) {}
+
     MessageList list;
-    model::FieldIndex::Cursor cursor;
+    std::shared_ptr<Position> position;
+
+    bool next(wire::Field& field) const {
+        const std::lock_guard lock(position->mutex);
+        return position->cursor.next(field);
+    }
 };
 
 py::object element(const MessageList& list, const wire::Field& field) {
@@ -44,11 +63,11 @@ std::string repr(const MessageList& list) {
 }  // namespace
 
 void bind_lists(py::module_& module) {
-    py::class_<MessageIterator>(module, "MessageIterator", py::module_local())
+    py::class_<MessageIterator>(module, "MessageIterator")
         .def("__iter__", [](MessageIterator& self) -> MessageIterator& { return self; })
         .def("__next__", [](MessageIterator& self) {
             wire::Field field;
-            if (!self.cursor.next(field)) throw py::stop_iteration();
+            if (!self.next(field)) throw py::stop_iteration();
             return element(self.list, field);
         });
 
@@ -58,9 +77,7 @@ void bind_lists(py::module_& module) {
         .def("__len__", length)
         .def("__getitem__", item, py::arg("index"))
         .def("__getitem__", slice, py::arg("index"))
-        .def(
-            "__iter__",
-            [](const MessageList& self) { return MessageIterator{self, {*self.index, *self.row}}; })
+        .def("__iter__", [](const MessageList& self) { return MessageIterator(self); })
         .def("__repr__", repr);
 }
 

@@ -14,13 +14,6 @@ using onnx::message;
 
 namespace {
 
-py::object default_of(const wire::FieldRow& row) {
-    if (row.is_message()) return py::none();
-    if (row.type == wire::Type::string) return py::str();
-    if (row.type == wire::Type::bytes) return py::bytes();
-    return py::int_(0);
-}
-
 py::object field_value(const Handle& handle, const wire::FieldRow& row) {
     if (row.repeated()) {
         if (row.type_name == "StringStringEntryProto") return read_only(string_map(handle, row));
@@ -28,7 +21,7 @@ py::object field_value(const Handle& handle, const wire::FieldRow& row) {
     }
     if (row.is_message()) {
         auto child = handle.document->child(handle.message, row);
-        return child ? wrap_message({handle.document, std::move(*child)}) : default_of(row);
+        return child ? wrap_message({handle.document, std::move(*child)}) : py::none();
     }
     const auto value = handle.document->find(handle.message, row);
     return value ? to_python(handle.document, row, *value, false) : default_of(row);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
 #include "onnx/text_format.hpp"
@@ -28,16 +29,6 @@ const wire::FieldRow& row_of(const ProtoView& view, std::string_view name) {
                                   std::string(name));
     }
     return *row;
-}
-
-py::object default_of(const wire::FieldRow& row) {
-    switch (row.type) {
-        case wire::Type::string: return py::str();
-        case wire::Type::bytes: return py::bytes();
-        case wire::Type::float32:
-        case wire::Type::float64: return py::float_(0.0);
-        default: return py::int_(0);
-    }
 }
 
 py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
@@ -95,24 +86,28 @@ py::object which_oneof(const ProtoView& view, std::string_view oneof) {
     return set == nullptr ? py::object(py::none()) : to_str(set->name);
 }
 
-py::list unknown_in(ByteView group);
+py::list unknown_in(ByteView group, std::uint32_t depth_left);
 
-UnknownField unknown_field(const wire::Field& field) {
+UnknownField unknown_field(const wire::Field& field, std::uint32_t depth_left) {
     py::object data;
     if (field.type == wire::WireType::length_delimited) {
         data = to_bytes(field.bytes);
     } else if (field.type == wire::WireType::start_group) {
-        data = unknown_in(field.bytes);
+        data = unknown_in(field.bytes, depth_left);
     } else {
         data = py::int_(field.value);
     }
     return {field.number, static_cast<int>(field.type), std::move(data)};
 }
 
-py::list unknown_in(ByteView group) {
+py::list unknown_in(ByteView group, std::uint32_t depth_left) {
+    if (depth_left == 0) {
+        throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
+    }
     py::list fields;
     wire::Reader reader(group);
-    for (wire::Field field; reader.next(field);) fields.append(unknown_field(field));
+    for (wire::Field field; reader.next(field);)
+        fields.append(unknown_field(field, depth_left - 1));
     return fields;
 }
 
@@ -122,16 +117,17 @@ py::list unknown_fields(const ProtoView& view) {
         if (row != nullptr && !row->retired) return;
         wire::Field kept = field;
         kept.bytes = view.document->source().resident(field.bytes);
-        fields.append(unknown_field(kept));
+        fields.append(unknown_field(kept, view.document->max_depth() + 1));
     });
     return fields;
 }
 
 std::string text_of(const ProtoView& view, std::uint64_t longest) {
-    for (std::size_t i = 0; i < view.message.piece_count(); ++i) {
-        static_cast<void>(view.document->source().resident(view.message.piece(i)));
-    }
-    return onnx::to_text(view.message, {longest});
+    onnx::TextOptions options;
+    options.longest = longest;
+    options.max_depth = view.document->max_depth();
+    options.resident = [&](ByteView bytes) { return view.document->source().resident(bytes); };
+    return onnx::to_text(view.message, options);
 }
 
 }  // namespace

@@ -41,7 +41,11 @@ bool is_view(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     const onnx::DataTypeInfo* type = onnx::find_data_type(header.data_type);
     if (type == nullptr || !type->fixed_width() || !tensor::stored_raw(header)) return false;
-    return payload_of(tensor).is_view();
+    try {
+        return payload_of(tensor).is_view();
+    } catch (const Error&) {  // numpy() says what is wrong
+        return false;
+    }
 }
 
 py::object numpy(const Tensor& tensor, const py::object& copy) {
@@ -97,6 +101,13 @@ py::bytes tobytes(const Tensor& tensor) {
     return result;
 }
 
+py::object stored_view(const Tensor& tensor) {
+    const tensor::Header header = header_of(tensor);
+    if (!tensor::stored_raw(header) || !payload_of(tensor).is_view()) return py::none();
+    const tensor::Payload payload = payload_of(tensor);
+    return make_bytes_view(payload, make_owner(payload.source));
+}
+
 py::object unread(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     const onnx::DataTypeInfo& type = tensor::element_type(header);
@@ -119,22 +130,12 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
     return result;
 }
 
-// A path, or anything with write().
+// A path, or anything with write(). Raw files and sockets may take less than they are given.
 void tofile(const Tensor& tensor, const py::object& file) {
-    const bool stored = tensor::stored_raw(header_of(tensor));
-    const py::object data = stored && payload_of(tensor).is_view()
-                                ? py::object(py::memoryview(py::cast(tensor)))
-                                : py::object(tobytes(tensor));
-    if (py::hasattr(file, "write")) {
-        file.attr("write")(data);
-        return;
-    }
-    const py::object opened = python_object<"builtins", "open">()(file, "wb");
-    opened.attr("write")(data);
-    opened.attr("close")();
+    const py::object data = python_object<"onnxmap.slicing", "stored_bytes">()(py::cast(tensor));
+    python_object<"onnxmap.slicing", "write_all">()(file, data);
 }
 
-// Shaped where the buffer protocol has a format for the type, otherwise flat bytes.
 py::buffer_info buffer(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     const onnx::DataTypeInfo& type = tensor::element_type(header);
@@ -146,7 +147,10 @@ py::buffer_info buffer(const Tensor& tensor) {
     const py::object format =
         python_object<"onnxmap.enums", "BUFFER_FORMATS">().attr("get")(static_cast<int>(type.type));
     if (format.is_none()) {
-        return {data, 1, "B", 1, {static_cast<py::ssize_t>(bytes.size())}, {1}, true};
+        // NumPy asks for a buffer before it asks for __array__, and would take flat bytes for the
+        // values.
+        throw py::buffer_error("the buffer protocol has no format for " + std::string(type.name) +
+                               "; use numpy() or tobytes()");
     }
     const auto dims = header.dims();
     std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
@@ -180,7 +184,9 @@ py::object external(const Tensor& tensor) {
 py::object file(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     if (header.external) {
-        return to_str(tensor.document->store().external.path_of(entry_of(tensor, header).location));
+        const std::string path = tensor.document->store().external.path_of(
+            entry_of(tensor, header).location, header.name);
+        return path.empty() ? py::object(py::none()) : to_str(path);
     }
     const std::string& path = tensor.document->source().path();
     if (!header.raw_data || path.empty()) return py::none();
@@ -267,6 +273,8 @@ void bind_values(py::class_<Tensor>& cls) {
                 return python_object<"onnxmap.slicing", "read_slice">()(self, key);
             },
             py::arg("key"), "What numpy()[key] gives, reading only those bytes where it can.")
+        .def("_stored", stored_view,
+             "Flat bytes of the values, in place; None where they are not stored so.")
         .def("_unread", unread, "An array over bytes that may not be in memory: to be sliced only.")
         .def("_read", read, py::arg("begin"), py::arg("nbytes"),
              "Stored bytes of the tensor, from `begin` on, read now.")

@@ -108,6 +108,16 @@ py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
     return wrap_message(std::move(handle));
 }
 
+py::object default_of(const wire::FieldRow& row) {
+    switch (row.type) {
+        case wire::Type::string: return py::str();
+        case wire::Type::bytes: return py::bytes();
+        case wire::Type::float32:
+        case wire::Type::float64: return py::float_(0.0);
+        default: return py::int_(0);
+    }
+}
+
 py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
     if (row.is_message()) {
         return py::cast(

@@ -39,6 +39,9 @@ const py::object& python_object() {
 [[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
                                    const wire::Field& value, bool as_proto);
 
+/// What an absent scalar reads as: the ONNX protos declare no defaults of their own.
+[[nodiscard]] py::object default_of(const wire::FieldRow& row);
+
 /// All values of a repeated field: a list, a MessageList for messages.
 [[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
                                             bool as_proto);

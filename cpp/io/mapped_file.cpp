@@ -21,19 +21,21 @@ const std::uint8_t* map(const File& file) {
 
 }  // namespace
 
-MappedFile::MappedFile(File& file) : file_((data_ = map(file), std::move(file))) {
-    size_ = file_.size();
-    path_ = file_.path();
+MappedFile::MappedFile(File& file, Keep keep) {
+    data_ = map(file);
+    size_ = file.size();
+    path_ = file.path();
+    File taken = std::move(file);  // closed here, unless it is kept
+    if (keep == Keep::descriptor) file_.emplace(std::move(taken));
 }
 
 MappedFile::~MappedFile() {
     if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-std::unique_ptr<ByteFeed> MappedFile::feed() { return std::make_unique<WindowFeed>(file_); }
-
-void MappedFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
-    file_.read(offset, out);
+std::unique_ptr<ByteFeed> MappedFile::feed() {
+    if (!file_) return Source::feed();
+    return std::make_unique<WindowFeed>(*file_);
 }
 
 }  // namespace onnxmap::io

@@ -3,6 +3,8 @@
 // and a file that is truncated meanwhile gives an error instead of SIGBUS.
 #pragma once
 
+#include <optional>
+
 #include "io/file.hpp"
 #include "io/source.hpp"
 
@@ -11,15 +13,14 @@ namespace onnxmap::io {
 class MappedFile final : public Source {
   public:
     /// Takes the file over, but leaves it as it was where it throws (FileError).
-    explicit MappedFile(File& file);
+    MappedFile(File& file, Keep keep);
     ~MappedFile() override;
 
     [[nodiscard]] const char* kind() const noexcept override { return "mmap"; }
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
-    void read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
 
   private:
-    File file_;
+    std::optional<File> file_;
 };
 
 }  // namespace onnxmap::io

@@ -16,12 +16,12 @@ void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     if (!out.empty()) std::memcpy(out.data(), data_ + offset, out.size());
 }
 
-std::shared_ptr<Source> open_source(File file, IoMode mode) {
+std::shared_ptr<Source> open_source(File file, IoMode mode, Keep keep) {
     if (mode == IoMode::read || (mode == IoMode::automatic && file.on_network())) {
         return std::make_shared<FileCopy>(std::move(file));
     }
     try {
-        return std::make_shared<MappedFile>(file);
+        return std::make_shared<MappedFile>(file, keep);
     } catch (const FileError&) {
         if (mode == IoMode::mmap) throw;
         return std::make_shared<FileCopy>(std::move(file));

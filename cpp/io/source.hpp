@@ -55,8 +55,12 @@ class Source {
     std::string path_;
 };
 
+/// Whether a file that is mapped stays open besides: to read its structure, or not at all. There
+/// may be thousands of data files, and a mapping needs no descriptor.
+enum class Keep { descriptor, mapping };
+
 /// Maps the file, or with IoMode::read prepares to read it piece by piece; automatic maps where
 /// that works and is wise. Throws FileError.
-[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode);
+[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode, Keep keep);
 
 }  // namespace onnxmap::io

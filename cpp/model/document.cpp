@@ -13,7 +13,9 @@ using onnx::message;
 
 namespace {
 
-constexpr std::uint64_t kLarge = 4096;  // bytes; below, walking beats looking up
+// Bytes. Below, an index is made and dropped again: the walk takes some 20 microseconds, and an
+// index that is kept costs more memory than a small message has.
+constexpr std::uint64_t kLarge = 32 << 10;
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
                          const std::vector<wire::Span>& spans) {
@@ -30,15 +32,17 @@ const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.p
 }  // namespace
 
 Document::Document(std::shared_ptr<io::Source> source, const LoadOptions& options)
-    : store_{
-          source, {options.external_root, options.external_io}, options.limits.external_entries} {
+    : store_{source, {options.external_root, options.external_io}, options.limits.external_entries},
+      max_depth_(options.limits.depth) {
     const bool is_model = options.root == &message<"ModelProto">;
     wire::PassOptions pass;
     pass.max_depth = options.limits.depth;
     pass.scan_packed = options.scan_packed;
     pass.indexed_child = is_model ? &field<"ModelProto.graph"> : nullptr;
     pass.payload_message = &message<"TensorProto">;
+    pass.payload_fields = tensor::kPayloadFields;
     pass.max_payload_messages = options.limits.tensors;
+    pass.max_pieces = options.limits.pieces;
     auto structure = wire::read_structure(*source->feed(), onnx::kSchema, *options.root, pass);
 
     const std::uint8_t* origin = source->data();

@@ -20,6 +20,7 @@ namespace onnxmap::model {
 
 struct Limits {
     std::uint64_t tensors = 1'000'000;
+    std::uint64_t pieces = 100'000;
     std::uint32_t depth = wire::kDefaultDepth;
     std::uint64_t external_entries = 64;
 };
@@ -40,9 +41,11 @@ class Document {
 
     [[nodiscard]] const io::Source& source() const noexcept { return *store_.source; }
     [[nodiscard]] const tensor::Store& store() const noexcept { return store_; }
+    /// How deep messages were nested at most when the document was loaded.
+    [[nodiscard]] std::uint32_t max_depth() const noexcept { return max_depth_; }
     [[nodiscard]] const onnx::Message& root() const noexcept { return root_->message(); }
 
-    /// Whether field access of this message goes through an index.
+    /// Whether field access of this message goes through an index that is kept.
     [[nodiscard]] static bool is_large(const onnx::Message& message) noexcept;
 
     /// The index of a message of this document; made once where the message is large.
@@ -56,6 +59,7 @@ class Document {
 
   private:
     tensor::Store store_;
+    std::uint32_t max_depth_;
     std::shared_ptr<const FieldIndex> root_;
     mutable std::mutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;

@@ -8,7 +8,6 @@
 namespace onnxmap::model {
 
 using onnx::field;
-using onnx::message;
 
 namespace {
 
@@ -33,54 +32,71 @@ constexpr auto kHolds = find_holders();
 
 using Visit = std::function<void(const std::string&, const onnx::Message&)>;
 
-void walk(const onnx::Message& parent, std::string& path, const Visit& visit);
+constexpr std::size_t kLongestKey = 200;  // bytes of a name that is repeated in every path below it
 
-void enter(const onnx::Message& child, std::string& path, const Visit& visit) {
-    if (&child.table() == &message<"TensorProto">) {
-        visit(path, child);
-    } else {
-        walk(child, path, visit);
+class Walk {
+  public:
+    Walk(std::uint32_t max_depth, const Visit& visit) : depth_left_(max_depth), visit_(visit) {}
+
+    void enter(const onnx::Message& message) {
+        if (&message.table() == &onnx::message<"TensorProto">) {
+            visit_(path_, message);
+            return;
+        }
+        if (depth_left_ == 0) {
+            throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
+        }
+        --depth_left_;
+        for (const wire::FieldRow& row : message.table().fields) {
+            const bool holds =
+                row.is_message() && (row.type_name == "TensorProto" || kHolds.at(row.type_index));
+            if (holds) enter_field(message, row);
+        }
+        ++depth_left_;
     }
-}
 
-// Attributes are known by name, everything else by position.
-void append_key(const onnx::Message& child, std::uint64_t position, std::string& path) {
-    if (&child.table() == &message<"AttributeProto">) {
-        path += "[\"" + escaped(child.text(field<"AttributeProto.name">), '"') + "\"]";
-    } else {
-        path += '[' + std::to_string(position) + ']';
-    }
-}
-
-// Recursion is bounded: the load pass has refused what is nested deeper than the limit.
-void walk(const onnx::Message& parent, std::string& path, const Visit& visit) {
-    const std::size_t base = path.size();
-    for (const wire::FieldRow& row : parent.table().fields) {
-        if (!row.is_message()) continue;
-        if (row.type_name != "TensorProto" && !kHolds[row.type_index]) continue;
-        if (base > 0) path += '.';
-        path += row.name;
+  private:
+    void enter_field(const onnx::Message& parent, const wire::FieldRow& row) {
+        const std::size_t base = path_.size();
+        if (base > 0) path_ += '.';
+        path_ += row.name;
         if (row.repeated()) {
-            const std::size_t stem = path.size();
+            const std::size_t stem = path_.size();
             std::uint64_t position = 0;
             parent.for_each_value(row, [&](const wire::Field& value) {
                 const onnx::Message child(onnx::kSchema.message_of(row), value.bytes);
-                append_key(child, position++, path);
-                enter(child, path, visit);
-                path.resize(stem);
+                append_key(child, position++);
+                enter(child);
+                path_.resize(stem);
             });
         } else if (const auto child = parent.child(row)) {
-            enter(*child, path, visit);
+            enter(*child);
         }
-        path.resize(base);
+        path_.resize(base);
     }
-}
+
+    // Attributes are known by name, everything else by position.
+    void append_key(const onnx::Message& child, std::uint64_t position) {
+        const std::string_view name = &child.table() == &onnx::message<"AttributeProto">
+                                          ? child.text(field<"AttributeProto.name">)
+                                          : std::string_view{};
+        if (!name.empty() && name.size() <= kLongestKey) {
+            path_ += "[\"" + escaped(name, '"') + "\"]";
+        } else {
+            path_ += '[' + std::to_string(position) + ']';
+        }
+    }
+
+    std::uint32_t depth_left_;
+    const Visit& visit_;
+    std::string path_;
+};
 
 }  // namespace
 
-void for_each_tensor(const onnx::Message& root, const Visit& visit) {
-    std::string path;
-    enter(root, path, visit);
+void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth, const Visit& visit) {
+    // The load pass counts messages below the root, this walk the root too.
+    Walk(max_depth + 1, visit).enter(root);
 }
 
 }  // namespace onnxmap::model

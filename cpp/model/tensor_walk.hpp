@@ -2,6 +2,7 @@
 // attributes of any kind, subgraphs, functions, training info.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -10,8 +11,9 @@
 namespace onnxmap::model {
 
 /// Calls visit(path, tensor) for each TensorProto below `root`, in file order per field, with the
-/// path from there on, like `graph.node[3].attribute["value"].t`.
-void for_each_tensor(const onnx::Message& root,
+/// path from there on, like `graph.node[3].attribute["value"].t`. Throws Error `file.changed` where
+/// messages are nested more than `max_depth` deep.
+void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
 }  // namespace onnxmap::model

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace onnxmap::onnx {
 
@@ -79,7 +82,9 @@ class Printer {
     void print_message(const wire::FieldRow& row, const Message& child) {
         begin(row);
         text += " {\n";
-        ++depth_;
+        if (++depth_ > options_.max_depth) {
+            throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
+        }
         print(child);
         --depth_;
         text.append(2 * depth_, ' ');
@@ -88,18 +93,27 @@ class Printer {
 
     void print_repeated(const Message& message, const wire::FieldRow& row) {
         std::uint64_t count = 0;
-        message.for_each_value(row, [&](const wire::Field& value) {
-            if (row.is_message()) {
-                print_message(row, {kSchema.message_of(row), value.bytes});
-            } else if (++count <= options_.longest || row.is_text()) {
-                print_value(row, value);
-            }
+        message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
+            if (known != &row) return;
+            wire::Field field = found;
+            if (row.packable()) field.bytes = resident(found.bytes);
+            Message::unpack(row, field, [&](const wire::Field& value) {
+                if (row.is_message()) {
+                    print_message(row, {kSchema.message_of(row), value.bytes});
+                } else if (++count <= options_.longest || row.is_text()) {
+                    print_value(row, value);
+                }
+            });
         });
         if (!row.is_message() && !row.is_text() && count > options_.longest) {
             text.append(2 * depth_, ' ');
             text += "# " + std::string(row.name) + ": " + std::to_string(count) + " values, " +
                     std::to_string(options_.longest) + " shown\n";
         }
+    }
+
+    [[nodiscard]] ByteView resident(ByteView bytes) const {
+        return options_.resident ? options_.resident(bytes) : bytes;
     }
 
     void print_value(const wire::FieldRow& row, const wire::Field& value) {
@@ -126,7 +140,8 @@ class Printer {
     }
 
     void print_text(std::string_view value, bool raw) {
-        const std::string_view shown = value.substr(0, options_.longest);
+        const std::string_view shown =
+            as_text(resident(as_bytes(value.substr(0, options_.longest))));
         text += '"';
         for (std::size_t i = 0; i < shown.size();) {
             const auto c = static_cast<unsigned char>(shown[i]);

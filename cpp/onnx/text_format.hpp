@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "onnx/message.hpp"
@@ -11,6 +12,10 @@ namespace onnxmap::onnx {
 struct TextOptions {
     /// Text, bytes and runs of numbers longer than this are cut, and a comment says so.
     std::uint64_t longest = UINT64_MAX;
+    /// Messages below this one; more means that the bytes changed (Error `file.changed`).
+    std::uint32_t max_depth = wire::kDefaultDepth;
+    /// Brings bytes into memory before they are looked at; see io::Source::resident.
+    std::function<ByteView(ByteView)> resident = {};
 };
 
 [[nodiscard]] std::string to_text(const Message& message, const TextOptions& options = {});

@@ -114,7 +114,9 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
     return entry;
 }
 
-std::string ExternalFiles::path_of(std::string_view location) const {
+std::string ExternalFiles::path_of(std::string_view location, std::string_view tensor) const {
+    check_location(location, tensor);
+    if (root_.empty()) return {};
     return root_ + (root_.ends_with('/') ? "" : "/") + std::string(location);
 }
 
@@ -131,7 +133,7 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
     std::shared_ptr<const io::Source> source;
     try {
         if (!folder_) folder_ = std::make_unique<io::Folder>(root_);
-        source = io::open_source(folder_->open(std::string(location)), mode_);
+        source = io::open_source(folder_->open(std::string(location)), mode_, io::Keep::mapping);
     } catch (const FileError& error) {
         const std::string full = quoted(error.path);
         switch (error.code().value()) {
@@ -150,10 +152,8 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
                 fail("ext.location", tensor, location, "external location is too long");
             default: throw;
         }
-    } catch (Error& error) {
-        error.tensor = std::string(tensor);
-        error.location = std::string(location);
-        throw;
+    } catch (const Error& error) {
+        fail(error.code.c_str(), tensor, location, error.what(), error.file);
     }
     files_.emplace(location, source);
     return source;

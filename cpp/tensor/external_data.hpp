@@ -40,8 +40,9 @@ class ExternalFiles {
     [[nodiscard]] std::shared_ptr<const io::Source> open(std::string_view location,
                                                          std::string_view tensor) const;
 
-    /// Where a location would be; nothing is opened.
-    [[nodiscard]] std::string path_of(std::string_view location) const;
+    /// Where a location would be, judged as text; nothing is opened. Empty where there is no root.
+    /// Throws Error `ext.location` or `ext.unsafe_path`.
+    [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
   private:
     struct TextHash {

@@ -94,7 +94,9 @@ std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header) 
         return sum;
     }
     try {
-        return packed_nbytes(element_count(header), type->bits);
+        const std::uint64_t count = element_count(header);
+        check_fits_numpy(header);  // otherwise its bytes need not fit in 64 bits
+        return packed_nbytes(count, type->bits);
     } catch (const Error&) {
         return 0;
     }

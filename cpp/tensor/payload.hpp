@@ -13,6 +13,16 @@
 
 namespace onnxmap::tensor {
 
+/// Fields of TensorProto that hold values, a bit per field number; all others are structure.
+inline constexpr std::uint32_t kPayloadFields =
+    1U << onnx::field<"TensorProto.raw_data">.number |
+    1U << onnx::field<"TensorProto.float_data">.number |
+    1U << onnx::field<"TensorProto.int32_data">.number |
+    1U << onnx::field<"TensorProto.string_data">.number |
+    1U << onnx::field<"TensorProto.int64_data">.number |
+    1U << onnx::field<"TensorProto.double_data">.number |
+    1U << onnx::field<"TensorProto.uint64_data">.number;
+
 /// What the tensors of one model share.
 struct Store {
     std::shared_ptr<const io::Source> source;  // of the model itself

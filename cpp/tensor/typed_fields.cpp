@@ -74,9 +74,12 @@ void decode_typed(const onnx::Message& message, const Header& header, std::uint6
     std::uint64_t found = 0;
     message.for_each_value(row, [&](const wire::Field& value) {
         if (found == expected) fail_count(header, expected, found + 1);
-        if (row.type == wire::Type::int32 && !fits(value.int32(), type.bits)) {
+        const bool in_range = row.type == wire::Type::int32         ? fits(value.int32(), type.bits)
+                              : type.type == onnx::DataType::UINT32 ? value.value <= UINT32_MAX
+                                                                    : true;
+        if (!in_range) {
             fail(header, "tensor.value_range",
-                 std::to_string(value.int32()) + " is out of range for " + std::string(type.name));
+                 "a value is out of range for " + std::string(type.name));
         }
         std::memcpy(out.data() + found++ * width, &value.value, width);
     });

@@ -1,7 +1,7 @@
 #include "wire/structure_pass.hpp"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <string>
 
 #include "base/error.hpp"
@@ -18,7 +18,7 @@ constexpr std::uint64_t kLookahead = kMaxTagBytes + kMaxVarintBytes + 1;
 // Which field of a message is being read, and for the path of an error: which occurrence.
 struct Trace {
     std::uint32_t number = 0;
-    std::map<std::uint32_t, std::uint64_t> counts;
+    std::array<std::uint64_t, MessageTable::kMaxNumber + 1> counts{};
 };
 
 struct Frame {
@@ -115,7 +115,7 @@ class StructurePass {
         Frame& frame = frames_.back();
         if constexpr (kTrace) {
             traces_.back().number = number;
-            ++traces_.back().counts[number];
+            if (number <= MessageTable::kMaxNumber) ++traces_.back().counts.at(number);
         }
         const auto type = static_cast<WireType>(tag.value & 7);
         const FieldRow* row = frame.table == nullptr ? nullptr : frame.table->find(number);
@@ -199,6 +199,11 @@ class StructurePass {
             notes = &structure_.child;
             notes->begin_part(content);
             if (nbytes > 0) structure_.child_parts.push_back({content, nbytes});
+            if (structure_.child_parts.size() > options_.max_pieces) {
+                fail("limit.pieces", begin,
+                     "one message is in more than " + std::to_string(options_.max_pieces) +
+                         " pieces; raise it with limits=Limits(pieces=...)");
+            }
         }
         if (nbytes == 0 && frames_.size() <= options_.max_depth) return;
         push({content + nbytes, &table, notes, 0, begin});
@@ -213,7 +218,7 @@ class StructurePass {
                      "a packed run of " + std::to_string(nbytes) + " bytes is no multiple of " +
                          std::to_string(width));
             }
-        } else if (options_.scan_packed) {
+        } else if (options_.scan_packed || !is_payload(row)) {
             scan_packed_varints(nbytes);
             return;
         }
@@ -240,15 +245,23 @@ class StructurePass {
         const std::uint64_t here = offset();
         const std::uint64_t from = here - std::min<std::uint64_t>(here, kMaxVarintBytes);
         std::uint64_t in_a_row = 0;
-        for (std::uint64_t i = from; i < here + chunk; ++i) {
-            const ByteView byte = feed_.at(i, 1);
-            in_a_row = byte.front() >= 0x80 ? in_a_row + 1 : 0;
-            if (in_a_row == kMaxVarintBytes && i >= here) {
-                fail("wire.varint_too_long", i + 1 - kMaxVarintBytes,
-                     "a packed varint has more than ten bytes");
+        for (std::uint64_t at = from; at < here + chunk;) {
+            const ByteView view = feed_.at(at, 1);
+            for (const std::uint8_t byte : view) {
+                in_a_row = byte >= 0x80 ? in_a_row + 1 : 0;
+                ++at;
+                if (in_a_row == kMaxVarintBytes && at > here) {
+                    fail("wire.varint_too_long", at - kMaxVarintBytes,
+                         "a packed varint has more than ten bytes");
+                }
             }
         }
         fail("wire.varint_too_long", here, "a packed varint has more than ten bytes");
+    }
+
+    [[nodiscard]] bool is_payload(const FieldRow& row) const noexcept {
+        return frames_.back().table == options_.payload_message &&
+               (options_.payload_fields >> row.number & 1) != 0;
     }
 
     // `row` is null for an unknown field.
@@ -258,9 +271,7 @@ class StructurePass {
             p_ += nbytes;
             return;
         }
-        const bool payload = row != nullptr && row->type != Type::string &&
-                             frames_.back().table == options_.payload_message;
-        if (!payload) feed_.keep(offset(), nbytes);
+        if (row == nullptr || !is_payload(*row)) feed_.keep(offset(), nbytes);
         limit_offset_ = offset() + nbytes;  // an empty window behind the payload
         limit_ = stop_ = p_;
     }

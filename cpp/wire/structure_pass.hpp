@@ -18,12 +18,14 @@ namespace onnxmap::wire {
 
 struct PassOptions {
     std::uint32_t max_depth = kDefaultDepth;
-    bool scan_packed = true;                  // look at every varint of packed runs
+    bool scan_packed = true;                  // look at every varint of packed runs of payload
     const FieldRow* indexed_child = nullptr;  // a message field of the root, indexed as well
-    /// The message that holds payload: its runs and bytes are not structure, and its number is
-    /// limited (an Error `limit.tensors`).
+    /// The message that holds payload, in fields of which each has a bit for its number. How many
+    /// there may be is limited (an Error `limit.tensors`).
     const MessageTable* payload_message = nullptr;
+    std::uint32_t payload_fields = 0;
     std::uint64_t max_payload_messages = UINT64_MAX;
+    std::uint64_t max_pieces = UINT64_MAX;  // of the indexed child (an Error `limit.pieces`)
 };
 
 struct Span {

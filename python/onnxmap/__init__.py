@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as _Sequence
+
 import numpy as _numpy  # noqa: F401, ICN001 -- here, so that the first array does not wait for it
 
 from onnxmap._core import (
@@ -27,9 +29,11 @@ from onnxmap.enums import AttributeType, DataType
 from onnxmap.errors import (
     CheckError,
     ChecksumError,
+    DataPermissionError,
     ExternalDataError,
     FileChangedError,
     LimitError,
+    MissingDataError,
     OnnxMapError,
     ParseError,
     SaveError,
@@ -55,6 +59,7 @@ __all__ = [
     "AttributeType",
     "CheckError",
     "ChecksumError",
+    "DataPermissionError",
     "DataType",
     "DeviceConfiguration",
     "ExternalDataError",
@@ -66,6 +71,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "MessageList",
+    "MissingDataError",
     "Model",
     "Node",
     "NodeDeviceConfiguration",
@@ -95,6 +101,8 @@ __all__ = [
     "loads",
     "loads_proto",
 ]
+
+_Sequence.register(MessageList)
 
 
 def __getattr__(name: str) -> str:

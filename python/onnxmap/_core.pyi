@@ -733,6 +733,11 @@ class Tensor:
         """
 
     def _repr_html_(self) -> str: ...
+    def _stored(self) -> numpy.ndarray[Any, Any] | None:
+        """
+        Flat bytes of the values, in place; None where they are not stored so.
+        """
+
     def _unread(self) -> numpy.ndarray[Any, Any] | None:
         """
         An array over bytes that may not be in memory: to be sliced only.

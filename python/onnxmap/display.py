@@ -53,7 +53,7 @@ def _names(texts: Iterable[str]) -> str:
 
 
 def _shape(dims: Iterable[object]) -> str:
-    return "[" + ", ".join("?" if dim is None else escape(str(dim)) for dim in dims) + "]"
+    return f"[{_names('?' if dim is None else str(dim) for dim in dims)}]"
 
 
 def _quoted(text: str) -> str:
@@ -129,9 +129,8 @@ def _tensor(tensor: Any) -> str:
 
 
 def _sparse_tensor(sparse: Any) -> str:
-    return (
-        f"{_quoted(sparse.name)} {_shape(sparse.shape)}, {sparse.proto.values.dims or '?'} values"
-    )
+    values = _shape(sparse.proto.values.dims)
+    return f"{_quoted(sparse.name)} {_shape(sparse.shape)}, values {values}"
 
 
 def _function(function: Any) -> str:
@@ -156,6 +155,8 @@ def _fields(thing: Any) -> str:
 
 
 def _model_rows(model: Any) -> list[tuple[str, object]]:
+    if model._document is None:
+        return [("state", "closed")]
     return [
         ("path", model.path or "(buffer)"),
         ("producer", f"{model.producer_name} {model.producer_version}".strip()),

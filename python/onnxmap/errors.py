@@ -99,6 +99,9 @@ class _SystemError(OSError, OnnxMapError):
     def _message(self) -> str:
         return self.strerror or ""
 
+    def __str__(self) -> str:
+        return self._message()
+
     __reduce__ = OnnxMapError.__reduce__
 
 
@@ -178,4 +181,5 @@ def make_error(
         "tensor": tensor,
         "location": location,
     }
-    return cls(message, **{name: known[name] for name in cls._fields if name in known})
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+    return cls(text, **{name: known[name] for name in cls._fields if name in known})

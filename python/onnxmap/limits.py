@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-_MOST_DEPTH = 1000  # lazily decoded messages recurse that deep when they are printed
+import operator
+
+_MOST_DEPTH = 200  # printing a message recurses that deep, and a thread's stack may be small
+_MOST = (1 << 64) - 1
 
 
 class Limits:
@@ -10,25 +13,29 @@ class Limits:
 
     Args:
         tensors: TensorProto messages in a file.
-        depth: messages and groups inside each other, below the model; protobuf's own is 100.
+        pieces: occurrences of the graph in one file, which merge.
+        depth: messages and groups inside each other, below the model; protobuf's own is 100, and
+            200 is the most.
         external_entries: `external_data` entries of one tensor.
     """
 
-    __slots__ = ("depth", "external_entries", "tensors")
+    __slots__ = ("depth", "external_entries", "pieces", "tensors")
 
     def __init__(
-        self, *, tensors: int = 1_000_000, depth: int = 100, external_entries: int = 64
+        self,
+        *,
+        tensors: int = 1_000_000,
+        pieces: int = 100_000,
+        depth: int = 100,
+        external_entries: int = 64,
     ) -> None:
-        if not 0 <= depth <= _MOST_DEPTH:
-            raise ValueError(f"depth must be from 0 to {_MOST_DEPTH}, not {depth}")
-        if tensors < 0 or external_entries < 0:
-            raise ValueError("limits cannot be negative")
-        self.tensors = tensors
-        self.depth = depth
-        self.external_entries = external_entries
+        self.tensors = _bound("tensors", tensors, _MOST)
+        self.pieces = _bound("pieces", pieces, _MOST)
+        self.depth = _bound("depth", depth, _MOST_DEPTH)
+        self.external_entries = _bound("external_entries", external_entries, _MOST)
 
     def __repr__(self) -> str:
-        limits = ", ".join(f"{name}={getattr(self, name)}" for name in sorted(self.__slots__))
+        limits = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
         return f"Limits({limits})"
 
     def __eq__(self, other: object) -> bool:
@@ -37,4 +44,11 @@ class Limits:
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __hash__(self) -> int:
-        return hash((self.tensors, self.depth, self.external_entries))
+        return hash(tuple(getattr(self, name) for name in self.__slots__))
+
+
+def _bound(name: str, value: int, most: int) -> int:
+    value = operator.index(value)
+    if not 0 <= value <= most:
+        raise ValueError(f"{name} must be from 0 to {most}, not {value}")
+    return value

@@ -165,6 +165,8 @@ def _file_name(path: Path) -> bytes:
     if hasattr(path, "read"):
         raise TypeError("a path is needed; for a file object: onnxmap.loads(file.read())")
     name = os.fsencode(path)
+    if b"://" in name and not os.path.exists(name):
+        raise ValueError(f"URLs are not read by this version: {os.fsdecode(name)}")
     if b"\0" in name:
         raise ValueError("embedded null byte")
     return name

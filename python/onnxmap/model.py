@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap.display import describe, describe_html
+from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,8 +145,15 @@ class Model:
     @property
     def external_files(self) -> list[str]:
         """Paths of the files that hold external data, each once, in the order of first use."""
-        files = (tensor.file for _, tensor in self.tensors() if tensor.is_external)
-        return list(dict.fromkeys(file for file in files if file is not None))
+        files: dict[str, None] = {}
+        for _, tensor in self.tensors():
+            try:
+                file = tensor.file if tensor.is_external else None
+            except OnnxMapError:  # of this tensor alone: reading it says what is wrong
+                continue
+            if file is not None:
+                files[file] = None
+        return list(files)
 
     def tensors(self) -> list[tuple[str, _core.Tensor]]:
         """Every tensor anywhere in the model, with where it is.

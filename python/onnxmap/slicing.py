@@ -1,4 +1,4 @@
-"""Parts of a tensor whose file is read, not mapped: only the bytes that a slice spans are read."""
+"""Parts and bytes of tensors: only what is asked for is read, and all of it is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def read_slice(tensor: _core.Tensor, key: Any) -> Any:
     if isinstance(part, np.generic):
         part = unread[key, ...]
     if part.size == 0:
-        return np.empty(part.shape, part.dtype)
+        array = np.empty(part.shape, part.dtype)
+        array.flags.writeable = False
+        return array
     low, high = np.lib.array_utils.byte_bounds(part)
     data = tensor._read(low - unread.ctypes.data, high - low)
     address = part.__array_interface__["data"][0]
@@ -37,3 +39,20 @@ def _is_basic(key: Any) -> bool:
         or (isinstance(part, (slice, EllipsisType, int, np.integer)) and not isinstance(part, bool))
         for part in keys
     )
+
+
+def stored_bytes(tensor: _core.Tensor) -> Any:
+    """The stored bytes of the values, flat: in place where they can be looked at."""
+    view: Any = tensor._stored()
+    return memoryview(tensor.tobytes() if view is None else view)
+
+
+def write_all(file: Any, data: memoryview) -> None:
+    """Writes bytes to a path, or to an object whose `write()` may take less than it is given."""
+    if not hasattr(file, "write"):
+        with open(file, "wb") as opened:  # noqa: PTH123 -- a path may be bytes
+            write_all(opened, data)
+        return
+    while data:
+        written = file.write(data)
+        data = data[len(data) if written is None else written :]

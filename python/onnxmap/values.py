@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from onnxmap import _core, loading
 from onnxmap.enums import DataType
+from onnxmap.errors import ParseError
 from onnxmap.model import Model
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def value_of(proto: _core.ProtoView) -> Value:
     if message == "SparseTensorProto":
         return _core.wrap(proto)
     if message == "SequenceProto":
-        kind = _KIND_OF_ELEMENT.get(proto.elem_type)
-        return [] if kind is None else [value_of(v) for v in getattr(proto, f"{kind}_values")]
+        return [value_of(value) for value in _elements(proto)]
     if message == "OptionalProto":
         kind = _KIND_OF_ELEMENT.get(proto.elem_type)
         if kind is None or not proto.HasField(f"{kind}_value"):
@@ -44,7 +44,22 @@ def value_of(proto: _core.ProtoView) -> Value:
     assert message == "MapProto"
     values = value_of(proto.values)
     assert isinstance(values, list)  # a SequenceProto
-    return dict(zip(_keys(proto), values, strict=True))
+    keys = _keys(proto)
+    if len(keys) != len(values):
+        raise ParseError(
+            f"a map has {len(keys)} keys and {len(values)} values", code="model.map_size"
+        )
+    return dict(zip(keys, values, strict=True))
+
+
+def _elements(proto: _core.ProtoView) -> _core.MessageList | list[_core.ProtoView]:
+    """The values of a SequenceProto; without a type that is known, the values that are there."""
+    kinds = [_KIND_OF_ELEMENT[proto.elem_type]] if proto.elem_type in _KIND_OF_ELEMENT else []
+    for kind in kinds or _KIND_OF_ELEMENT.values():
+        values = getattr(proto, f"{kind}_values")
+        if kinds or len(values):
+            return values
+    return []
 
 
 def _keys(proto: _core.ProtoView) -> list[object]:

@@ -177,3 +177,19 @@ def test_a_million_initializers_of_one_name() -> None:
     with pytest.raises(onnxmap.OnnxMapError) as caught:
         model.initializers["same"]
     assert caught.value.code == "model.duplicate_name"
+
+
+def test_a_graph_in_too_many_pieces() -> None:
+    data = wire.blob(7, wire.blob(10, b"")) * 3
+    assert onnxmap.loads(data, limits=onnxmap.Limits(pieces=3)).graph.doc_string == ""
+    with pytest.raises(onnxmap.LimitError, match="pieces") as caught:
+        onnxmap.loads(data, limits=onnxmap.Limits(pieces=2))
+    assert caught.value.code == "limit.pieces"
+
+
+def test_limits_are_whole_numbers_in_range() -> None:
+    for bad in ({"tensors": -1}, {"depth": 201}, {"tensors": 1 << 70}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            onnxmap.Limits(**bad)
+    with pytest.raises(TypeError):
+        onnxmap.Limits(tensors=1.5)

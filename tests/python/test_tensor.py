@@ -191,13 +191,38 @@ def test_memoryview(model: onnxmap.Model) -> None:
 
 
 @pytest.mark.parametrize("type_name", ["BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E8M0"])
-def test_memoryview_without_a_buffer_format_is_flat_bytes(
-    model: onnxmap.Model, type_name: str
-) -> None:
-    view = memoryview(model.initializers[f"{type_name}_matrix"])
-    assert view.ndim == 1
-    assert view.itemsize == 1
-    assert view.tobytes() == TENSORS[f"{type_name}_matrix"].raw_data
+def test_types_without_a_buffer_format(model: onnxmap.Model, type_name: str) -> None:
+    """NumPy asks for a buffer before `__array__`: flat bytes there would be wrong values."""
+    tensor = model.initializers[f"{type_name}_matrix"]
+    with pytest.raises(BufferError):
+        memoryview(tensor)
+    array = np.asarray(tensor)
+    assert array.dtype == tensor.dtype.numpy()
+    assert array.shape == tensor.shape
+    assert array.tobytes() == TENSORS[f"{type_name}_matrix"].raw_data
+
+
+def test_asarray_is_numpy_for_every_tensor(model: onnxmap.Model) -> None:
+    for tensor in model.initializers.values():
+        array = np.asarray(tensor)
+        assert array.dtype == tensor.dtype.numpy()
+        assert array.tobytes() == tensor.numpy().tobytes()
+
+
+def test_tofile_to_a_file_that_takes_a_little_at_a_time(model: onnxmap.Model) -> None:
+    class Raw(io.RawIOBase):
+        taken = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: memoryview) -> int:
+            self.taken += bytes(data[:7])
+            return len(data[:7])
+
+    raw = Raw()
+    model.initializers["FLOAT_matrix"].tofile(raw)
+    assert raw.taken == TENSORS["FLOAT_matrix"].raw_data
 
 
 def test_tofile(model: onnxmap.Model, tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""Bytes that become nested after loading end in an error, not at the end of the stack."""
+
+from __future__ import annotations
+
+import pytest
+import wire_bytes as wire
+
+import onnxmap
+
+
+def nested(levels: int) -> tuple[bytearray, int]:
+    """A node whose doc_string holds `levels` subgraphs, and the position of that field's tag."""
+    inner = b""
+    for _ in range(levels):
+        attribute = wire.blob(1, b"g") + wire.blob(6, wire.blob(1, inner))
+        inner = wire.blob(5, attribute)
+    text = wire.blob(10, inner)  # GraphProto.doc_string: a tag of one byte, as GraphProto.node has
+    graph = wire.blob(7, text)
+    return bytearray(graph), len(graph) - len(text)
+
+
+@pytest.mark.parametrize("read", [str, lambda proto: str(proto.graph)], ids=["model", "graph"])
+def test_text(read: object) -> None:
+    buffer, tag = nested(20_000)
+    model = onnxmap.loads(buffer)
+    buffer[tag] = 1 << 3 | 2
+    with pytest.raises(onnxmap.FileChangedError, match="deeper"):
+        read(model.proto)
+
+
+def test_tensors() -> None:
+    buffer, tag = nested(20_000)
+    model = onnxmap.loads(buffer)
+    buffer[tag] = 1 << 3 | 2
+    with pytest.raises(onnxmap.FileChangedError, match="deeper"):
+        model.tensors()
+
+
+def test_unknown_groups() -> None:
+    group = bytes([100 << 3 & 0x7F | 3 | 0x80, 100 >> 4])
+    opened = group * 20_000
+    closed = bytes([opened[0] & 0xF8 | 4, opened[1]]) * 20_000
+    data = bytearray(wire.blob(7, b"") + wire.blob(6, opened + closed))
+    model = onnxmap.loads(data)
+    # The tag and length of doc_string become the value of a varint: the groups are fields now.
+    head = len(data) - 80_000
+    assert data[2] == 6 << 3 | 2
+    data[2] = 101 << 3 & 0x7F | 0x80
+    data[3] = 101 >> 4
+    data[4:head] = b"\x80" * (head - 5) + b"\0"
+    with pytest.raises(onnxmap.OnnxMapError):
+        assert not model.proto.unknown_fields
