@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 from sample_models import external, floats, model_of, tensors_of_every_type, write
+from subprocesses import facts_from
 from tensor_oracle import assert_same_array
 
 import onnxmap
@@ -355,3 +356,33 @@ def test_written_by_the_official_package(tmp_path: Path) -> None:
     for tensor in tensors:
         assert model.initializers[tensor.name].is_external
         assert_same_array(model.initializers[tensor.name].numpy(), numpy_helper.to_array(tensor))
+
+
+def test_a_file_per_tensor_needs_no_descriptor_each(tmp_path: Path) -> None:
+    tensors = []
+    for i in range(300):
+        (tmp_path / f"w{i}.bin").write_bytes(np.float32(i).tobytes())
+        tensors.append(external(f"w{i}", [1], {"location": f"w{i}.bin"}))
+    path = write(model_of(tensors), tmp_path / "model.onnx")
+    facts = facts_from(
+        """
+        import onnxmap
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        views = onnxmap.load(sys.argv[1]).views()
+        report(values=[int(view[0]) for view in views.values()])
+        """,
+        str(path),
+    )
+    assert facts["values"] == list(range(300))
+
+
+def test_unsafe_locations_are_not_handed_out_as_paths(folder: Path) -> None:
+    model = load(folder, external("w", [1], {"location": "../../etc/passwd"}))
+    with pytest.raises(onnxmap.UnsafePathError):
+        model.initializers["w"].file  # noqa: B018
+    assert model.external_files == []
+
+
+def test_without_a_root_there_is_no_path() -> None:
+    message = model_of([external("w", [1], {"location": "w.bin"})])
+    assert onnxmap.loads(message.SerializeToString()).initializers["w"].file is None

@@ -221,3 +221,17 @@ def test_close_and_the_context_manager(path: Path) -> None:
     del view
     assert mappings_of(path) == 0
     assert "closed" in repr(model)
+
+
+@pytest.mark.parametrize("check", ["full", "lazy"])
+@pytest.mark.parametrize("io", ["mmap", "read"])
+def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check: str) -> None:
+    """Shapes are structure, wherever the window that reads it ends."""
+    dims = list(range(1, 25))
+    tensor = wire.blob(1, bytes(dims)) + wire.scalar(2, 1) + wire.blob(8, b"w")
+    path = tmp_path / "model.onnx"
+    for padding in range(960, 1060):
+        text = wire.blob(10, bytes(padding))
+        path.write_bytes(wire.blob(7, text + wire.blob(5, tensor) + wire.blob(2, b"g")))
+        model = onnxmap.load(path, io=io, check=check)
+        assert model.initializers.shapes() == [tuple(dims)]

@@ -197,3 +197,12 @@ def test_a_model_of_every_small_kind_has_all_surfaces() -> None:
         assert [f.name for f in model.functions] == [f.name for f in message.functions]
         assert "\n" not in repr(model)
         assert model._repr_html_().strip().startswith("<")
+
+
+def test_long_attribute_names_are_not_repeated_in_every_path() -> None:
+    tensors = b"".join(wire.blob(10, b"") for _ in range(400))
+    attribute = wire.blob(1, b"n" * 100_000) + tensors
+    data = wire.blob(7, wire.blob(1, wire.blob(5, attribute)))
+    paths = [where for where, _ in onnxmap.loads(data).tensors()]
+    assert paths[7] == "graph.node[0].attribute[0].tensors[7]"
+    assert len(paths) == 400
