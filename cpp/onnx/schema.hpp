@@ -64,6 +64,9 @@ consteval auto make_tables() {
             tables[i].position.at(kFields[next + k].number) = static_cast<std::uint8_t>(k);
         }
         next += count;
+        for (std::uint8_t tag = 0; tag < tables[i].quick.size(); ++tag) {
+            tables[i].quick.at(tag) = wire::quick_for(tables[i], tag);
+        }
     }
     return tables;
 }

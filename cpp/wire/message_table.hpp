@@ -79,6 +79,9 @@ struct FieldRow {
     }
 };
 
+/// What the load pass may do with a field whose tag is one byte, seeing no more than the tag.
+enum class Quick : std::uint8_t { no, skip_varint, skip_length };
+
 struct MessageTable {
     static constexpr std::uint32_t kMaxNumber = 31;
     static constexpr std::uint8_t kNone = 0xff;
@@ -86,6 +89,8 @@ struct MessageTable {
     std::string_view name;             // without the package: TensorProto.Segment
     std::span<const FieldRow> fields;  // in the order of the .proto file
     std::array<std::uint8_t, kMaxNumber + 1> position{};  // of a field number in `fields`
+
+    std::array<Quick, 128> quick{};  // by tag
 
     [[nodiscard]] constexpr const FieldRow* find(std::uint32_t number) const noexcept {
         if (number > kMaxNumber || position[number] == kNone) return nullptr;
@@ -98,6 +103,17 @@ struct MessageTable {
         return nullptr;
     }
 };
+
+/// Varints, and lengths whose content has no structure of its own: text, bytes, unknown fields.
+[[nodiscard]] constexpr Quick quick_for(const MessageTable& table, std::uint8_t tag) noexcept {
+    const std::uint32_t number = tag >> 3;
+    if (number == 0) return Quick::no;
+    const auto type = static_cast<WireType>(tag & 7);
+    if (type == WireType::varint) return Quick::skip_varint;
+    const FieldRow* row = table.find(number);
+    const bool plain = row == nullptr || !row->accepts(type) || row->is_text();
+    return type == WireType::length_delimited && plain ? Quick::skip_length : Quick::no;
+}
 
 struct Schema {
     std::span<const MessageTable> messages;

@@ -63,11 +63,34 @@ class StructurePass {
                        limit_offset_ < size_) {
                 refill(kLookahead);
             }
+            if constexpr (!kTrace) {
+                if (skip_quick()) continue;
+            }
             read_field();
         }
     }
 
   private:
+    // Passes over fields of one byte each for tag and value or length, which nearly all are, as
+    // long as nothing about them is noted. Returns whether it got anywhere, and so perhaps to the
+    // end of the message or of the window; what it cannot judge is left to read_field.
+    bool skip_quick() noexcept {
+        const Frame& frame = frames_.back();
+        if (frame.notes != nullptr || frame.table == nullptr) return false;
+        const auto& quick = frame.table->quick;
+        const std::uint8_t* p = p_;
+        while (stop_ - p >= 2 && ((p[0] | p[1]) & 0x80) == 0) {
+            const Quick action = quick[p[0]];
+            if (action == Quick::no) break;
+            const std::ptrdiff_t length = action == Quick::skip_length ? p[1] : 0;
+            if (length > stop_ - p - 2) break;
+            p += 2 + length;
+        }
+        const bool moved = p != p_;
+        p_ = p;
+        return moved;
+    }
+
     [[nodiscard]] std::uint64_t offset() const noexcept {
         return limit_offset_ - static_cast<std::uint64_t>(limit_ - p_);
     }
