@@ -86,6 +86,7 @@ consteval const wire::MessageTable& find_message(std::string_view name) {
 }
 
 consteval const wire::FieldRow& find_field(std::string_view path) {
+    // A loop and no null to compare with: gcc 12 has none of that at compile time under UBSan.
     const std::size_t dot = path.rfind('.');
     for (const wire::FieldRow& row : find_message(path.substr(0, dot)).fields) {
         if (row.name == path.substr(dot + 1)) return row;
