@@ -64,11 +64,8 @@ py::object new_array(const NumpyType& type, const tensor::Header& header,
 }
 
 [[noreturn]] void fail_unsupported(const tensor::Header& header, const onnx::DataTypeInfo& type) {
-    Error error("tensor.unsupported", "tensor " + quoted(header.name) + ": " +
-                                          std::string(type.name) +
-                                          " values are not unpacked by this version");
-    error.tensor = std::string(header.name);
-    throw error;
+    tensor::fail(header, "tensor.unsupported",
+                 std::string(type.name) + " values are not unpacked by this version");
 }
 
 py::object string_array(const tensor::Header& header, const std::vector<std::string_view>& texts) {

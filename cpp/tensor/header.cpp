@@ -14,17 +14,19 @@ namespace {
 
 constexpr std::int32_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
 
-[[noreturn]] void fail(const Header& header, const char* code, const std::string& message) {
-    Error error(code, "tensor " + quoted(header.name) + ": " + message);
-    error.tensor = std::string(header.name);
-    throw error;
-}
-
 [[noreturn]] void fail_overflow(const Header& header) {
     fail(header, "tensor.size_overflow", "its shape has more than 2^63 elements or bytes");
 }
 
 }  // namespace
+
+void fail(const Header& header, const char* code, const std::string& message,
+          std::string_view location) {
+    Error error(code, "tensor " + quoted(header.name) + ": " + message);
+    error.tensor = std::string(header.name);
+    error.location = std::string(location);
+    throw error;
+}
 
 void read_header(const onnx::Message& message, Header& header) {
     message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -30,6 +31,10 @@ struct Header {
         return std::span(dims_storage).first(rank < kMaxRank ? rank : kMaxRank);
     }
 };
+
+/// Throws Error `code` about this tensor; `location` is for external data.
+[[noreturn]] void fail(const Header& header, const char* code, const std::string& message,
+                       std::string_view location = {});
 
 /// `message` is a TensorProto.
 void read_header(const onnx::Message& message, Header& header);

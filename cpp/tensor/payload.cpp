@@ -13,14 +13,6 @@ using onnx::field;
 
 namespace {
 
-[[noreturn]] void fail(const Header& header, const char* code, const std::string& message,
-                       std::string_view location = {}) {
-    Error error(code, "tensor " + quoted(header.name) + ": " + message);
-    error.tensor = std::string(header.name);
-    error.location = std::string(location);
-    throw error;
-}
-
 void check_unambiguous(const Header& header) {
     const int places =
         std::popcount(header.typed_fields) + (header.raw_data ? 1 : 0) + (header.external ? 1 : 0);

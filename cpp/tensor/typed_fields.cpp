@@ -10,12 +10,6 @@ namespace onnxmap::tensor {
 
 namespace {
 
-[[noreturn]] void fail(const Header& header, const char* code, const std::string& message) {
-    Error error(code, "tensor " + quoted(header.name) + ": " + message);
-    error.tensor = std::string(header.name);
-    throw error;
-}
-
 void check_field(const Header& header, const onnx::DataTypeInfo& type) {
     const std::uint32_t wanted = 1U << type.storage->number;
     if ((header.typed_fields & ~wanted) != 0) {
