@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.schema import enum_names
 from onnxmap.cli.text import escape
+from onnxmap.schema import enum_names
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 

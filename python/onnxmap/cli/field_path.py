@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from onnxmap.cli import UsageError
-from onnxmap.cli.schema import Row, is_repeated, message_rows
+from onnxmap.schema import Row, is_repeated, message_rows
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

@@ -5,7 +5,6 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxmap.cli.proto_writer import encode, varint
 from onnxmap.cli.text import (
     bytes_in_words,
     count,
@@ -15,6 +14,7 @@ from onnxmap.cli.text import (
     shape_in_words,
 )
 from onnxmap.cli.type_text import type_in_words
+from onnxmap.proto_writer import encode, varint
 
 
 @pytest.mark.parametrize(

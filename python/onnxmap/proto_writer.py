@@ -1,4 +1,4 @@
-"""A protobuf writer just large enough to make the demo's model, with no library behind it.
+"""A protobuf writer just large enough for small messages of our own, with no library behind it.
 
 Field numbers and types come from the package's own schema, so that a message is written by the names
 of onnx.proto: `encode("NodeProto", op_type="MatMul", input=["x", "w"], output=["y"])`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxmap.cli.schema import Row, is_repeated, message_rows
+from onnxmap.schema import Row, is_repeated, message_rows
 
 VARINT, LENGTH_DELIMITED = 0, 2
 _VARINT_TYPES = frozenset({"int32", "int64", "uint64", "enum"})
@@ -42,6 +42,6 @@ def encode(message: str, **fields: Any) -> bytes:
 def _field(row: Row, value: Any) -> bytes:
     if row["type"] in _VARINT_TYPES:
         return varint(row["number"] << 3 | VARINT) + varint(value)
-    payload = value.encode() if isinstance(value, str) else value
+    payload = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
     tag = varint(row["number"] << 3 | LENGTH_DELIMITED)
     return b"".join((tag, varint(len(payload)), payload))
