@@ -6,9 +6,17 @@ namespace onnxmap::onnx {
 
 namespace {
 
+constexpr CodeFormat format(Numbers numbers, std::uint8_t exponent_bits = 0,
+                            std::uint8_t mantissa_bits = 0) {
+    return {numbers, exponent_bits, mantissa_bits};
+}
+
+using enum Numbers;
+
 constexpr DataTypeInfo kDataTypes[] = {
-#define DATA_TYPE(name, number, bits, storage, numpy) \
-    {DataType::name, #name, bits, &field<"TensorProto." #storage>, numpy},
+#define DATA_TYPE(name, number, bits, storage, numpy, buffer, dlpack, numbers)                \
+    {DataType::name,     #name,         bits, &field<"TensorProto." #storage>, numpy, buffer, \
+     DlpackCode::dlpack, format numbers},
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 };
@@ -38,6 +46,10 @@ std::span<const DataTypeInfo> data_types() noexcept { return kDataTypes; }
 const DataTypeInfo* find_data_type(std::int32_t number) noexcept {
     if (number < 1 || number > static_cast<std::int32_t>(std::size(kDataTypes))) return nullptr;
     return &kDataTypes[number - 1];
+}
+
+const DataTypeInfo& data_type(DataType type) noexcept {
+    return kDataTypes[static_cast<std::int32_t>(type) - 1];
 }
 
 }  // namespace onnxmap::onnx

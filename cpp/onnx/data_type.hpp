@@ -5,15 +5,35 @@
 #include <span>
 #include <string_view>
 
+#include "onnx/code_format.hpp"
 #include "wire/message_table.hpp"
 
 namespace onnxmap::onnx {
 
 enum class DataType : std::int32_t {
     UNDEFINED = 0,
-#define DATA_TYPE(name, number, bits, storage, numpy) name = number,
+#define DATA_TYPE(name, number, ...) name = number,
 #include "onnx/data_type.def"
 #undef DATA_TYPE
+};
+
+/// Source: DLPack 1.1, DLDataTypeCode.
+enum class DlpackCode : std::uint8_t {
+    integer = 0,
+    unsigned_integer = 1,
+    floating = 2,
+    opaque = 3,
+    bfloat = 4,
+    complex = 5,
+    boolean = 6,
+    float8_e4m3fn = 10,
+    float8_e4m3fnuz = 11,
+    float8_e5m2 = 12,
+    float8_e5m2fnuz = 13,
+    float8_e8m0fnu = 14,
+    float6_e2m3fn = 15,
+    float6_e3m2fn = 16,
+    float4_e2m1fn = 17,
 };
 
 struct DataTypeInfo {
@@ -22,10 +42,20 @@ struct DataTypeInfo {
     std::uint32_t bits;             // of one element; 0 for STRING
     const wire::FieldRow* storage;  // the typed field, for tensors without raw_data
     std::string_view numpy;         // name of the dtype in NumPy, or else in ml_dtypes
+    const char* buffer_format;      // in the buffer protocol; empty where that has none
+    DlpackCode dlpack;
+    CodeFormat format;
 
     /// Whole bytes per element: such a payload can be looked at in place.
     [[nodiscard]] constexpr bool fixed_width() const noexcept { return bits >= 8; }
-    [[nodiscard]] constexpr std::uint32_t itemsize() const noexcept { return bits / 8; }
+    /// Two or more elements share a byte as they are stored; arrays have a byte for each.
+    [[nodiscard]] constexpr bool sub_byte() const noexcept { return bits > 0 && bits < 8; }
+    /// Bytes of one element in an array; 0 for STRING.
+    [[nodiscard]] constexpr std::uint32_t itemsize() const noexcept { return (bits + 7) / 8; }
+    /// Values that a complex element is made of, or 1.
+    [[nodiscard]] constexpr std::uint32_t parts() const noexcept {
+        return format.numbers == Numbers::complex ? 2 : 1;
+    }
 };
 
 /// Every element type, by number.
@@ -33,5 +63,8 @@ struct DataTypeInfo {
 
 /// Facts of the type with this number; null for 0 and for numbers that nobody has assigned.
 [[nodiscard]] const DataTypeInfo* find_data_type(std::int32_t number) noexcept;
+
+/// Facts of a type that is known to exist.
+[[nodiscard]] const DataTypeInfo& data_type(DataType type) noexcept;
 
 }  // namespace onnxmap::onnx

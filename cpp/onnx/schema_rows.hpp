@@ -39,7 +39,7 @@ inline constexpr EnumValue kAttributeProtoAttributeType[] = {
 };
 inline constexpr EnumValue kTensorProtoDataType[] = {
     {"UNDEFINED", 0},
-#define DATA_TYPE(name, number, bits, storage, numpy) {#name, number},
+#define DATA_TYPE(name, number, ...) {#name, number},
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 };
