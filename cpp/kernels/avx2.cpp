@@ -1,0 +1,146 @@
+// AVX2 and F16C. Each function is compiled for them by its attribute, not the file by a flag:
+// inline functions of headers would otherwise be compiled for them too, and used everywhere.
+#include "kernels/avx2.hpp"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "kernels/scalar.hpp"
+
+#define ONNXMAP_AVX2 [[gnu::target("avx2,f16c")]]
+
+namespace onnxmap::kernels {
+
+namespace {
+
+using Bytes = const std::uint8_t*;
+
+ONNXMAP_AVX2 inline __m256i load32(Bytes p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+ONNXMAP_AVX2 inline __m128i load16(Bytes p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+ONNXMAP_AVX2 inline __m128i load8(Bytes p) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+}
+ONNXMAP_AVX2 inline void store32(std::uint8_t* p, __m256i value) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), value);
+}
+ONNXMAP_AVX2 inline void store16(std::uint8_t* p, __m128i value) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), value);
+}
+
+ONNXMAP_AVX2 void unpack2(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    const __m256i mask = _mm256_set1_epi8(0x03);
+    for (; count >= 32; count -= 32, from += 8, to += 32) {
+        const __m256i x = _mm256_cvtepu8_epi32(load8(from));  // a byte in each 32-bit lane
+        const __m256i high = _mm256_or_si256(_mm256_slli_epi32(x, 12), _mm256_slli_epi32(x, 18));
+        const __m256i low = _mm256_or_si256(x, _mm256_slli_epi32(x, 6));
+        store32(to, _mm256_and_si256(_mm256_or_si256(low, high), mask));
+    }
+    scalar::unpack2(from, count, to);
+}
+
+ONNXMAP_AVX2 void unpack4(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    const __m256i mask = _mm256_set1_epi8(0x0f);
+    for (; count >= 32; count -= 32, from += 16, to += 32) {
+        const __m256i x = _mm256_cvtepu8_epi16(load16(from));  // a byte in each 16-bit lane
+        store32(to, _mm256_and_si256(_mm256_or_si256(x, _mm256_slli_epi16(x, 4)), mask));
+    }
+    scalar::unpack4(from, count, to);
+}
+
+ONNXMAP_AVX2 void unpack6(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    // Three bytes into each 32-bit lane, from 12 bytes in each half of the register.
+    const __m256i spread = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 0,
+                                            1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+    // 28 bytes are loaded, of which 24 hold these 32 elements.
+    for (; count >= 40; count -= 32, from += 24, to += 32) {
+        const __m256i x =
+            _mm256_shuffle_epi8(_mm256_set_m128i(load16(from + 12), load16(from)), spread);
+        const __m256i a = _mm256_and_si256(x, _mm256_set1_epi32(0x3f));
+        const __m256i b = _mm256_and_si256(_mm256_slli_epi32(x, 2), _mm256_set1_epi32(0x3f00));
+        const __m256i c = _mm256_and_si256(_mm256_slli_epi32(x, 4), _mm256_set1_epi32(0x3f'0000));
+        const __m256i d = _mm256_and_si256(_mm256_slli_epi32(x, 6), _mm256_set1_epi32(0x3f00'0000));
+        store32(to, _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)));
+    }
+    scalar::unpack6(from, count, to);
+}
+
+ONNXMAP_AVX2 void float16_to_float32(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    const __m256i quiet = _mm256_set1_epi32(0x0040'0000);
+    for (; count >= 8; count -= 8, from += 16, to += 32) {
+        const __m128i half = load16(from);
+        const __m256 value = _mm256_cvtph_ps(half);
+        // The instruction makes every NaN quiet; NumPy keeps that bit as it is.
+        const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+        const __m256i was_quiet = _mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 13);
+        const __m256i unset = _mm256_and_si256(nan, _mm256_andnot_si256(was_quiet, quiet));
+        store32(to, _mm256_andnot_si256(unset, _mm256_castps_si256(value)));
+    }
+    scalar::float16_to_float32(from, count, to);
+}
+
+ONNXMAP_AVX2 void bfloat16_to_float32(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    for (; count >= 8; count -= 8, from += 16, to += 32) {
+        store32(to, _mm256_slli_epi32(_mm256_cvtepu16_epi32(load16(from)), 16));
+    }
+    scalar::bfloat16_to_float32(from, count, to);
+}
+
+ONNXMAP_AVX2 void float32_to_float16(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    for (; count >= 8; count -= 8, from += 32, to += 16) {
+        const __m256 value = _mm256_castsi256_ps(load32(from));
+        if (_mm256_movemask_ps(_mm256_cmp_ps(value, value, _CMP_UNORD_Q)) != 0) {
+            scalar::float32_to_float16(from, 8, to);  // the instruction changes payloads of NaN
+            continue;
+        }
+        store16(to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+    }
+    scalar::float32_to_float16(from, count, to);
+}
+
+ONNXMAP_AVX2 inline __m256i rounded_to_bfloat16(__m256i bits) {
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256 value = _mm256_castsi256_ps(bits);
+    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x8000));
+    const __m256i nan = _mm256_or_si256(sign, _mm256_set1_epi32(0x7fc0));
+    return _mm256_blendv_epi8(rounded, nan, is_nan);
+}
+
+ONNXMAP_AVX2 void float32_to_bfloat16(Bytes from, std::uint64_t count, std::uint8_t* to) {
+    for (; count >= 16; count -= 16, from += 64, to += 32) {
+        const __m256i packed = _mm256_packus_epi32(rounded_to_bfloat16(load32(from)),
+                                                   rounded_to_bfloat16(load32(from + 32)));
+        store32(to, _mm256_permute4x64_epi64(packed, 0b11'01'10'00));  // packing works per half
+    }
+    scalar::float32_to_bfloat16(from, count, to);
+}
+
+bool supported() noexcept {
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
+}
+
+}  // namespace
+
+constexpr KernelSet kAvx2 = {
+    .name = "avx2",
+    .supported = supported,
+    .unpack2 = unpack2,
+    .unpack4 = unpack4,
+    .unpack6 = unpack6,
+    .float16_to_float32 = float16_to_float32,
+    .bfloat16_to_float32 = bfloat16_to_float32,
+    .float32_to_float16 = float32_to_float16,
+    .float32_to_bfloat16 = float32_to_bfloat16,
+    .look_up = scalar::look_up,  // gathers are no faster than loads
+};
+
+}  // namespace onnxmap::kernels
+
+#endif

@@ -1,0 +1,112 @@
+#include "kernels/scalar.hpp"
+
+#include <cstring>
+
+#include "kernels/rounding.hpp"
+
+namespace onnxmap::kernels {
+
+namespace {
+
+// Applies `one` to each element. memcpy is how bytes at any alignment are loaded and stored.
+template <class From, class To, To (*one)(From)>
+void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        From value;
+        std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+        const To result = one(value);
+        std::memcpy(to + i * sizeof(To), &result, sizeof(To));
+    }
+}
+
+template <unsigned bits>
+void unpack_in_bytes(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    constexpr unsigned kPerByte = 8 / bits;
+    constexpr std::uint8_t kMask = (1U << bits) - 1;
+    const std::uint64_t whole = count / kPerByte;
+    for (std::uint64_t i = 0; i < whole; ++i) {
+        for (unsigned k = 0; k < kPerByte; ++k) {
+            to[i * kPerByte + k] = static_cast<std::uint8_t>(from[i] >> (k * bits)) & kMask;
+        }
+    }
+    for (std::uint64_t i = whole * kPerByte; i < count; ++i) {
+        const auto shift = static_cast<unsigned>(i % kPerByte * bits);
+        to[i] = static_cast<std::uint8_t>(from[whole] >> shift) & kMask;
+    }
+}
+
+bool always() noexcept { return true; }
+
+}  // namespace
+
+namespace scalar {
+
+void unpack2(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    unpack_in_bytes<2>(from, count, to);
+}
+
+void unpack4(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    unpack_in_bytes<4>(from, count, to);
+}
+
+void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    for (; count >= 4; count -= 4, from += 3, to += 4) {
+        const std::uint32_t group = from[0] | from[1] << 8 | from[2] << 16;
+        const std::uint32_t spread = (group & 0x3f) | (group << 2 & 0x3f00) |
+                                     (group << 4 & 0x3f'0000) | (group << 6 & 0x3f00'0000);
+        std::memcpy(to, &spread, sizeof spread);
+    }
+    std::uint32_t group = 0;
+    for (std::uint64_t i = 0; i * 8 < count * 6; ++i) group |= std::uint32_t{from[i]} << (8 * i);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        to[i] = static_cast<std::uint8_t>(group >> (6 * i) & 0x3f);
+    }
+}
+
+void float16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    each<std::uint16_t, std::uint32_t, kernels::float16_to_float32>(from, count, to);
+}
+
+void bfloat16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    each<std::uint16_t, std::uint32_t, kernels::bfloat16_to_float32>(from, count, to);
+}
+
+void float32_to_float16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    each<std::uint32_t, std::uint16_t, kernels::float32_to_float16>(from, count, to);
+}
+
+void float32_to_bfloat16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    each<std::uint32_t, std::uint16_t, kernels::float32_to_bfloat16>(from, count, to);
+}
+
+void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to) {
+    for (; count >= 8; count -= 8, from += 8, to += 32) {
+        std::uint64_t codes;
+        std::memcpy(&codes, from, sizeof codes);
+        for (unsigned k = 0; k < 4; ++k) {
+            const std::uint64_t pair = std::uint64_t{table[codes >> (16 * k) & 0xff]} |
+                                       std::uint64_t{table[codes >> (16 * k + 8) & 0xff]} << 32;
+            std::memcpy(to + 8 * k, &pair, sizeof pair);
+        }
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        std::memcpy(to + 4 * i, &table[from[i]], sizeof *table);
+    }
+}
+
+}  // namespace scalar
+
+constexpr KernelSet kScalar = {
+    .name = "scalar",
+    .supported = always,
+    .unpack2 = scalar::unpack2,
+    .unpack4 = scalar::unpack4,
+    .unpack6 = scalar::unpack6,
+    .float16_to_float32 = scalar::float16_to_float32,
+    .bfloat16_to_float32 = scalar::bfloat16_to_float32,
+    .float32_to_float16 = scalar::float32_to_float16,
+    .float32_to_bfloat16 = scalar::float32_to_bfloat16,
+    .look_up = scalar::look_up,
+};
+
+}  // namespace onnxmap::kernels

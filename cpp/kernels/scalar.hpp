@@ -1,0 +1,23 @@
+// The plain set: C++ that the compiler vectorises as far as the baseline of the target goes (SSE2,
+// NEON). It is also what the others do with the last few elements.
+#pragma once
+
+#include "kernels/kernel_set.hpp"
+
+namespace onnxmap::kernels {
+
+extern const KernelSet kScalar;
+
+namespace scalar {
+
+void unpack2(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void unpack4(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void float16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void bfloat16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void float32_to_float16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void float32_to_bfloat16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
+
+}  // namespace scalar
+}  // namespace onnxmap::kernels
