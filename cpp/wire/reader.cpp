@@ -102,22 +102,13 @@ bool Reader::next_any(Field& field) {
     return true;
 }
 
-void PackedVarints::fail(const Varint& varint) {
-    if (varint.nbytes < 0) {
-        throw Error("wire.varint_too_long", "a packed varint has more than ten bytes");
-    }
-    throw Error("wire.truncated", "a packed run ends inside a varint");
+void PackedVarints::fail_too_long() {
+    throw Error("wire.varint_too_long", "a packed varint has more than ten bytes");
 }
 
-std::uint64_t count_varints(ByteView run) noexcept {
-    std::uint64_t count = 0;
-    const std::uint8_t* p = run.data();
-    const std::uint8_t* end = p + run.size();
-    for (; end - p >= 8; p += 8) {
-        count += static_cast<unsigned>(std::popcount(~load64(p) & 0x8080'8080'8080'8080));
-    }
-    for (; p < end; ++p) count += *p < 0x80;
-    return count;
+void PackedVarints::fail(const Varint& varint) {
+    if (varint.nbytes < 0) fail_too_long();
+    throw Error("wire.truncated", "a packed run ends inside a varint");
 }
 
 }  // namespace onnxmap::wire

@@ -99,15 +99,14 @@ class PackedVarints {
         return true;
     }
 
+    [[noreturn]] static void fail_too_long();
+
   private:
     [[noreturn]] static void fail(const Varint& varint);
 
     const std::uint8_t* p_;
     const std::uint8_t* end_;
 };
-
-/// How many varints a valid run holds: its bytes below 0x80.
-[[nodiscard]] std::uint64_t count_varints(ByteView run) noexcept;
 
 /// Little-endian loads of bytes at any alignment.
 [[nodiscard]] inline std::uint32_t load32(const std::uint8_t* p) noexcept {
