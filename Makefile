@@ -5,7 +5,7 @@ IN_BIN = PATH="$(abspath $(BIN)):$$PATH"
 TESTS ?= tests/python
 BENCH_OPTIONS ?=
 
-.PHONY: help setup test cpp asan tsan check fix stubs bench pythons
+.PHONY: help setup test torch cpp asan tsan check fix stubs bench pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -17,6 +17,10 @@ setup: ## a virtual environment in .venv with everything, and an editable instal
 
 test: ## the Python tests on the editable install; the first import rebuilds what changed
 	$(IN_BIN) python -m pytest $(TESTS)
+
+torch: ## the tests of torch(), which is too large to be in the test extra
+	$(PYTHON) -m venv --clear build/torch-venv && build/torch-venv/bin/python -m pip install '.[test]' 'torch==2.13.0'
+	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/test_interop_torch.py
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug

@@ -27,7 +27,7 @@ from onnxmap import AttributeType, DataType, _core
 PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
 HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
 
-ARRAY = "numpy.ndarray[Any, Any]"
+ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # What a member returns, by `Class.member`, by `member` for the same in all classes, or by function.
 RETURNS = {
     "__repr__": "str",
@@ -45,6 +45,7 @@ RETURNS = {
     "Graph.initializer_dtypes": "builtins.list[DataType | int]",
     "Graph.initializer_names": "builtins.list[str]",
     "Graph.initializer_nbytes": "builtins.list[int]",
+    "Graph.initializer_segments": "builtins.list[bool]",
     "Graph.initializer_shapes": "builtins.list[tuple[int, ...]]",
     "Graph.node_inputs": "builtins.list[builtins.list[str]]",
     "Graph.node_names": "builtins.list[str]",
@@ -62,19 +63,32 @@ RETURNS = {
     "SparseTensor.dtype": "DataType",
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
+    "SparseTensor._path": "str",
     "SparseTensor.nnz": "int",
     "SparseTensor.shape": "tuple[int, ...]",
+    "SparseTensor.to_dense": ARRAY,
+    "SparseTensor.to_scipy": "Any",
     "SparseTensor.values": "Tensor",
     "Tensor.__array__": ARRAY,
     "Tensor.__getitem__": "Any",
     "Tensor._stored": f"{ARRAY} | None",
-    "Tensor._unread": f"{ARRAY} | None",
+    "Tensor.__deepcopy__": "Tensor",
+    "Tensor.__copy__": "Tensor",
+    "Tensor.__dlpack__": "Any",
+    "Tensor.__dlpack_device__": "tuple[int, int]",
+    "Tensor.__reduce__": "Any",
+    "Tensor._elements": f"{ARRAY} | None",
+    "Tensor._message": "bytes | None",
+    "Tensor._place": "tuple[bytes, bytes, int, int, int] | None",
     "Tensor.dtype": "DataType",
     "Tensor.external": "ExternalData | None",
     "Tensor.file": "str | None",
     "Tensor.numpy": ARRAY,
     "Tensor.offset": "int | None",
+    "Tensor.packed": ARRAY,
     "Tensor.shape": "tuple[int, ...]",
+    "Tensor.to_ir": "Any",
+    "Tensor.torch": "Any",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
@@ -82,6 +96,7 @@ RETURNS = {
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "friendly": "Any",
+    "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
     "schema": "dict[str, Any]",
     "wrap": "Any",
@@ -92,6 +107,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy
+from numpy import ndarray as _ndarray
 from onnxmap.enums import AttributeType, DataType
 from onnxmap.graph import Graph as _Graph
 from onnxmap.types import ExternalData
@@ -200,8 +216,6 @@ import numpy
         """{DataType.numpy.__doc__}"""
 
 {enum_class(AttributeType)}
-
-BUFFER_FORMATS: dict[int, str]
 '''
 
 

@@ -5,11 +5,8 @@
 #include <array>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
-#include "io/owned_bytes.hpp"
-#include "tensor/typed_fields.hpp"
 
 namespace onnxmap::bindings {
 
@@ -18,7 +15,7 @@ namespace {
 using Npy = py::detail::npy_api;
 
 // Where a zero-element view points when the file has no bytes to point to.
-alignas(16) constexpr std::uint8_t kNothing[16] = {};
+alignas(64) std::uint8_t nothing[64] = {};
 
 struct NumpyType {
     py::object dtype;
@@ -45,13 +42,13 @@ bool aligned_to(const std::uint8_t* data, std::uintptr_t alignment) noexcept {
     return reinterpret_cast<std::uintptr_t>(data) % alignment == 0;
 }
 
-// `data` null: NumPy allocates.
-py::object new_array(const NumpyType& type, const tensor::Header& header,
-                     const std::uint8_t* data) {
+// `data` null: NumPy allocates, and the array is writable.
+py::object new_array(const NumpyType& type, std::span<const std::int64_t> dims,
+                     const std::uint8_t* data, bool writable) {
     const auto& api = Npy::get();
-    const std::span<const std::int64_t> dims = header.dims();
-    int flags = 0;
-    if (data != nullptr && aligned_to(data, type.alignment)) flags = Npy::NPY_ARRAY_ALIGNED_;
+    int flags = 0;  // any other number, without data, would mean Fortran's order
+    if (data != nullptr && writable) flags |= Npy::NPY_ARRAY_WRITEABLE_;
+    if (data != nullptr && aligned_to(data, type.alignment)) flags |= Npy::NPY_ARRAY_ALIGNED_;
     PyObject* dtype = type.dtype.ptr();
     Py_INCREF(dtype);  // NewFromDescr keeps it
     static_assert(sizeof(Py_intptr_t) == sizeof(std::int64_t));
@@ -63,35 +60,28 @@ py::object new_array(const NumpyType& type, const tensor::Header& header,
     return py::reinterpret_steal<py::object>(array);
 }
 
-[[noreturn]] void fail_unsupported(const tensor::Header& header, const onnx::DataTypeInfo& type) {
-    tensor::fail(header, "tensor.unsupported",
-                 std::string(type.name) + " values are not unpacked by this version");
-}
-
-py::object string_array(const tensor::Header& header, const std::vector<std::string_view>& texts) {
-    const onnx::DataTypeInfo& type = tensor::element_type(header);
-    py::object array = new_array(numpy_type(type), header, nullptr);
-    py::list values;
-    for (const std::string_view text : texts) {
-        PyObject* str =
-            PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "strict");
-        if (str == nullptr) PyErr_Clear();
-        values.append(str == nullptr ? py::object(to_bytes(as_bytes(text)))
-                                     : py::reinterpret_steal<py::object>(str));
+PyObject* new_text(std::string_view text) {
+    const auto nbytes = static_cast<Py_ssize_t>(text.size());
+    PyObject* made = PyUnicode_DecodeUTF8(text.data(), nbytes, "strict");
+    if (made == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError) != 0) {
+        PyErr_Clear();
+        made = PyBytes_FromStringAndSize(text.data(), nbytes);
     }
-    // One by one: assigning a list would look into sequences, and bytes are one.
-    const py::object flat = array.attr("flat");
-    for (std::size_t i = 0; i < values.size(); ++i) flat[py::int_(i)] = values[i];
-    array.attr("flags").attr("writeable") = false;
-    return array;
+    if (made == nullptr) throw py::error_already_set();
+    return made;
 }
 
-// Not writable for good, as a view is not, though nobody else looks at the bytes.
-py::object owned_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                       std::shared_ptr<const io::Source> values) {
-    const ByteView bytes = values->bytes();
-    py::object owner = make_owner(values);
-    return make_view(type, header, {std::move(values), bytes}, owner);
+py::object string_array(tensor::Values& values, bool writable) {
+    values.check_count();
+    py::object array = new_array(numpy_type(values.type()), values.header().dims(), nullptr, true);
+    // NumPy begins with null pointers, and this is the only reference to the array.
+    auto* elements = static_cast<PyObject**>(py::array(array).mutable_data());
+    values.for_each_string([&](std::uint64_t i, std::string_view text) {
+        PyObject* old = std::exchange(elements[i], new_text(text));
+        Py_XDECREF(old);
+    });
+    if (!writable) array.attr("flags").attr("writeable") = false;
+    return array;
 }
 
 }  // namespace
@@ -105,60 +95,59 @@ py::object make_owner(std::shared_ptr<const io::Source> source) {
     return owner;
 }
 
-py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                     const tensor::Payload& payload, const py::object& owner) {
-    const std::uint8_t* data = payload.bytes.empty() ? kNothing : payload.bytes.data();
-    py::object array = new_array(numpy_type(type), header, data);
+py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
+
+const onnx::DataTypeInfo* find_type(const py::object& dtype) {
+    if (!dtype.attr("isnative").cast<bool>()) return nullptr;
+    const auto name = dtype.attr("name").cast<std::string>();
+    for (const onnx::DataTypeInfo& type : onnx::data_types()) {
+        if (type.numpy == name) return numpy_dtype(type).equal(dtype) ? &type : nullptr;
+    }
+    return nullptr;
+}
+
+py::object make_view(const onnx::DataTypeInfo& type, std::span<const std::int64_t> dims,
+                     ByteView bytes, const py::object& owner, bool writable) {
+    const std::uint8_t* data = bytes.empty() ? nothing : bytes.data();
+    py::object array = new_array(numpy_type(type), dims, data, writable);
     if (Npy::get().PyArray_SetBaseObject_(array.ptr(), py::object(owner).release().ptr()) < 0) {
         throw py::error_already_set();
     }
     return array;
 }
 
-py::object make_bytes_view(const tensor::Payload& payload, const py::object& owner) {
-    tensor::Header flat;
-    flat.rank = 1;
-    flat.dims_storage[0] = static_cast<std::int64_t>(payload.bytes.size());
-    const auto uint8 = static_cast<std::int32_t>(onnx::DataType::UINT8);
-    return make_view(*onnx::find_data_type(uint8), flat, payload, owner);
+py::object make_bytes_view(ByteView bytes, const py::object& owner) {
+    const auto nbytes = static_cast<std::int64_t>(bytes.size());
+    return make_view(onnx::data_type(onnx::DataType::UINT8), {&nbytes, 1}, bytes, owner);
 }
 
-py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                      const tensor::Payload& payload, const py::object& owner) {
-    if (!type.fixed_width()) fail_unsupported(header, type);
-    if (payload.is_view()) return make_view(type, header, payload, owner);
-    auto copy = std::make_shared<io::OwnedBytes>(payload.bytes.size());
+py::object make_owned(const onnx::DataTypeInfo& type, std::span<const std::int64_t> dims,
+                      std::shared_ptr<io::OwnedBytes> bytes, bool writable) {
+    const ByteView view = bytes->bytes();
+    return make_view(type, dims, view, make_owner(std::move(bytes)), writable);
+}
+
+py::object read_array(tensor::Values& values, const tensor::Conversion& conversion, bool writable) {
+    if (values.type().bits == 0) return string_array(values, writable);
+    std::shared_ptr<io::OwnedBytes> bytes;
     {
         const py::gil_scoped_release release;
-        payload.source->read(payload.offset, copy->writable());
+        values.check_count();
+        bytes = std::make_shared<io::OwnedBytes>(values.count() * conversion.to().itemsize());
+        values.read(conversion, bytes->writable());
     }
-    return owned_array(type, header, std::move(copy));
+    return make_owned(conversion.to(), values.header().dims(), std::move(bytes), writable);
 }
 
-py::object decode_array(const onnx::Message& message, const tensor::Header& header,
-                        const tensor::Store& store) {
-    const onnx::DataTypeInfo& type = tensor::element_type(header);
-    const std::uint64_t count = tensor::check_storage(header);
-    if (!type.fixed_width() && type.bits != 0) fail_unsupported(header, type);
-    for (std::size_t i = 0; i < message.piece_count(); ++i) {
-        static_cast<void>(store.source->resident(message.piece(i)));
-    }
-    if (type.bits == 0) {
-        return string_array(header, tensor::decode_strings(message, header, count));
-    }
-    tensor::check_typed_count(message, header, count);
-    auto values = std::make_shared<io::OwnedBytes>(count * type.itemsize());
-    {
-        const py::gil_scoped_release release;
-        tensor::decode_typed(message, header, count, values->writable());
-    }
-    return owned_array(type, header, std::move(values));
+py::object array_of(tensor::Values& values, py::object& owner) {
+    const onnx::DataTypeInfo& type = values.type();
+    if (!values.is_view()) return read_array(values, tensor::Conversion::none(type), false);
+    if (!owner) owner = make_owner(values.payload()->source);
+    return make_view(type, values.header().dims(), values.payload()->bytes, owner);
 }
 
-bool is_aligned(const onnx::DataTypeInfo& type, const tensor::Payload& payload) {
-    return payload.bytes.empty() || aligned_to(payload.bytes.data(), numpy_type(type).alignment);
+bool is_aligned(const onnx::DataTypeInfo& type, ByteView bytes) {
+    return bytes.empty() || aligned_to(bytes.data(), numpy_type(type).alignment);
 }
-
-py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
 }  // namespace onnxmap::bindings

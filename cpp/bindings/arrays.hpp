@@ -2,37 +2,47 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "bindings/python_objects.hpp"
-#include "tensor/payload.hpp"
+#include "io/owned_bytes.hpp"
+#include "tensor/values.hpp"
 
 namespace onnxmap::bindings {
 
 /// What keeps a source alive as the base of arrays. One serves any number of arrays.
 [[nodiscard]] py::object make_owner(std::shared_ptr<const io::Source> source);
 
-/// A read-only array of the payload's elements: a view of its bytes, whose base is `owner`, or
-/// where the source cannot be looked at (Source::viewable) a fresh array of bytes read now.
-/// NumPy's `aligned` flag is right, and `writeable` cannot be set on a view.
-[[nodiscard]] py::object make_array(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                                    const tensor::Payload& payload, const py::object& owner);
-
-/// The view alone, whether or not its bytes may be looked at.
-[[nodiscard]] py::object make_view(const onnx::DataTypeInfo& type, const tensor::Header& header,
-                                   const tensor::Payload& payload, const py::object& owner);
-
-/// The payload's bytes as a flat uint8 view.
-[[nodiscard]] py::object make_bytes_view(const tensor::Payload& payload, const py::object& owner);
-
-/// A fresh read-only array of a tensor whose values are in a typed field; strings are `str`, or
-/// `bytes` where they are not UTF-8. Throws Error `tensor.*`.
-[[nodiscard]] py::object decode_array(const onnx::Message& message, const tensor::Header& header,
-                                      const tensor::Store& store);
-
-/// Whether a view of the payload is aligned for its type.
-[[nodiscard]] bool is_aligned(const onnx::DataTypeInfo& type, const tensor::Payload& payload);
-
 /// numpy.dtype of an element type; imports ml_dtypes where NumPy lacks it.
 [[nodiscard]] py::object numpy_dtype(const onnx::DataTypeInfo& type);
+
+/// The element type of a numpy.dtype in native byte order, or null where ONNX has none.
+[[nodiscard]] const onnx::DataTypeInfo* find_type(const py::object& dtype);
+
+/// A view of elements at `bytes` whose base is `owner`. It is read-only for good, unless `bytes`
+/// belong to it alone. NumPy's `aligned` flag is right.
+[[nodiscard]] py::object make_view(const onnx::DataTypeInfo& type,
+                                   std::span<const std::int64_t> dims, ByteView bytes,
+                                   const py::object& owner, bool writable = false);
+
+/// Flat bytes as uint8.
+[[nodiscard]] py::object make_bytes_view(ByteView bytes, const py::object& owner);
+
+/// An array of memory that was made for it.
+[[nodiscard]] py::object make_owned(const onnx::DataTypeInfo& type,
+                                    std::span<const std::int64_t> dims,
+                                    std::shared_ptr<io::OwnedBytes> bytes, bool writable);
+
+/// A fresh array of all values, converted. Strings are `str`, or `bytes` where they are not UTF-8.
+/// Throws Error `tensor.*`.
+[[nodiscard]] py::object read_array(tensor::Values& values, const tensor::Conversion& conversion,
+                                    bool writable);
+
+/// A read-only array: a view of the values, whose base is `owner` (made if it is null), where they
+/// can be looked at, otherwise fresh.
+[[nodiscard]] py::object array_of(tensor::Values& values, py::object& owner);
+
+/// Whether a view of these bytes is aligned for its type.
+[[nodiscard]] bool is_aligned(const onnx::DataTypeInfo& type, ByteView bytes);
 
 }  // namespace onnxmap::bindings

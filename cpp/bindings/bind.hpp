@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "bindings/handles.hpp"
+
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
@@ -14,5 +16,8 @@ void bind_lists(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_tensor(py::module_& module);
+void bind_tensor_values(py::class_<Tensor>& cls);
+void bind_tensor_exchange(py::class_<Tensor>& cls);
+void bind_kernels(py::module_& module);
 
 }  // namespace onnxmap::bindings

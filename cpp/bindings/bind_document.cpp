@@ -55,8 +55,15 @@ bool is_full(std::string_view check) {
     throw py::value_error("check must be 'full' or 'lazy', not " + quoted(check));
 }
 
+void warn(const Error& fault) {
+    const py::gil_scoped_acquire acquire;
+    const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
+    python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
+}
+
 model::LoadOptions options_of(std::string_view message, std::string_view io, std::string_view check,
-                              const py::bytes& external_root, const py::object& limits) {
+                              const py::bytes& external_root, const py::object& limits,
+                              bool lenient) {
     model::LoadOptions options;
     options.root = &table_of(message);
     options.scan_packed = is_full(check);
@@ -66,13 +73,16 @@ model::LoadOptions options_of(std::string_view message, std::string_view io, std
     options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
     options.limits.depth = limits.attr("depth").cast<std::uint32_t>();
     options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
+    options.limits.dense_bytes = limits.attr("dense_bytes").cast<std::uint64_t>();
+    if (lenient) options.overlook = warn;
     return options;
 }
 
 DocumentPtr load_file(const py::bytes& path, std::string_view message, std::string_view io,
                       std::string_view check, const py::bytes& external_root,
-                      const py::object& limits) {
-    const model::LoadOptions options = options_of(message, io, check, external_root, limits);
+                      const py::object& limits, bool lenient, const py::bytes& folder) {
+    auto options = options_of(message, io, check, external_root, limits, lenient);
+    options.folder = std::string(folder);
     const std::string name(path);
     const py::gil_scoped_release release;
     return model::load_file(name, io_mode(io), options);
@@ -80,8 +90,8 @@ DocumentPtr load_file(const py::bytes& path, std::string_view message, std::stri
 
 DocumentPtr load_buffer(const py::object& buffer, std::string_view message, std::string_view io,
                         std::string_view check, const py::bytes& external_root,
-                        const py::object& limits, bool require_model) {
-    const model::LoadOptions options = options_of(message, io, check, external_root, limits);
+                        const py::object& limits, bool lenient, bool require_model) {
+    const auto options = options_of(message, io, check, external_root, limits, lenient);
     auto source = std::make_shared<PythonBuffer>(buffer);
     const py::gil_scoped_release release;
     return model::load_source(std::move(source), options, require_model);
@@ -90,7 +100,7 @@ DocumentPtr load_buffer(const py::object& buffer, std::string_view message, std:
 py::list tensors(const DocumentPtr& document) {
     py::list found;
     model::for_each_tensor(
-        document->root(), document->max_depth(),
+        document->root(), document->limits().depth,
         [&](const std::string& path, const onnx::Message& tensor) {
             found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
         });
@@ -112,10 +122,11 @@ void bind_document(py::module_& module) {
         .def("tensors", tensors);
 
     module.def("load_file", load_file, py::arg("path"), py::arg("message"), py::arg("io"),
-               py::arg("check"), py::arg("external_root"), py::arg("limits"));
+               py::arg("check"), py::arg("external_root"), py::arg("limits"), py::arg("lenient"),
+               py::arg("folder"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"), py::arg("io"),
                py::arg("check"), py::arg("external_root"), py::arg("limits"),
-               py::arg("require_model"));
+               py::arg("lenient") = false, py::arg("require_model") = false);
 }
 
 }  // namespace onnxmap::bindings

@@ -9,8 +9,9 @@
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
+#include "model/tensor_path.hpp"
 #include "tensor/header.hpp"
-#include "tensor/payload.hpp"
+#include "tensor/values.hpp"
 
 namespace onnxmap::bindings {
 
@@ -137,6 +138,12 @@ py::list nbytes(const Graph& graph) {
     });
 }
 
+py::list segments(const Graph& graph) {
+    return header_column(graph, [](const onnx::Message&, const tensor::Header& header) {
+        return py::bool_(header.has_segment);
+    });
+}
+
 std::uint64_t total_nbytes(const Graph& graph) {
     std::uint64_t sum = 0;
     graph.index->for_each(kInitializer, [&](const wire::Field& element) {
@@ -159,14 +166,17 @@ class ViewMaker {
     explicit ViewMaker(const Graph& graph) : graph_(graph) {}
 
     py::object operator()(const onnx::Message& tensor, const tensor::Header& header) {
-        const tensor::Store& store = graph_.document->store();
-        if (!tensor::stored_raw(header)) return decode_array(tensor, header, store);
-        const tensor::Payload payload = tensor::find_payload(tensor, header, store);
-        if (payload.source.get() != source_) {
-            owner_ = make_owner(payload.source);
-            source_ = payload.source.get();
+        try {
+            tensor::Values values = graph_.document->values(tensor, header);
+            if (const tensor::Payload* payload = values.payload();
+                payload != nullptr && payload->source.get() != source_) {
+                owner_ = py::object();
+                source_ = payload->source.get();
+            }
+            return array_of(values, owner_);
+        } catch (const Error& error) {
+            throw model::with_tensor_path(error, *graph_.document, header.begin);
         }
-        return make_array(tensor::element_type(header), header, payload, owner_);
     }
 
   private:
@@ -190,8 +200,11 @@ py::dict views(const Graph& graph) {
         tensor::Header header;
         tensor::read_header(tensor, header);
         if (header.name.empty()) return;
+        const py::str name = to_str(header.name);
+        // Another segment of a tensor that was read as a whole with its first.
+        if (header.has_segment && views.contains(name)) return;
         const py::object view = make_view(tensor, header);
-        if (PyDict_SetItem(views.ptr(), to_str(header.name).ptr(), view.ptr()) != 0) {
+        if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
             throw py::error_already_set();
         }
         if (PyDict_Size(views.ptr()) != ++count) fail_duplicate(header.name);
@@ -239,6 +252,7 @@ void bind_columns(py::class_<Graph>& cls) {
         .def("initializer_dtypes", dtypes)
         .def("initializer_nbytes", nbytes)
         .def("total_nbytes", total_nbytes)
+        .def("initializer_segments", segments)
         .def("views", views)
         .def("views_at", views_at, py::arg("positions"));
 }

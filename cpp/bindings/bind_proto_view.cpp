@@ -117,7 +117,7 @@ py::list unknown_fields(const ProtoView& view) {
         if (row != nullptr && !row->retired) return;
         wire::Field kept = field;
         kept.bytes = view.document->source().resident(field.bytes);
-        fields.append(unknown_field(kept, view.document->max_depth() + 1));
+        fields.append(unknown_field(kept, view.document->limits().depth + 1));
     });
     return fields;
 }
@@ -125,7 +125,7 @@ py::list unknown_fields(const ProtoView& view) {
 std::string text_of(const ProtoView& view, std::uint64_t longest) {
     onnx::TextOptions options;
     options.longest = longest;
-    options.max_depth = view.document->max_depth();
+    options.max_depth = view.document->limits().depth;
     options.resident = [&](ByteView bytes) { return view.document->source().resident(bytes); };
     return onnx::to_text(view.message, options);
 }

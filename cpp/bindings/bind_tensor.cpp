@@ -1,12 +1,11 @@
-// Tensor and SparseTensor.
+// Tensor and SparseTensor: what they say about themselves.
 #include <string>
 
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
-#include "tensor/header.hpp"
-#include "tensor/payload.hpp"
+#include "bindings/tensor_access.hpp"
 
 namespace onnxmap::bindings {
 
@@ -14,62 +13,33 @@ using onnx::field;
 
 namespace {
 
-tensor::Header header_of(const Tensor& tensor) {
-    tensor::Header header;
-    tensor::read_header(tensor.message, header);
-    return header;
-}
-
-tensor::Payload payload_of(const Tensor& tensor) {
-    return tensor::find_payload(tensor.message, header_of(tensor), tensor.document->store());
-}
-
 tensor::ExternalEntry entry_of(const Tensor& tensor, const tensor::Header& header) {
     return tensor::read_external_entry(tensor.message, header.name,
                                        tensor.document->store().max_external_entries);
 }
 
-py::object as_array(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    const tensor::Store& store = tensor.document->store();
-    if (!tensor::stored_raw(header)) return decode_array(tensor.message, header, store);
-    const tensor::Payload payload = tensor::find_payload(tensor.message, header, store);
-    return make_array(tensor::element_type(header), header, payload, make_owner(payload.source));
+// What numpy() would look at, or nothing: then reading it says what is wrong.
+std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
+    try {
+        return tensor.document->values(tensor.message);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
 }
 
 bool is_view(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    const onnx::DataTypeInfo* type = onnx::find_data_type(header.data_type);
-    if (type == nullptr || !type->fixed_width() || !tensor::stored_raw(header)) return false;
-    try {
-        return payload_of(tensor).is_view();
-    } catch (const Error&) {  // numpy() says what is wrong
-        return false;
-    }
+    const auto values = values_if_good(tensor);
+    return values && values->is_view();
 }
 
-py::object numpy(const Tensor& tensor, const py::object& copy) {
-    if (copy.is_none() || !copy.cast<bool>()) {
-        if (!copy.is_none() && !is_view(tensor)) {
-            throw py::value_error("copy=False, but the values cannot be looked at in place");
-        }
-        return as_array(tensor);
-    }
-    return as_array(tensor).attr("copy")();
-}
-
-py::object array_protocol(const Tensor& tensor, const py::object& dtype, const py::object& copy) {
-    const py::object array = numpy(tensor, copy);
-    if (dtype.is_none() || py::object(array.attr("dtype")).equal(dtype)) return array;
-    if (!copy.is_none() && !copy.cast<bool>()) {
-        throw py::value_error("copy=False, but another dtype needs a copy");
-    }
-    return array.attr("astype")(dtype);
+bool is_aligned_view(const Tensor& tensor) {
+    const auto values = values_if_good(tensor);
+    return values && values->is_view() && is_aligned(values->type(), values->payload()->bytes);
 }
 
 py::tuple shape(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
-    static_cast<void>(tensor::element_count(header));
+    naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
     py::tuple dims(header.dims().size());
     for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = py::int_(header.dims()[i]);
     return dims;
@@ -77,102 +47,29 @@ py::tuple shape(const Tensor& tensor) {
 
 py::object dtype(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
-    if (header.data_type != 0) static_cast<void>(tensor::element_type(header));
+    if (header.data_type != 0) {
+        naming(tensor, [&] { static_cast<void>(tensor::element_type(header)); });
+    }
     return data_type_or_int(header.data_type);
 }
 
-// Stored bytes that are in memory: where they are, or for a source that is read, read now.
-ByteView resident_bytes(const Tensor& tensor) {
-    const tensor::Payload payload = payload_of(tensor);
-    return payload.source->resident(payload.bytes);
+std::uint64_t size(const Tensor& tensor) {
+    return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
 }
 
-py::bytes tobytes(const Tensor& tensor) {
-    if (!tensor::stored_raw(header_of(tensor))) return as_array(tensor).attr("tobytes")();
-    const tensor::Payload payload = payload_of(tensor);
-    if (payload.is_view()) return to_bytes(payload.bytes);
-    PyObject* bytes =
-        PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(payload.bytes.size()));
-    if (bytes == nullptr) throw py::error_already_set();
-    auto result = py::reinterpret_steal<py::bytes>(bytes);
-    auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes));
-    const py::gil_scoped_release release;
-    payload.source->read(payload.offset, {out, payload.bytes.size()});
-    return result;
-}
-
-py::object stored_view(const Tensor& tensor) {
+std::uint64_t nbytes(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
-    if (!tensor::stored_raw(header) || !payload_of(tensor).is_view()) return py::none();
-    const tensor::Payload payload = payload_of(tensor);
-    return make_bytes_view(payload, make_owner(payload.source));
-}
-
-py::object unread(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    const onnx::DataTypeInfo& type = tensor::element_type(header);
-    if (!type.fixed_width() || !tensor::stored_raw(header)) return py::none();
-    const tensor::Payload payload = payload_of(tensor);
-    return make_view(type, header, payload, make_owner(payload.source));
-}
-
-py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
-    const tensor::Payload payload = payload_of(tensor);
-    if (begin > payload.bytes.size() || nbytes > payload.bytes.size() - begin) {
-        throw py::index_error("outside the tensor");
+    if (header.has_segment) {
+        const auto values = values_if_good(tensor);
+        if (values) return tensor::packed_nbytes(values->count(), values->type().bits);
     }
-    PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
-    if (made == nullptr) throw py::error_already_set();
-    auto result = py::reinterpret_steal<py::bytearray>(made);
-    auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
-    const py::gil_scoped_release release;
-    payload.source->read(payload.offset + begin, {out, nbytes});
-    return result;
-}
-
-// A path, or anything with write(). Raw files and sockets may take less than they are given.
-void tofile(const Tensor& tensor, const py::object& file) {
-    const py::object data = python_object<"onnxmap.slicing", "stored_bytes">()(py::cast(tensor));
-    python_object<"onnxmap.slicing", "write_all">()(file, data);
-}
-
-py::buffer_info buffer(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    const onnx::DataTypeInfo& type = tensor::element_type(header);
-    if (!tensor::stored_raw(header)) {
-        throw py::buffer_error("the values are not stored as raw bytes; use numpy()");
-    }
-    const ByteView bytes = resident_bytes(tensor);
-    auto* data = const_cast<std::uint8_t*>(bytes.data());
-    const py::object format =
-        python_object<"onnxmap.enums", "BUFFER_FORMATS">().attr("get")(static_cast<int>(type.type));
-    if (format.is_none()) {
-        // NumPy asks for a buffer before it asks for __array__, and would take flat bytes for the
-        // values.
-        throw py::buffer_error("the buffer protocol has no format for " + std::string(type.name) +
-                               "; use numpy() or tobytes()");
-    }
-    const auto dims = header.dims();
-    std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
-    std::vector<py::ssize_t> strides(sizes.size());
-    py::ssize_t stride = type.itemsize();
-    for (std::size_t i = sizes.size(); i-- > 0;) {
-        strides[i] = stride;
-        stride *= sizes[i];
-    }
-    return {data,
-            static_cast<py::ssize_t>(type.itemsize()),
-            format.cast<std::string>(),
-            static_cast<py::ssize_t>(sizes.size()),
-            std::move(sizes),
-            std::move(strides),
-            true};
+    return tensor::stored_nbytes(tensor.message, header);
 }
 
 py::object external(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     if (!header.external) return py::none();
-    const tensor::ExternalEntry entry = entry_of(tensor, header);
+    const tensor::ExternalEntry entry = naming(tensor, [&] { return entry_of(tensor, header); });
     py::object length = py::none();
     if (entry.length) length = py::int_(*entry.length);
     py::object checksum = py::none();
@@ -181,23 +78,36 @@ py::object external(const Tensor& tensor) {
                                                             length, checksum);
 }
 
+// Bytes of the tensor in the model's own file, where they are in one piece.
+std::optional<ByteView> bytes_in_model(const Tensor& tensor, const tensor::Header& header) {
+    if (tensor.document->source().path().empty()) return std::nullopt;
+    if (header.raw_data) return header.raw_data;
+    const onnx::DataTypeInfo* type = onnx::find_data_type(header.data_type);
+    if (type == nullptr) return std::nullopt;
+    return tensor::single_run(tensor.message, *type->storage);
+}
+
 py::object file(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     if (header.external) {
-        const std::string path = tensor.document->store().external.path_of(
-            entry_of(tensor, header).location, header.name);
+        const std::string path = naming(tensor, [&] {
+            return tensor.document->store().external.path_of(entry_of(tensor, header).location,
+                                                             header.name);
+        });
         return path.empty() ? py::object(py::none()) : to_str(path);
     }
-    const std::string& path = tensor.document->source().path();
-    if (!header.raw_data || path.empty()) return py::none();
-    return to_str(path);
+    if (!bytes_in_model(tensor, header)) return py::none();
+    return to_str(tensor.document->source().path());
 }
 
 py::object offset(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
-    if (header.external) return py::int_(entry_of(tensor, header).offset);
-    if (!header.raw_data || tensor.document->source().path().empty()) return py::none();
-    return py::int_(tensor.document->source().offset_of(*header.raw_data));
+    if (header.external) {
+        return py::int_(naming(tensor, [&] { return entry_of(tensor, header).offset; }));
+    }
+    const auto bytes = bytes_in_model(tensor, header);
+    if (!bytes) return py::none();
+    return py::int_(tensor.document->source().offset_of(*bytes));
 }
 
 py::str text_field(const Tensor& tensor, const wire::FieldRow& row) {
@@ -213,13 +123,8 @@ void bind_facts(py::class_<Tensor>& cls) {
         .def_property_readonly(
             "ndim", [](const Tensor& self) { return header_of(self).rank; },
             "Number of dimensions.")
-        .def_property_readonly(
-            "size", [](const Tensor& self) { return tensor::element_count(header_of(self)); },
-            "Number of elements. Raises TensorError.")
-        .def_property_readonly(
-            "nbytes",
-            [](const Tensor& self) { return tensor::stored_nbytes(self.message, header_of(self)); },
-            "Bytes that the values take as they are stored.")
+        .def_property_readonly("size", size, "Number of elements. Raises TensorError.")
+        .def_property_readonly("nbytes", nbytes, "Bytes that the values take as they are stored.")
         .def_property_readonly(
             "doc_string",
             [](const Tensor& self) { return text_field(self, field<"TensorProto.doc_string">); },
@@ -239,54 +144,11 @@ void bind_facts(py::class_<Tensor>& cls) {
         .def_property_readonly("offset", offset,
                                "Position of the bytes in that file in bytes, or None.")
         .def_property_readonly("is_view", is_view, "Whether numpy() gives a view.")
-        .def_property_readonly(
-            "is_aligned",
-            [](const Tensor& self) {
-                return is_view(self) &&
-                       is_aligned(tensor::element_type(header_of(self)), payload_of(self));
-            },
-            "Whether that view is aligned for its type.")
+        .def_property_readonly("is_aligned", is_aligned_view,
+                               "Whether that view is aligned for its type.")
         .def_property_readonly(
             "proto", [](const Tensor& self) { return ProtoView{self}; },
             "The source message under the exact names of onnx.proto.");
-}
-
-void bind_values(py::class_<Tensor>& cls) {
-    cls.def("numpy", numpy, py::kw_only(), py::arg("copy") = py::none(),
-            "The values as an array of shape `shape`: a read-only view of the file where they are "
-            "stored raw or externally, in whole bytes, otherwise a new array. The view may be "
-            "unaligned.\n\n"
-            "Args:\n    copy: None copies only if it must, True always (the copy is writable), "
-            "False raises ValueError instead of copying.\n\n"
-            "Raises:\n    TensorError: shape, type and stored bytes do not agree.\n"
-            "    ExternalDataError: the external file is missing, short or unsafe.")
-        .def("__array__", array_protocol, py::arg("dtype") = py::none(),
-             py::arg("copy") = py::none())
-        .def("tobytes", tobytes, "The stored bytes of the values, in a new bytes object.")
-        .def("tofile", tofile, py::arg("file"),
-             "Writes the stored bytes to a path or to an object with write().")
-        .def_buffer(buffer)
-        .def(
-            "__getitem__",
-            [](const Tensor& self, const py::object& key) -> py::object {
-                if (is_view(self)) return as_array(self)[key];
-                return python_object<"onnxmap.slicing", "read_slice">()(self, key);
-            },
-            py::arg("key"), "What numpy()[key] gives, reading only those bytes where it can.")
-        .def("_stored", stored_view,
-             "Flat bytes of the values, in place; None where they are not stored so.")
-        .def("_unread", unread, "An array over bytes that may not be in memory: to be sliced only.")
-        .def("_read", read, py::arg("begin"), py::arg("nbytes"),
-             "Stored bytes of the tensor, from `begin` on, read now.")
-        .def("__len__",
-             [](const Tensor& self) {
-                 const py::tuple dims = shape(self);
-                 if (dims.empty()) throw py::type_error("len() of a tensor without dimensions");
-                 return dims[0].cast<std::int64_t>();
-             })
-        .def("__bool__", [](const Tensor&) -> bool {
-            throw py::value_error("a Tensor is neither true nor false; look at its numpy()");
-        });
 }
 
 template <class Class>
@@ -342,7 +204,36 @@ void bind_sparse(py::module_& module) {
             "Number of stored values.")
         .def_property_readonly(
             "proto", [](const SparseTensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.");
+            "The source message under the exact names of onnx.proto.")
+        .def(
+            "to_dense",
+            [](const py::object& self, const py::object& max_bytes) -> py::object {
+                return python_object<"onnxmap.sparse", "to_dense">()(self, max_bytes);
+            },
+            py::kw_only(), py::arg("max_bytes") = py::none(),
+            "The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for "
+            "the values.\n\n"
+            "Args:\n    max_bytes: how large it may become; by default `Limits(dense_bytes=...)` "
+            "of "
+            "the load.\n\n"
+            "Raises:\n    LimitError: `limit.dense_bytes`: it would be larger.\n"
+            "    TensorError: `tensor.sparse_*`: values, indices and shape do not agree.")
+        .def(
+            "to_scipy",
+            [](const py::object& self) -> py::object {
+                return python_object<"onnxmap.sparse", "to_scipy">()(self);
+            },
+            "The same as a `scipy.sparse.coo_array`; its indices are copied, its values where "
+            "they must be.\n\nRaises:\n    TensorError: as `to_dense`.\n"
+            "    ValueError: SciPy has no arrays of this type or number of dimensions.")
+        .def_property_readonly("_path",
+                               [](const SparseTensor& self) {
+                                   return to_str(model::sparse_tensor_path(
+                                       *self.document, self.message.piece(0).data()));
+                               })
+        .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
+            return self.document->limits().dense_bytes;
+        });
     bind_display(cls);
 }
 
@@ -352,7 +243,8 @@ void bind_tensor(py::module_& module) {
     py::class_<Tensor> cls(module, "Tensor", py::buffer_protocol(),
                            "A tensor of a model. Holds the model's bytes; its arrays do, too.");
     bind_facts(cls);
-    bind_values(cls);
+    bind_tensor_values(cls);
+    bind_tensor_exchange(cls);
     bind_display(cls);
     bind_sparse(module);
 }

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/weak_registry.hpp"
 
 namespace onnxmap::io {
 
@@ -56,6 +58,18 @@ int walk(int folder, const std::string& path) {
 Folder::Folder(std::string path) : path_(std::move(path)) {
     descriptor_ = ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0) throw FileError(errno, path_);
+}
+
+std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
+    using Key = std::tuple<dev_t, ino_t, std::string>;  // the path is what messages say
+    static auto* const open_folders = new WeakRegistry<Key, const Folder>;
+    auto folder = std::make_shared<const Folder>(path);
+    struct stat status{};
+    if (::fstat(folder->descriptor_, &status) != 0) throw FileError(errno, path);
+    const Key key{status.st_dev, status.st_ino, path};
+    if (auto known = open_folders->find(key)) return known;
+    open_folders->note(key, folder);
+    return folder;
 }
 
 Folder::~Folder() { ::close(descriptor_); }

@@ -1,6 +1,7 @@
 // Opens a file by a name that came out of an untrusted file, inside one folder and nowhere else.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "io/file.hpp"
@@ -10,6 +11,9 @@ namespace onnxmap::io {
 /// A folder that is held open, so that a later rename of it changes nothing.
 class Folder {
   public:
+    /// The folder at `path`; one that is open already is shared. Throws FileError.
+    [[nodiscard]] static std::shared_ptr<const Folder> open_shared(const std::string& path);
+
     /// Throws FileError.
     explicit Folder(std::string path);
     Folder(const Folder&) = delete;

@@ -32,6 +32,12 @@ constexpr std::array<std::uint32_t, 12> kNetworkFileSystems = {
     0x73757245,  // Coda
 };
 
+FileIdentity identity_of(const struct stat& status) noexcept {
+    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+            static_cast<std::uint64_t>(status.st_size),
+            status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
 }  // namespace
 
 File::File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {
@@ -48,7 +54,7 @@ File::File(int descriptor, std::string path) : descriptor_(descriptor), path_(st
         error.file = path_;
         throw error;
     }
-    size_ = static_cast<std::uint64_t>(status.st_size);
+    identity_ = identity_of(status);
 }
 
 File File::open(const std::string& path) {
@@ -62,12 +68,12 @@ File File::adopt(int descriptor, std::string path) { return {descriptor, std::mo
 File::File(File&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       path_(std::move(other.path_)),
-      size_(other.size_) {}
+      identity_(other.identity_) {}
 
 File& File::operator=(File&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     std::swap(path_, other.path_);
-    std::swap(size_, other.size_);
+    std::swap(identity_, other.identity_);
     return *this;
 }
 
@@ -84,7 +90,7 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
             throw FileError(errno, path_);
         }
         if (count == 0) {
-            Error error("file.changed", quoted(path_) + " had " + std::to_string(size_) +
+            Error error("file.changed", quoted(path_) + " had " + std::to_string(size()) +
                                             " bytes when it was opened and is shorter now");
             error.file = path_;
             error.offset = offset;
@@ -93,6 +99,15 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
         offset += static_cast<std::uint64_t>(count);
         out = out.subspan(static_cast<std::size_t>(count));
     }
+}
+
+void File::check_unchanged(const FileIdentity& expected) const {
+    struct stat status{};
+    if (::fstat(descriptor_, &status) != 0) throw FileError(errno, path_);
+    if (identity_of(status) == expected) return;
+    Error error("file.changed", quoted(path_) + " is not the file any more that was opened before");
+    error.file = path_;
+    throw error;
 }
 
 bool File::on_network() const noexcept {

@@ -1,11 +1,22 @@
 // A regular file that is open for reading.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
 
 namespace onnxmap::io {
+
+/// What tells one state of a file from another. A rename, a link or a chmod changes none of it.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::int64_t modified_ns = 0;
+
+    [[nodiscard]] auto operator<=>(const FileIdentity&) const = default;
+};
 
 class File {
   public:
@@ -24,7 +35,13 @@ class File {
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // when it was opened
+    /// As it was when it was opened.
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return identity_.size; }
+
+    /// Throws Error `file.changed` where the file is by now another than `expected`, or in another
+    /// state.
+    void check_unchanged(const FileIdentity& expected) const;
 
     /// Fills `out` from `offset` on. Throws FileError, and Error `file.changed` where the file
     /// is by now too short.
@@ -38,7 +55,7 @@ class File {
 
     int descriptor_;
     std::string path_;
-    std::uint64_t size_ = 0;
+    FileIdentity identity_;
 };
 
 }  // namespace onnxmap::io

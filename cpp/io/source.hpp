@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 namespace onnxmap::io {
 
 class File;
+class OwnedBytes;
 
 enum class IoMode { automatic, mmap, read };
 
@@ -43,6 +45,11 @@ class Source {
     /// Copies bytes from `offset` on into `out`.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
+    /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
+    /// pages where that is possible and worth a mapping, otherwise a copy.
+    [[nodiscard]] virtual std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
+                                                                    std::uint64_t nbytes) const;
+
     [[nodiscard]] std::uint64_t offset_of(ByteView bytes) const noexcept {
         return static_cast<std::uint64_t>(bytes.data() - data_);
     }
@@ -55,12 +62,12 @@ class Source {
     std::string path_;
 };
 
-/// Whether a file that is mapped stays open besides: to read its structure, or not at all. There
-/// may be thousands of data files, and a mapping needs no descriptor.
-enum class Keep { descriptor, mapping };
+/// Opens a file once more: there may be thousands of data files, and a mapping needs no descriptor.
+using Reopen = std::function<File()>;
 
 /// Maps the file, or with IoMode::read prepares to read it piece by piece; automatic maps where
-/// that works and is wise. Throws FileError.
-[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode, Keep keep);
+/// that works and is wise. A mapped file stays open besides, unless `reopen` says how to get it
+/// again. Throws FileError.
+[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode, Reopen reopen = {});
 
 }  // namespace onnxmap::io

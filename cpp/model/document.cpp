@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "model/tensor_path.hpp"
 #include "wire/structure_pass.hpp"
 
 namespace onnxmap::model {
@@ -32,8 +33,18 @@ const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.p
 }  // namespace
 
 Document::Document(std::shared_ptr<io::Source> source, const LoadOptions& options)
-    : store_{source, {options.external_root, options.external_io}, options.limits.external_entries},
-      max_depth_(options.limits.depth) {
+    : store_{source,
+             {options.external_root, options.external_io},
+             options.limits.external_entries,
+             {}},
+      folder_(options.folder),
+      limits_(options.limits) {
+    if (options.overlook) {
+        store_.overlook = [this, tell = options.overlook](const Error& fault,
+                                                          const tensor::Header& header) {
+            tell(with_tensor_path(fault, *this, header.begin));
+        };
+    }
     const bool is_model = options.root == &message<"ModelProto">;
     wire::PassOptions pass;
     pass.max_depth = options.limits.depth;
@@ -99,6 +110,18 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
         if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
     });
     return onnx::Message(table, std::move(pieces));
+}
+
+tensor::Values Document::values(const onnx::Message& tensor) const {
+    tensor::Header header;
+    tensor::read_header(tensor, header);
+    return values(tensor, header);
+}
+
+tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header) const {
+    if (!header.has_segment) return {tensor, header, store_};
+    std::call_once(segments_found_, [&] { segments_.find(root(), limits_.depth); });
+    return {tensor, header, store_, segments_.whole(tensor)};
 }
 
 }  // namespace onnxmap::model

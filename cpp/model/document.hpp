@@ -4,16 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/error.hpp"
 #include "io/source.hpp"
 #include "model/field_index.hpp"
+#include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
 #include "tensor/payload.hpp"
+#include "tensor/values.hpp"
 #include "wire/tag.hpp"
 
 namespace onnxmap::model {
@@ -23,14 +27,19 @@ struct Limits {
     std::uint64_t pieces = 100'000;
     std::uint32_t depth = wire::kDefaultDepth;
     std::uint64_t external_entries = 64;
+    std::uint64_t dense_bytes = 1 << 30;  // of a sparse tensor that is made dense
 };
 
 struct LoadOptions {
     const wire::MessageTable* root = nullptr;  // the message that the bytes hold
     bool scan_packed = true;    // check="full"; without it typed payloads are judged when read
+    std::string folder;         // of the file, absolute; empty: it is a buffer
     std::string external_root;  // absolute; empty: none
     io::IoMode external_io = io::IoMode::automatic;
     Limits limits;
+    /// Set: tensors that are wrong in a way that onnx overlooks are read, and this is told about
+    /// it.
+    std::function<void(const Error&)> overlook;
 };
 
 class Document {
@@ -41,8 +50,8 @@ class Document {
 
     [[nodiscard]] const io::Source& source() const noexcept { return *store_.source; }
     [[nodiscard]] const tensor::Store& store() const noexcept { return store_; }
-    /// How deep messages were nested at most when the document was loaded.
-    [[nodiscard]] std::uint32_t max_depth() const noexcept { return max_depth_; }
+    [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+    [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] const onnx::Message& root() const noexcept { return root_->message(); }
 
     /// Whether field access of this message goes through an index that is kept.
@@ -57,12 +66,21 @@ class Document {
     [[nodiscard]] std::optional<onnx::Message> child(const onnx::Message& message,
                                                      const wire::FieldRow& row) const;
 
+    /// The values of a TensorProto of this document; of the whole tensor where it is one segment
+    /// of several. Throws Error `tensor.*` or `ext.*`.
+    [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
+    [[nodiscard]] tensor::Values values(const onnx::Message& tensor,
+                                        const tensor::Header& header) const;
+
   private:
     tensor::Store store_;
-    std::uint32_t max_depth_;
+    std::string folder_;
+    Limits limits_;
     std::shared_ptr<const FieldIndex> root_;
     mutable std::mutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
+    mutable std::once_flag segments_found_;
+    mutable SegmentGroups segments_;
 };
 
 /// What a file that is no ONNX model looks like ("a Git LFS pointer"), or empty.

@@ -61,8 +61,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
 std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
                                           const LoadOptions& options) {
     const bool is_model = options.root == &onnx::message<"ModelProto">;
-    return load_source(io::open_source(io::File::open(path), mode, io::Keep::descriptor), options,
-                       is_model);
+    return load_source(io::open_source(io::File::open(path), mode), options, is_model);
 }
 
 }  // namespace onnxmap::model

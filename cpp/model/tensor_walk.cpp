@@ -48,9 +48,7 @@ class Walk {
         }
         --depth_left_;
         for (const wire::FieldRow& row : message.table().fields) {
-            const bool holds =
-                row.is_message() && (row.type_name == "TensorProto" || kHolds.at(row.type_index));
-            if (holds) enter_field(message, row);
+            if (holds_tensors(row)) enter_field(message, row);
         }
         ++depth_left_;
     }
@@ -65,7 +63,7 @@ class Walk {
             std::uint64_t position = 0;
             parent.for_each_value(row, [&](const wire::Field& value) {
                 const onnx::Message child(onnx::kSchema.message_of(row), value.bytes);
-                append_key(child, position++);
+                path_ += path_key(child, position++);
                 enter(child);
                 path_.resize(stem);
             });
@@ -75,24 +73,24 @@ class Walk {
         path_.resize(base);
     }
 
-    // Attributes are known by name, everything else by position.
-    void append_key(const onnx::Message& child, std::uint64_t position) {
-        const std::string_view name = &child.table() == &onnx::message<"AttributeProto">
-                                          ? child.text(field<"AttributeProto.name">)
-                                          : std::string_view{};
-        if (!name.empty() && name.size() <= kLongestKey) {
-            path_ += "[\"" + escaped(name, '"') + "\"]";
-        } else {
-            path_ += '[' + std::to_string(position) + ']';
-        }
-    }
-
     std::uint32_t depth_left_;
     const Visit& visit_;
     std::string path_;
 };
 
 }  // namespace
+
+bool holds_tensors(const wire::FieldRow& row) noexcept {
+    return row.is_message() && (row.type_name == "TensorProto" || kHolds[row.type_index]);
+}
+
+std::string path_key(const onnx::Message& child, std::uint64_t position) {
+    const std::string_view name = &child.table() == &onnx::message<"AttributeProto">
+                                      ? child.text(field<"AttributeProto.name">)
+                                      : std::string_view{};
+    if (name.empty() || name.size() > kLongestKey) return '[' + std::to_string(position) + ']';
+    return "[\"" + escaped(name, '"') + "\"]";
+}
 
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth, const Visit& visit) {
     // The load pass counts messages below the root, this walk the root too.

@@ -16,4 +16,10 @@ namespace onnxmap::model {
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
+/// Whether the messages of a field are tensors or can hold some, at any depth.
+[[nodiscard]] bool holds_tensors(const wire::FieldRow& row) noexcept;
+
+/// How a path names one of several children: `["name"]` of an attribute, otherwise `[position]`.
+[[nodiscard]] std::string path_key(const onnx::Message& child, std::uint64_t position);
+
 }  // namespace onnxmap::model

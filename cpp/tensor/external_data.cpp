@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/shared_source.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::tensor {
 
@@ -15,7 +17,7 @@ namespace {
 
 [[noreturn]] void fail(const char* code, std::string_view tensor, std::string_view location,
                        const std::string& message, const std::string& file = {}) {
-    Error error(code, "tensor " + quoted(tensor) + ": " + message);
+    Error error(code, of_tensor(tensor) + message);
     error.tensor = std::string(tensor);
     error.location = std::string(location);
     error.file = file;
@@ -132,8 +134,11 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
     }
     std::shared_ptr<const io::Source> source;
     try {
-        if (!folder_) folder_ = std::make_unique<io::Folder>(root_);
-        source = io::open_source(folder_->open(std::string(location)), mode_, io::Keep::mapping);
+        if (!folder_) folder_ = io::Folder::open_shared(root_);
+        const auto open = [folder = folder_, name = std::string(location)] {
+            return folder->open(name);
+        };
+        source = io::open_shared(open(), mode_, open);
     } catch (const FileError& error) {
         const std::string full = quoted(error.path);
         switch (error.code().value()) {

@@ -44,6 +44,8 @@ class ExternalFiles {
     /// Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
+    [[nodiscard]] const std::string& root() const noexcept { return root_; }
+
   private:
     struct TextHash {
         using is_transparent = void;
@@ -55,7 +57,7 @@ class ExternalFiles {
     std::string root_;
     io::IoMode mode_;
     mutable std::mutex mutex_;
-    mutable std::unique_ptr<io::Folder> folder_;
+    mutable std::shared_ptr<const io::Folder> folder_;
     mutable std::unordered_map<std::string, std::shared_ptr<const io::Source>, TextHash,
                                std::equal_to<>>
         files_;

@@ -20,15 +20,20 @@ constexpr std::int32_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
 
 }  // namespace
 
+std::string of_tensor(std::string_view name) {
+    return name.empty() ? std::string() : "tensor " + quoted(name) + ": ";
+}
+
 void fail(const Header& header, const char* code, const std::string& message,
           std::string_view location) {
-    Error error(code, "tensor " + quoted(header.name) + ": " + message);
+    Error error(code, of_tensor(header.name) + message);
     error.tensor = std::string(header.name);
     error.location = std::string(location);
     throw error;
 }
 
 void read_header(const onnx::Message& message, Header& header) {
+    header.begin = message.piece(0).data();
     message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
         if (row == nullptr) return;
         if (row == &field<"TensorProto.dims">) {
@@ -94,7 +99,7 @@ std::uint64_t element_count(const Header& header) {
 void check_fits_numpy(const Header& header) {
     const onnx::DataTypeInfo& type = element_type(header);
     // NumPy's own item is a byte for what ONNX packs tighter, and a pointer for strings.
-    std::uint64_t nbytes = type.bits == 0 ? sizeof(void*) : type.bits < 8 ? 1 : type.itemsize();
+    std::uint64_t nbytes = type.bits == 0 ? sizeof(void*) : type.itemsize();
     for (const std::int64_t dim : header.dims()) {
         // A zero elsewhere in the shape does not excuse a product that is too large.
         if (dim == 0) continue;

@@ -18,6 +18,7 @@ namespace onnxmap::tensor {
 inline constexpr std::size_t kMaxRank = 64;  // NumPy's
 
 struct Header {
+    const std::uint8_t* begin = nullptr;  // of the message: which tensor of the model it is
     std::string_view name;
     std::int32_t data_type = 0;  // as stored; find_data_type says whether it exists
     std::uint64_t rank = 0;      // how many dims are stored, also past kMaxRank
@@ -31,6 +32,9 @@ struct Header {
         return std::span(dims_storage).first(rank < kMaxRank ? rank : kMaxRank);
     }
 };
+
+/// How a message about a tensor begins; of one without a name its path is put before it later.
+[[nodiscard]] std::string of_tensor(std::string_view name);
 
 /// Throws Error `code` about this tensor; `location` is for external data.
 [[noreturn]] void fail(const Header& header, const char* code, const std::string& message,

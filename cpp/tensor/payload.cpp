@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/typed_values.hpp"
 
 namespace onnxmap::tensor {
 
@@ -13,12 +14,23 @@ using onnx::field;
 
 namespace {
 
-void check_unambiguous(const Header& header) {
-    const int places =
-        std::popcount(header.typed_fields) + (header.raw_data ? 1 : 0) + (header.external ? 1 : 0);
-    if (places > 1) {
-        fail(header, "tensor.ambiguous_data", "its data are stored in more than one place");
-    }
+constexpr std::uint32_t field_bit(const wire::FieldRow& row) noexcept { return 1U << row.number; }
+
+// onnx takes external data first, then raw_data, but for strings string_data, then the field that
+// belongs to the type. Source: onnx.numpy_helper.to_array.
+void keep_one_place(const onnx::DataTypeInfo& type, Header& header) {
+    const std::uint32_t own = header.typed_fields & field_bit(*type.storage);
+    if (type.bits == 0 && own != 0) header.raw_data.reset();
+    header.typed_fields = header.raw_data ? 0 : own != 0 ? own : header.typed_fields;
+}
+
+void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Store& store) {
+    const int places = std::popcount(header.typed_fields) + (header.raw_data ? 1 : 0);
+    if (places + (header.external ? 1 : 0) <= 1) return;
+    const char* message = "its data are stored in more than one place";
+    if (header.external) fail(header, "tensor.ambiguous_data", message);
+    overlook_or_fail(header, store, "tensor.ambiguous_data", message);
+    keep_one_place(type, header);
 }
 
 Payload find_external(const onnx::Message& message, const Header& header, const Store& store,
@@ -46,33 +58,59 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
 
 }  // namespace
 
-bool stored_raw(const Header& header) noexcept { return header.external || header.raw_data; }
+void overlook_or_fail(const Header& header, const Store& store, const char* code,
+                      const std::string& message) {
+    try {
+        fail(header, code, message);
+    } catch (const Error& fault) {
+        if (!store.overlook) throw;
+        store.overlook(fault, header);
+    }
+}
 
-std::uint64_t check_storage(const Header& header) {
+std::uint64_t check_storage(Header& header, const Store& store) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t count = element_count(header);
     check_fits_numpy(header);
-    check_unambiguous(header);
-    if (header.has_segment) {
-        fail(header, "tensor.segment", "it is one segment of a larger tensor");
-    }
+    check_unambiguous(type, header, store);
     if (type.bits == 0) {
         if (header.external) fail(header, "tensor.string_external", "strings cannot be external");
         if (header.raw_data) fail(header, "tensor.string_raw", "strings cannot be raw_data");
     }
+    if ((header.typed_fields & ~field_bit(*type.storage)) != 0) {
+        fail(header, "tensor.wrong_field",
+             std::string(type.name) + " values belong in " + std::string(type.storage->name));
+    }
     return count;
 }
 
-Payload find_payload(const onnx::Message& message, const Header& header, const Store& store) {
-    const std::uint64_t expected = packed_nbytes(check_storage(header), element_type(header).bits);
+std::optional<Payload> find_payload(const onnx::Message& message, const Header& header,
+                                    std::uint64_t count, const Store& store) {
+    const onnx::DataTypeInfo& type = element_type(header);
+    const std::uint64_t expected = packed_nbytes(count, type.bits);
     if (header.external) return find_external(message, header, store, expected);
-    const ByteView bytes = header.raw_data.value_or(ByteView{});
-    if (bytes.size() != expected) {
-        fail(header, "tensor.data_size",
-             "expected " + std::to_string(expected) + " bytes, found " +
-                 std::to_string(bytes.size()));
+    if (!header.raw_data) {
+        const std::optional<ByteView> run = single_run(message, *type.storage);
+        if (!run) return std::nullopt;
+        const std::uint64_t width = type.itemsize() / type.parts();
+        check_value_count(header, expected / width, run->size() / width);
+        return Payload{store.source, *run, store.source->offset_of(*run)};
     }
-    return {store.source, bytes, header.raw_data ? store.source->offset_of(bytes) : 0};
+    ByteView bytes = *header.raw_data;
+    if (bytes.size() != expected) {
+        const std::string sizes = "expected " + std::to_string(expected) + " bytes, found " +
+                                  std::to_string(bytes.size());
+        if (!type.sub_byte() || bytes.size() < expected) fail(header, "tensor.data_size", sizes);
+        overlook_or_fail(header, store, "tensor.data_size", sizes);
+        bytes = bytes.first(expected);
+    }
+    return Payload{store.source, bytes, store.source->offset_of(bytes)};
+}
+
+void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found) {
+    if (found == expected) return;
+    fail(header, "tensor.data_size",
+         "expected " + std::to_string(expected) + " values, found " + std::to_string(found));
 }
 
 std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header) {

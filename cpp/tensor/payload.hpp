@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/bytes.hpp"
+#include "base/error.hpp"
 #include "io/source.hpp"
 #include "onnx/message.hpp"
 #include "tensor/external_data.hpp"
@@ -28,6 +31,9 @@ struct Store {
     std::shared_ptr<const io::Source> source;  // of the model itself
     ExternalFiles external;
     std::uint64_t max_external_entries;
+    /// Set: a tensor that is wrong in a way that onnx overlooks is read as onnx reads it, and this
+    /// is told about it. Called by any thread.
+    std::function<void(const Error&, const Header&)> overlook;
 };
 
 struct Payload {
@@ -35,21 +41,30 @@ struct Payload {
     ByteView bytes;                            // addresses in the source; see Source::viewable
     std::uint64_t offset = 0;                  // of `bytes` in the source
 
-    /// Whether the elements can be looked at where they are.
+    /// Whether the bytes can be looked at where they are.
     [[nodiscard]] bool is_view() const noexcept { return source->viewable(); }
 };
 
-/// What holds for every storage form: type and shape make sense, the data are in one place.
-/// Throws Error `tensor.*`. Returns the number of elements.
-std::uint64_t check_storage(const Header& header);
+/// Throws a fault of the tensor, or where the store overlooks faults, tells about it.
+void overlook_or_fail(const Header& header, const Store& store, const char* code,
+                      const std::string& message);
 
-/// Bytes of a tensor that is stored raw or externally, checked against its shape and type. Opens
-/// the external file where that is the first look at it. Throws Error `tensor.*` or `ext.*`.
-[[nodiscard]] Payload find_payload(const onnx::Message& message, const Header& header,
-                                   const Store& store);
+/// Throws Error `tensor.data_size` where a typed field has not the values that it should.
+void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found);
 
-/// Whether the values are stored as whole raw elements: what find_payload can find.
-[[nodiscard]] bool stored_raw(const Header& header) noexcept;
+/// What holds for every storage form: type and shape make sense, the data are in one place. Returns
+/// the number of elements. Where the store overlooks faults, `header` is left with the one place
+/// that counts. Throws Error `tensor.*`.
+std::uint64_t check_storage(Header& header, const Store& store);
+
+/// The bytes of `count` elements, checked against their number, where they are stored as arrays
+/// have them, or packed: in raw_data, in an external file, or as one run of float_data or
+/// double_data. Nothing where they must be decoded from a typed field. `header` has gone through
+/// check_storage. Opens the external file where that is the first look at it.
+/// Throws Error `tensor.*` or `ext.*`.
+[[nodiscard]] std::optional<Payload> find_payload(const onnx::Message& message,
+                                                  const Header& header, std::uint64_t count,
+                                                  const Store& store);
 
 /// Bytes the tensor takes as it is stored, for listings: 0 where the model is wrong about it.
 [[nodiscard]] std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header);

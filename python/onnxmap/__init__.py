@@ -38,6 +38,7 @@ from onnxmap.errors import (
     ParseError,
     SaveError,
     TensorError,
+    TensorWarning,
     UnsafePathError,
 )
 from onnxmap.graph import Graph, Initializers
@@ -53,6 +54,7 @@ from onnxmap.loading import (
     loads_proto,
 )
 from onnxmap.model import Model, OperatorSet
+from onnxmap.pickling import relocate
 
 __all__ = [
     "Attribute",
@@ -88,6 +90,7 @@ __all__ = [
     "SparseTensor",
     "Tensor",
     "TensorError",
+    "TensorWarning",
     "TrainingInfo",
     "UnsafePathError",
     "ValueInfo",
@@ -100,6 +103,7 @@ __all__ = [
     "load_value",
     "loads",
     "loads_proto",
+    "relocate",
 ]
 
 _Sequence.register(MessageList)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy
+from numpy import ndarray as _ndarray
 from onnxmap.enums import AttributeType, DataType
 from onnxmap.graph import Graph as _Graph
 from onnxmap.types import ExternalData
@@ -42,12 +43,15 @@ __all__: list[str] = [
     "data_type_facts",
     "enum_values",
     "friendly",
+    "kernel_paths",
+    "kernels_in_use",
     "load_buffer",
     "load_file",
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
     "schema",
+    "use_kernels",
     "wrap",
 ]
 
@@ -684,6 +688,7 @@ class Graph:
     def initializer_dtypes(self) -> builtins.list[DataType | int]: ...
     def initializer_names(self) -> builtins.list[str]: ...
     def initializer_nbytes(self) -> builtins.list[int]: ...
+    def initializer_segments(self) -> builtins.list[bool]: ...
     def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
     def list(self, field: str) -> MessageList: ...
     def metadata_props(self) -> Mapping[str, str]: ...
@@ -702,8 +707,8 @@ class Graph:
 
     def text(self, field: str) -> str: ...
     def total_nbytes(self) -> int: ...
-    def views(self) -> dict[str, numpy.ndarray[Any, Any]]: ...
-    def views_at(self, positions: Any) -> dict[str, numpy.ndarray[Any, Any]]: ...
+    def views(self) -> dict[str, _ndarray[Any, Any]]: ...
+    def views_at(self, positions: Any) -> dict[str, _ndarray[Any, Any]]: ...
     @property
     def initializer_count(self) -> int: ...
     @property
@@ -714,57 +719,121 @@ class Tensor:
     A tensor of a model. Holds the model's bytes; its arrays do, too.
     """
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> numpy.ndarray[Any, Any]: ...
+    def __array__(self, dtype: Any = None, copy: Any = None) -> _ndarray[Any, Any]: ...
     def __bool__(self) -> bool: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: Any) -> Tensor: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        """
+        A DLPack capsule, flagged read-only, for `torch.from_dlpack` and the like. Of a file it shows copy-on-write pages (a copy, where that costs less), so that a consumer that ignores the flag does no harm; with copy=False the stored bytes themselves. Types of 2, 4 and 6 bits are packed. Raises BufferError for strings.
+        """
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
     def __getitem__(self, key: Any) -> Any:
         """
         What numpy()[key] gives, reading only those bytes where it can.
         """
 
     def __len__(self) -> int: ...
+    def __reduce__(self) -> Any:
+        """
+        For pickle: by reference where the values are bytes of a file (its path, their place, and enough to notice that the file changed), otherwise by value.
+        """
+
     def __repr__(self) -> str: ...
+    def _elements(
+        self,
+        begin: typing.SupportsInt | typing.SupportsIndex,
+        count: typing.SupportsInt | typing.SupportsIndex,
+    ) -> _ndarray[Any, Any] | None:
+        """
+        Some elements, flat, read now; None where they are in a typed field.
+        """
+
+    def _message(self) -> bytes | None:
+        """
+        The bytes of the message; None for a segment of several.
+        """
+
+    def _place(self) -> tuple[bytes, bytes, int, int, int] | None:
+        """
+        Root, location, offset, bytes and file size of the values, or None.
+        """
+
     def _read(
         self,
         begin: typing.SupportsInt | typing.SupportsIndex,
         nbytes: typing.SupportsInt | typing.SupportsIndex,
     ) -> bytearray:
         """
-        Stored bytes of the tensor, from `begin` on, read now.
+        Stored bytes, read now.
         """
 
     def _repr_html_(self) -> str: ...
-    def _stored(self) -> numpy.ndarray[Any, Any] | None:
+    def _stored(self) -> _ndarray[Any, Any] | None:
         """
         Flat bytes of the values, in place; None where they are not stored so.
         """
 
-    def _unread(self) -> numpy.ndarray[Any, Any] | None:
+    def numpy(
+        self, *, dtype: Any = None, out: Any = None, copy: Any = None, writable: bool = False
+    ) -> _ndarray[Any, Any]:
         """
-        An array over bytes that may not be in memory: to be sliced only.
-        """
-
-    def numpy(self, *, copy: Any = None) -> numpy.ndarray[Any, Any]:
-        """
-        The values as an array of shape `shape`: a read-only view of the file where they are stored raw or externally, in whole bytes, otherwise a new array. The view may be unaligned.
+        The values as an array of shape `shape`: a read-only view of the file where they are stored in whole bytes, raw, externally or as one run of float_data or double_data; otherwise a new array. A view may be unaligned; a new array is aligned to 64 bytes. Types of 2, 4 and 6 bits have a byte per element, as in ml_dtypes.
 
         Args:
+            dtype: convert to this type, a NumPy dtype or an onnxmap.DataType, with the values of `astype`: to nearest, ties to even. Infinite where it is too large.
+            out: write the values into this array of the same shape, converted to its dtype, and return it.
             copy: None copies only if it must, True always (the copy is writable), False raises ValueError instead of copying.
+            writable: give an array that may be written to without changing file or model, on copy-on-write pages of the file where that is worth it.
 
         Raises:
             TensorError: shape, type and stored bytes do not agree.
             ExternalDataError: the external file is missing, short or unsafe.
+            FileChangedError: the file is not the one any more that was loaded.
+            ValueError: `out` has another shape or is read-only; copy=False, and the values must be decoded or converted.
+            TypeError: `out` is no array.
+        """
+
+    def packed(self) -> _ndarray[Any, Any]:
+        """
+        The stored bytes of a 2-, 4- or 6-bit tensor: read-only, uint8, flat, in the layout of raw_data. A view where those bytes can be looked at, a new array where they are in a typed field or a file that is read. Raises TypeError for other types.
+
+        Source: onnx.proto, TensorProto.raw_data.
+        """
+
+    def to_ir(self) -> Any:
+        """
+        The same tensor as an onnx_ir tensor, not copied but for strings.
         """
 
     def tobytes(self) -> bytes:
         """
-        The stored bytes of the values, in a new bytes object.
+        The values in the layout of raw_data, little-endian and packed, in a new bytes object. Raises TypeError for strings.
         """
 
     def tofile(self, file: Any) -> None:
         """
-        Writes the stored bytes to a path or to an object with write().
+        Writes what tobytes() gives to a path or to an object with write().
         """
 
+    def torch(self) -> Any:
+        """
+        A torch tensor that may be written to: on copy-on-write pages of the file, a copy where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become int8 and uint8.
+
+        Raises:
+            TypeError: torch has no such type.
+        """
+
+    @property
+    def _lenient(self) -> bool: ...
     @property
     def doc_string(self) -> str:
         """
@@ -862,6 +931,31 @@ class SparseTensor:
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
+    def to_dense(self, *, max_bytes: Any = None) -> _ndarray[Any, Any]:
+        """
+        The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for the values.
+
+        Args:
+            max_bytes: how large it may become; by default `Limits(dense_bytes=...)` of the load.
+
+        Raises:
+            LimitError: `limit.dense_bytes`: it would be larger.
+            TensorError: `tensor.sparse_*`: values, indices and shape do not agree.
+        """
+
+    def to_scipy(self) -> Any:
+        """
+        The same as a `scipy.sparse.coo_array`; its indices are copied, its values where they must be.
+
+        Raises:
+            TensorError: as `to_dense`.
+            ValueError: SciPy has no arrays of this type or number of dimensions.
+        """
+
+    @property
+    def _dense_bytes(self) -> int: ...
+    @property
+    def _path(self) -> str: ...
     @property
     def dtype(self) -> DataType:
         """
@@ -924,6 +1018,16 @@ def friendly(arg0: ProtoView, arg1: str) -> Any:
     The value of a field as the friendly classes have it.
     """
 
+def kernel_paths() -> builtins.list[str]:
+    """
+    Names of the kernel sets that this machine can run.
+    """
+
+def kernels_in_use() -> str:
+    """
+    Name of the set in use.
+    """
+
 def load_buffer(
     buffer: Any,
     message: str,
@@ -931,10 +1035,18 @@ def load_buffer(
     check: str,
     external_root: bytes,
     limits: Any,
-    require_model: bool,
+    lenient: bool = False,
+    require_model: bool = False,
 ) -> Document: ...
 def load_file(
-    path: bytes, message: str, io: str, check: str, external_root: bytes, limits: Any
+    path: bytes,
+    message: str,
+    io: str,
+    check: str,
+    external_root: bytes,
+    limits: Any,
+    lenient: bool,
+    folder: bytes,
 ) -> Document: ...
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
@@ -946,6 +1058,11 @@ def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
 def schema() -> dict[str, Any]:
     """
     Every message and enum that is read, as dicts.
+    """
+
+def use_kernels(name: str) -> None:
+    """
+    Uses one of them from now on, in the whole process.
     """
 
 def wrap(view: ProtoView) -> Any:

@@ -38,25 +38,3 @@ AttributeType = IntEnum(  # type: ignore[misc]
     qualname="AttributeType",
 )
 AttributeType.__doc__ = "Kinds of attribute, as in `AttributeProto.AttributeType`."
-
-# What the buffer protocol calls the types that it knows. Source: Python's `struct` module; the
-# complex ones as NumPy writes them.
-BUFFER_FORMATS = {
-    DataType[name].value: buffer_format
-    for name, buffer_format in {
-        "FLOAT": "f",
-        "UINT8": "B",
-        "INT8": "b",
-        "UINT16": "H",
-        "INT16": "h",
-        "INT32": "i",
-        "INT64": "q",
-        "BOOL": "?",
-        "FLOAT16": "e",
-        "DOUBLE": "d",
-        "UINT32": "I",
-        "UINT64": "Q",
-        "COMPLEX64": "Zf",
-        "COMPLEX128": "Zd",
-    }.items()
-}

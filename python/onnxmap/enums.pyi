@@ -67,5 +67,3 @@ class AttributeType(IntEnum):
     GRAPHS = 10
     SPARSE_TENSORS = 12
     TYPE_PROTOS = 14
-
-BUFFER_FORMATS: dict[int, str]

@@ -59,18 +59,22 @@ class TensorError(OnnxMapError, ValueError):
     """A tensor's type, shape and data do not agree: `tensor.*`.
 
     Attributes:
-        tensor: the tensor's name.
+        tensor: the tensor's name, or the path to one without a name.
     """
 
     _fields = ("code", "tensor")
     tensor: str = ""
 
 
+class TensorWarning(UserWarning):
+    """With `lenient=True`: a tensor is wrong, and was read as onnx reads it."""
+
+
 class ExternalDataError(OnnxMapError, ValueError):
     """External data cannot be read: `ext.*`.
 
     Attributes:
-        tensor: the tensor's name.
+        tensor: the tensor's name, or the path to one without a name.
         location: as the model has it.
     """
 
@@ -120,7 +124,7 @@ class DataPermissionError(_SystemError, PermissionError, ExternalDataError):
 
 
 class FileChangedError(_SystemError):
-    """A file changed after it was opened: `file.changed`.
+    """A file changed after it was opened, or after a tensor in it was pickled: `file.changed`.
 
     Attributes:
         path: of that file.
@@ -168,6 +172,17 @@ def _rebuild(cls: type[OnnxMapError], message: str, fields: dict[str, object]) -
     return cls(message, **fields)
 
 
+def warn_overlooked(message: str) -> None:
+    """Warns of a tensor that is wrong and was read all the same."""
+    import warnings
+
+    warnings.warn(_printable(message), TensorWarning, stacklevel=2)
+
+
+def _printable(message: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+
+
 def make_error(
     code: str, message: str, offset: int | None, path: str, file: str, tensor: str, location: str
 ) -> OnnxMapError:
@@ -181,5 +196,4 @@ def make_error(
         "tensor": tensor,
         "location": location,
     }
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
-    return cls(text, **{name: known[name] for name in cls._fields if name in known})
+    return cls(_printable(message), **{name: known[name] for name in cls._fields if name in known})

@@ -21,7 +21,8 @@ class Initializers(Mapping[str, "_core.Tensor"]):
     """The initializers of a graph by name, in file order.
 
     Keys are unique: a name that several initializers have is one key, and looking it up raises
-    ParseError `model.duplicate_name`; `all()` also yields those, and unnamed ones.
+    ParseError `model.duplicate_name`, unless they are the segments of one tensor; `all()` also
+    yields each of those, and unnamed ones.
     """
 
     __slots__ = ("_core", "_positions")
@@ -36,8 +37,25 @@ class Initializers(Mapping[str, "_core.Tensor"]):
             for position, name in enumerate(self._core.initializer_names()):
                 if name:
                     positions[name] = _REPEATED if name in positions else position
+            if _REPEATED in positions.values():
+                self._find_segmented(positions)
             self._positions = positions
         return self._positions
+
+    def _find_segmented(self, positions: dict[str, int]) -> None:
+        """Of a repeated name, the position of the first, if all that have it are its segments."""
+        first: dict[str, int] = {}
+        whole: set[str] = set()
+        segments = self._core.initializer_segments()
+        for position, name in enumerate(self._core.initializer_names()):
+            if positions.get(name) != _REPEATED:
+                continue
+            if name not in first:
+                first[name] = position
+                whole.add(name)
+            if not segments[position]:
+                whole.discard(name)
+        positions.update((name, first[name]) for name in whole)
 
     def __getitem__(self, name: str) -> _core.Tensor:
         return self._core.initializer(self._position(name))

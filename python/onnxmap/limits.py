@@ -17,9 +17,10 @@ class Limits:
         depth: messages and groups inside each other, below the model; protobuf's own is 100, and
             200 is the most.
         external_entries: `external_data` entries of one tensor.
+        dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
     """
 
-    __slots__ = ("depth", "external_entries", "pieces", "tensors")
+    __slots__ = ("dense_bytes", "depth", "external_entries", "pieces", "tensors")
 
     def __init__(
         self,
@@ -28,11 +29,13 @@ class Limits:
         pieces: int = 100_000,
         depth: int = 100,
         external_entries: int = 64,
+        dense_bytes: int = 1 << 30,
     ) -> None:
         self.tensors = _bound("tensors", tensors, _MOST)
         self.pieces = _bound("pieces", pieces, _MOST)
         self.depth = _bound("depth", depth, _MOST_DEPTH)
         self.external_entries = _bound("external_entries", external_entries, _MOST)
+        self.dense_bytes = _bound("dense_bytes", dense_bytes, _MOST)
 
     def __repr__(self) -> str:
         limits = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)

@@ -39,6 +39,7 @@ def load(
     *,
     io: Io = "auto",
     check: Check = "full",
+    lenient: bool = False,
     limits: Limits | None = None,
 ) -> Model:
     """A model, opened by mapping its file and reading its structure; no weight is touched.
@@ -51,6 +52,9 @@ def load(
             or the file is on a network file system.
         check: "full" gives protobuf's own verdict on the whole file; "lazy" leaves the typed
             payloads of tensors to the first access.
+        lenient: read a tensor with data in more than one field, with more packed bytes than it
+            needs or with integers out of range as onnx reads it, and warn (`TensorWarning`);
+            otherwise reading it raises TensorError.
         limits: bounds on what the file may ask for.
 
     Raises:
@@ -64,8 +68,12 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     name = _file_name(path)
-    root = _folder_of(name) if external_root is None else _absolute(external_root)
-    return Model(_core.load_file(name, "ModelProto", io, check, root, _limits(limits)), name)
+    folder = _folder_of(name)
+    root = folder if external_root is None else _absolute(external_root)
+    document = _core.load_file(
+        name, "ModelProto", io, check, root, _limits(limits), lenient, folder
+    )
+    return Model(document, name)
 
 
 def loads(
@@ -74,6 +82,7 @@ def loads(
     *,
     io: Io = "auto",
     check: Check = "full",
+    lenient: bool = False,
     limits: Limits | None = None,
 ) -> Model:
     """A model from any C-contiguous buffer (bytes, memoryview, mmap, ndarray), not copied.
@@ -82,7 +91,9 @@ def loads(
     `external_root`; `io` is how they are read. Raises as `load` does.
     """
     root = b"" if external_root is None else _absolute(external_root)
-    document = _core.load_buffer(buffer, "ModelProto", io, check, root, _limits(limits), True)
+    document = _core.load_buffer(
+        buffer, "ModelProto", io, check, root, _limits(limits), lenient, require_model=True
+    )
     return Model(document, None)
 
 
@@ -98,12 +109,14 @@ def load_proto(
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """As `load_proto`, from a buffer that is not copied."""
-    return _core.load_buffer(buffer, message, "auto", "full", b"", _limits(limits), False).proto
+    return _core.load_buffer(buffer, message, "auto", "full", b"", _limits(limits)).proto
 
 
-def load_tensor(path: Path, *, io: Io = "auto", limits: Limits | None = None) -> _core.Tensor:
-    """A tensor from a file that holds one serialized TensorProto. Raises as `load` does."""
-    tensor = _load_document(path, "TensorProto", io=io, limits=limits).root()
+def load_tensor(
+    path: Path, *, io: Io = "auto", lenient: bool = False, limits: Limits | None = None
+) -> _core.Tensor:
+    """A tensor from a file that holds one serialized TensorProto. Arguments are as for `load`."""
+    tensor = _load_document(path, "TensorProto", io=io, limits=limits, lenient=lenient).root()
     assert isinstance(tensor, _core.Tensor)
     return tensor
 
@@ -155,10 +168,12 @@ def load_test_data(
     return read_test_data(folder, model)
 
 
-def _load_document(path: Path, message: str, *, io: str, limits: Limits | None) -> _core.Document:
+def _load_document(
+    path: Path, message: str, *, io: str, limits: Limits | None, lenient: bool = False
+) -> _core.Document:
     name = _file_name(path)
-    root = _folder_of(name)
-    return _core.load_file(name, message, io, "full", root, _limits(limits))
+    folder = _folder_of(name)
+    return _core.load_file(name, message, io, "full", folder, _limits(limits), lenient, folder)
 
 
 def _file_name(path: Path) -> bytes:

@@ -12,24 +12,27 @@ if TYPE_CHECKING:
 
 
 def read_slice(tensor: _core.Tensor, key: Any) -> Any:
-    """What `tensor.numpy()[key]` gives; only basic indexing can leave bytes unread."""
-    unread: Any = tensor._unread() if _is_basic(key) else None
-    if unread is None:
+    """What `tensor.numpy()[key]` gives; only basic indexing can leave elements unread."""
+    if not _is_basic(key):
         return tensor.numpy()[key]
-    # Sliced without a look at its elements: only address, shape and strides of the part count.
-    part = unread[(*key, ...) if isinstance(key, tuple) and ... not in key else key]
-    if isinstance(part, np.generic):
-        part = unread[key, ...]
+    # Sliced without a look at its elements: only offset, shape and strides of the part count.
+    one = np.zeros(1, np.uint8)
+    shape = tensor.shape
+    strides = np.cumprod((1, *shape[:0:-1]), dtype=np.int64)[::-1] if shape else ()
+    whole = np.lib.stride_tricks.as_strided(one, shape, strides, writeable=False)
+    keys = key if isinstance(key, tuple) else (key,)
+    part = whole[key if ... in keys else (*keys, ...)]
+    base = one.ctypes.data
+    low, high = np.lib.array_utils.byte_bounds(part) if part.size else (base, base)
+    elements = tensor._elements(low - base, high - low)
+    if elements is None:
+        return tensor.numpy()[key]
     if part.size == 0:
-        array = np.empty(part.shape, part.dtype)
-        array.flags.writeable = False
-        return array
-    low, high = np.lib.array_utils.byte_bounds(part)
-    data = tensor._read(low - unread.ctypes.data, high - low)
-    address = part.__array_interface__["data"][0]
-    array = np.ndarray(part.shape, part.dtype, data, address - low, part.strides)
-    array.flags.writeable = False
-    return array[()]
+        return elements.reshape(part.shape)
+    first = (part.__array_interface__["data"][0] - low) * elements.itemsize
+    steps = [stride * elements.itemsize for stride in part.strides]
+    array: Any = np.ndarray(part.shape, elements.dtype, elements, first, steps)
+    return array if any(item is ... for item in keys) else array[()]
 
 
 def _is_basic(key: Any) -> bool:
@@ -42,7 +45,7 @@ def _is_basic(key: Any) -> bool:
 
 
 def stored_bytes(tensor: _core.Tensor) -> Any:
-    """The stored bytes of the values, flat: in place where they can be looked at."""
+    """The bytes of the values, flat: in place where they can be looked at."""
     view: Any = tensor._stored()
     return memoryview(tensor.tobytes() if view is None else view)
 

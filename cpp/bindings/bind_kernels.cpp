@@ -1,0 +1,35 @@
+// Which kernels are in use: for tests of each set, and for bug reports.
+#include <string>
+
+#include "bindings/bind.hpp"
+#include "kernels/kernel_set.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+py::str text(std::string_view view) { return {view.data(), view.size()}; }
+
+py::list kernel_paths() {
+    py::list names;
+    for (const kernels::KernelSet* set : kernels::supported_sets()) names.append(text(set->name));
+    return names;
+}
+
+void use_kernels(std::string_view name) {
+    if (!kernels::use_set(name)) {
+        throw py::value_error("no kernels for this processor: " + std::string(name));
+    }
+}
+
+}  // namespace
+
+void bind_kernels(py::module_& module) {
+    module.def("kernel_paths", kernel_paths, "Names of the kernel sets that this machine can run.");
+    module.def("use_kernels", use_kernels, py::arg("name"),
+               "Uses one of them from now on, in the whole process.");
+    module.def(
+        "kernels_in_use", [] { return text(kernels::kernels().name); }, "Name of the set in use.");
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,159 @@
+// A Tensor for other libraries and other processes.
+#include <utility>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/dlpack.hpp"
+#include "bindings/tensor_access.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+bool at_least_1_0(const py::object& version) {
+    return !version.is_none() && version.cast<std::pair<std::uint32_t, std::uint32_t>>().first >= 1;
+}
+
+py::object dlpack(const Tensor& tensor, const py::object& stream, const py::object& max_version,
+                  const py::object& device, const py::object& copy) {
+    if (!stream.is_none()) throw py::buffer_error("a tensor in memory has no stream");
+    if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
+        throw py::buffer_error("a tensor in memory is on the CPU");
+    }
+    DlpackOptions options;
+    options.versioned = at_least_1_0(max_version);
+    return naming(tensor, [&]() -> py::object {
+        tensor::Values values = values_of(tensor);
+        const onnx::DataTypeInfo& type = values.type();
+        if (type.bits == 0) throw py::buffer_error("DLPack has no strings");
+        const auto dims = values.header().dims();
+        const tensor::Payload* payload = values.payload();
+        const bool in_place = payload != nullptr && payload->is_view();
+        if (is_false(copy) && !(in_place && options.versioned)) {
+            throw py::buffer_error("the values cannot be handed out read-only without a copy");
+        }
+        values.check_padding();
+        // A caller's buffer is handed out as it is, with the flag; so is whatever must not be
+        // copied. Files are handed out on copy-on-write pages: a consumer that ignores the flag
+        // would otherwise end the process.
+        const bool is_file = in_place && !payload->source->path().empty();
+        if (in_place && !is_true(copy) && options.versioned && (is_false(copy) || !is_file)) {
+            return make_dlpack(type, dims, payload->bytes, payload->source, options);
+        }
+        std::shared_ptr<io::OwnedBytes> bytes;
+        {
+            const py::gil_scoped_release release;
+            if (is_file && !is_true(copy)) {
+                bytes = payload->source->writable_copy(payload->offset, payload->bytes.size());
+            } else {
+                values.check_count();
+                bytes = std::make_shared<io::OwnedBytes>(
+                    tensor::packed_nbytes(values.count(), type.bits));
+                values.read_packed(bytes->writable());
+                options.copied = true;
+                options.read_only = !is_true(copy);
+            }
+        }
+        const ByteView view = bytes->bytes();
+        return make_dlpack(type, dims, view, std::move(bytes), options);
+    });
+}
+
+// Where the values are: root, location, offset, bytes, size of the file. None where they are not in
+// a file as they are.
+py::object place(const Tensor& tensor) {
+    return naming(tensor, [&]() -> py::object {
+        const tensor::Values values = values_of(tensor);
+        const tensor::Payload* payload = values.payload();
+        if (payload == nullptr || payload->bytes.empty() || payload->source->path().empty()) {
+            return py::none();
+        }
+        std::string root = tensor.document->folder();
+        std::string location = payload->source->path();
+        location = location.substr(location.rfind('/') + 1);
+        if (values.header().external) {
+            root = tensor.document->store().external.root();
+            location = tensor::read_external_entry(tensor.message, values.header().name,
+                                                   tensor.document->store().max_external_entries)
+                           .location;
+        }
+        return py::make_tuple(py::bytes(root), py::bytes(location), payload->offset,
+                              payload->bytes.size(), payload->source->size());
+    });
+}
+
+py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
+    return naming(tensor, [&] {
+        const tensor::Values values = values_of(tensor);
+        const tensor::Payload* payload = values.payload();
+        if (payload == nullptr || begin > payload->bytes.size() ||
+            nbytes > payload->bytes.size() - begin) {
+            throw py::index_error("outside the tensor");
+        }
+        PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
+        if (made == nullptr) throw py::error_already_set();
+        auto result = py::reinterpret_steal<py::bytearray>(made);
+        auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
+        const py::gil_scoped_release release;
+        payload->source->read(payload->offset + begin, {out, nbytes});
+        return result;
+    });
+}
+
+// The bytes of the TensorProto, or None for a part of a tensor.
+py::object message(const Tensor& tensor) {
+    const auto values = naming(tensor, [&] { return values_of(tensor); });
+    if (values.in_pieces()) return py::none();
+    std::string bytes;
+    for (std::size_t i = 0; i < tensor.message.piece_count(); ++i) {
+        bytes += as_text(tensor.document->source().resident(tensor.message.piece(i)));
+    }
+    return py::bytes(bytes);
+}
+
+}  // namespace
+
+void bind_tensor_exchange(py::class_<Tensor>& cls) {
+    cls.def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(),
+            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
+            py::arg("copy") = py::none(),
+            "A DLPack capsule, flagged read-only, for `torch.from_dlpack` and the like. Of a file "
+            "it "
+            "shows copy-on-write pages (a copy, where that costs less), so that a consumer that "
+            "ignores the flag does no harm; with copy=False the stored bytes themselves. Types of "
+            "2, 4 and 6 bits are packed. Raises BufferError for strings.")
+        .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
+        .def(
+            "torch",
+            [](const py::object& self) -> py::object {
+                return python_object<"onnxmap.interop.torch", "to_torch">()(self);
+            },
+            "A torch tensor that may be written to: on copy-on-write pages of the file, a copy "
+            "where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become "
+            "int8 and uint8.\n\nRaises:\n    TypeError: torch has no such type.")
+        .def(
+            "to_ir",
+            [](const py::object& self) -> py::object {
+                return python_object<"onnxmap.interop.ir", "to_ir">()(self);
+            },
+            "The same tensor as an onnx_ir tensor, not copied but for strings.")
+        .def("_place", place, "Root, location, offset, bytes and file size of the values, or None.")
+        .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
+        .def("_message", message, "The bytes of the message; None for a segment of several.")
+        .def_property_readonly(
+            "_lenient",
+            [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })
+        .def(
+            "__reduce__",
+            [](const py::object& self) -> py::object {
+                return python_object<"onnxmap.pickling", "reduce_tensor">()(self);
+            },
+            "For pickle: by reference where the values are bytes of a file (its path, their place, "
+            "and enough to notice that the file changed), otherwise by value.")
+        .def("__copy__", [](const py::object& self) { return self; })
+        .def(
+            "__deepcopy__", [](const py::object& self, const py::object&) { return self; },
+            py::arg("memo"));
+}
+
+}  // namespace onnxmap::bindings

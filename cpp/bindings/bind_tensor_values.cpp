@@ -1,0 +1,313 @@
+// The values of a Tensor as arrays and as bytes.
+#include <string>
+#include <utility>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/tensor_access.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+using tensor::Conversion;
+using tensor::Values;
+
+// numpy.dtype of what a caller may write for one; an onnxmap.DataType is a number to NumPy.
+py::object dtype_of(const py::object& dtype) {
+    if (py::isinstance(dtype, python_object<"onnxmap.enums", "DataType">())) {
+        return dtype.attr("numpy")();
+    }
+    return python_object<"numpy", "dtype">()(dtype);
+}
+
+py::object view_or_decoded(Values& values) {
+    py::object owner;
+    return array_of(values, owner);
+}
+
+// Pages that are copied when they are written to, where the values are a view of a file.
+py::object writable_array(Values& values) {
+    if (values.payload() == nullptr || !values.type().fixed_width()) {
+        return read_array(values, Conversion::none(values.type()), true);
+    }
+    const tensor::Payload& payload = *values.payload();
+    std::shared_ptr<io::OwnedBytes> bytes;
+    {
+        const py::gil_scoped_release release;
+        bytes = payload.source->writable_copy(payload.offset, payload.bytes.size());
+    }
+    return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
+}
+
+py::object converted_array(Values& values, const py::object& dtype, bool writable) {
+    const onnx::DataTypeInfo* to = find_type(dtype);
+    const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
+    if (conversion) return read_array(values, *conversion, writable);
+    const py::object array = view_or_decoded(values).attr("astype")(dtype);
+    if (!writable) array.attr("flags").attr("writeable") = false;
+    return array;
+}
+
+bool overlap(ByteView a, ByteView b) noexcept {
+    return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+py::object fill(const Tensor& tensor, Values& values, const py::object& out,
+                const py::object& dtype) {
+    if (!py::isinstance(out, python_object<"numpy", "ndarray">())) {
+        throw py::type_error("out must be a numpy.ndarray");
+    }
+    const py::object flags = out.attr("flags");
+    if (!flags.attr("writeable").cast<bool>()) throw py::value_error("out is read-only");
+    const py::object out_dtype = out.attr("dtype");
+    if (!dtype.is_none() && !out_dtype.equal(dtype_of(dtype))) {
+        throw py::value_error("dtype and the dtype of out differ");
+    }
+    const auto dims = values.header().dims();
+    py::tuple shape(dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) shape[i] = py::int_(dims[i]);
+    if (!shape.equal(out.attr("shape"))) {
+        throw py::value_error("the shape of the tensor is " + std::string(py::str(shape)) +
+                              ", that of out " + std::string(py::str(out.attr("shape"))));
+    }
+    const onnx::DataTypeInfo* to = find_type(out_dtype);
+    const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
+    if (conversion && values.type().bits != 0 && flags.attr("c_contiguous").cast<bool>()) {
+        const std::span<std::uint8_t> memory(
+            reinterpret_cast<std::uint8_t*>(out.attr("ctypes").attr("data").cast<std::uintptr_t>()),
+            values.count() * to->itemsize());
+        const tensor::Payload* payload = values.payload();
+        if (!overlap(memory, tensor.document->source().bytes()) &&
+            (payload == nullptr || !overlap(memory, payload->bytes))) {
+            const py::gil_scoped_release release;
+            values.check_count();
+            values.read(*conversion, memory);
+            return out;
+        }
+    }
+    py::object array =
+        conversion ? read_array(values, *conversion, false) : view_or_decoded(values);
+    // NumPy looks out for that only where both have one type.
+    if (python_object<"numpy", "may_share_memory">()(array, out).cast<bool>()) {
+        array = array.attr("copy")();
+    }
+    python_object<"numpy", "copyto">()(out, array, py::arg("casting") = "unsafe");
+    return out;
+}
+
+py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object& out,
+                 const py::object& copy, bool writable) {
+    return naming(tensor, [&]() -> py::object {
+        Values values = values_of(tensor);
+        if (!out.is_none()) {
+            if (is_false(copy)) throw py::value_error("copy=False, but out= is a copy");
+            return fill(tensor, values, out, dtype);
+        }
+        if (!dtype.is_none()) {
+            const py::object wanted = dtype_of(dtype);
+            if (!wanted.equal(numpy_dtype(values.type()))) {
+                if (is_false(copy)) {
+                    throw py::value_error("copy=False, but another dtype needs a copy");
+                }
+                return converted_array(values, wanted, writable || is_true(copy));
+            }
+        }
+        if (is_false(copy) && !values.is_view()) {
+            throw py::value_error("copy=False, but the values cannot be looked at in place");
+        }
+        if (is_true(copy)) return read_array(values, Conversion::none(values.type()), true);
+        return writable ? writable_array(values) : view_or_decoded(values);
+    });
+}
+
+py::object array_protocol(const Tensor& tensor, const py::object& dtype, const py::object& copy) {
+    return numpy(tensor, dtype, py::none(), copy, false);
+}
+
+// Bytes in the layout of raw_data, however they are stored.
+py::bytes tobytes(const Tensor& tensor) {
+    return naming(tensor, [&] {
+        Values values = values_of(tensor);
+        if (values.type().bits == 0) throw py::type_error("strings have no raw bytes");
+        values.check_count();
+        const std::uint64_t nbytes = tensor::packed_nbytes(values.count(), values.type().bits);
+        PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
+        if (made == nullptr) throw py::error_already_set();
+        auto result = py::reinterpret_steal<py::bytes>(made);
+        auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
+        const py::gil_scoped_release release;
+        values.read_packed({out, nbytes});
+        return result;
+    });
+}
+
+py::object packed(const Tensor& tensor) {
+    return naming(tensor, [&]() -> py::object {
+        Values values = values_of(tensor);
+        const onnx::DataTypeInfo& type = values.type();
+        if (!type.sub_byte()) {
+            throw py::type_error(std::string(type.name) + " is not packed; use numpy()");
+        }
+        if (const tensor::Payload* payload = values.payload()) {
+            values.check_padding();
+            if (payload->is_view()) {
+                return make_bytes_view(payload->bytes, make_owner(payload->source));
+            }
+        }
+        const auto nbytes =
+            static_cast<std::int64_t>(tensor::packed_nbytes(values.count(), type.bits));
+        std::shared_ptr<io::OwnedBytes> bytes;
+        {
+            const py::gil_scoped_release release;
+            values.check_count();
+            bytes = std::make_shared<io::OwnedBytes>(static_cast<std::uint64_t>(nbytes));
+            values.read_packed(bytes->writable());
+        }
+        return make_owned(onnx::data_type(onnx::DataType::UINT8), {&nbytes, 1}, std::move(bytes),
+                          false);
+    });
+}
+
+py::object stored_view(const Tensor& tensor) {
+    return naming(tensor, [&]() -> py::object {
+        const Values values = values_of(tensor);
+        const tensor::Payload* payload = values.payload();
+        if (payload == nullptr || !payload->is_view()) return py::none();
+        values.check_padding();
+        return make_bytes_view(payload->bytes, make_owner(payload->source));
+    });
+}
+
+py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_t count) {
+    return naming(tensor, [&]() -> py::object {
+        const Values values = values_of(tensor);
+        if (values.payload() == nullptr) return py::none();
+        if (begin > values.count() || count > values.count() - begin) {
+            throw py::index_error("outside the tensor");
+        }
+        auto bytes = std::make_shared<io::OwnedBytes>(count * values.type().itemsize());
+        {
+            const py::gil_scoped_release release;
+            values.check_padding();
+            values.read_part(begin, count, Conversion::none(values.type()),
+                             bytes->writable().data());
+        }
+        const auto dim = static_cast<std::int64_t>(count);
+        return make_owned(values.type(), {&dim, 1}, std::move(bytes), false);
+    });
+}
+
+// A path, or anything with write(). Raw files and sockets may take less than they are given.
+void tofile(const Tensor& tensor, const py::object& file) {
+    const py::object data = python_object<"onnxmap.slicing", "stored_bytes">()(py::cast(tensor));
+    python_object<"onnxmap.slicing", "write_all">()(file, data);
+}
+
+py::buffer_info buffer(const Tensor& tensor) {
+    const Values values = values_of(tensor);
+    const onnx::DataTypeInfo& type = values.type();
+    if (*type.buffer_format == '\0') {
+        // NumPy asks for a buffer before it asks for __array__, and would take flat bytes for the
+        // values.
+        throw py::buffer_error("the buffer protocol has no format for " + std::string(type.name) +
+                               "; use numpy() or tobytes()");
+    }
+    const tensor::Payload* payload = values.payload();
+    if (payload == nullptr) {
+        throw py::buffer_error("the values are not stored as raw bytes; use numpy()");
+    }
+    const ByteView bytes = payload->source->resident(payload->bytes);
+    const auto dims = values.header().dims();
+    std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
+    std::vector<py::ssize_t> strides(sizes.size());
+    py::ssize_t stride = type.itemsize();
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+        strides[i] = stride;
+        stride *= sizes[i];
+    }
+    return {const_cast<std::uint8_t*>(bytes.data()),
+            static_cast<py::ssize_t>(type.itemsize()),
+            type.buffer_format,
+            static_cast<py::ssize_t>(sizes.size()),
+            std::move(sizes),
+            std::move(strides),
+            true};
+}
+
+std::int64_t length(const Tensor& tensor) {
+    const tensor::Header header = header_of(tensor);
+    naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
+    if (header.dims().empty()) throw py::type_error("len() of a tensor without dimensions");
+    return header.dims()[0];
+}
+
+py::object item(const py::object& self, const py::object& key) {
+    const auto& tensor = self.cast<const Tensor&>();
+    py::object view = naming(tensor, [&]() -> py::object {
+        Values values = values_of(tensor);
+        return values.is_view() ? view_or_decoded(values) : py::object();
+    });
+    if (view) return view[key];
+    return python_object<"onnxmap.slicing", "read_slice">()(self, key);
+}
+
+void bind_arrays(py::class_<Tensor>& cls) {
+    cls.def("numpy", numpy, py::kw_only(), py::arg("dtype") = py::none(),
+            py::arg("out") = py::none(), py::arg("copy") = py::none(), py::arg("writable") = false,
+            "The values as an array of shape `shape`: a read-only view of the file where they are "
+            "stored in whole bytes, raw, externally or as one run of float_data or double_data; "
+            "otherwise a new array. A view may be unaligned; a new array is aligned to 64 bytes. "
+            "Types of 2, 4 and 6 bits have a byte per element, as in ml_dtypes.\n\n"
+            "Args:\n"
+            "    dtype: convert to this type, a NumPy dtype or an onnxmap.DataType, with the "
+            "values of `astype`: to nearest, ties to even. Infinite where it is too large.\n"
+            "    out: write the values into this array of the same shape, converted to its dtype, "
+            "and return it.\n"
+            "    copy: None copies only if it must, True always (the copy is writable), False "
+            "raises ValueError instead of copying.\n"
+            "    writable: give an array that may be written to without changing file or model, "
+            "on copy-on-write pages of the file where that is worth it.\n\n"
+            "Raises:\n    TensorError: shape, type and stored bytes do not agree.\n"
+            "    ExternalDataError: the external file is missing, short or unsafe.\n"
+            "    FileChangedError: the file is not the one any more that was loaded.\n"
+            "    ValueError: `out` has another shape or is read-only; copy=False, and the values "
+            "must be decoded or converted.\n"
+            "    TypeError: `out` is no array.")
+        .def("__array__", array_protocol, py::arg("dtype") = py::none(),
+             py::arg("copy") = py::none())
+        .def("__getitem__", item, py::arg("key"),
+             "What numpy()[key] gives, reading only those bytes where it can.")
+        .def("__len__", length)
+        .def("__bool__", [](const Tensor&) -> bool {
+            throw py::value_error("a Tensor is neither true nor false; look at its numpy()");
+        });
+}
+
+void bind_bytes(py::class_<Tensor>& cls) {
+    cls.def("tobytes", tobytes,
+            "The values in the layout of raw_data, little-endian and packed, in a new bytes "
+            "object. Raises TypeError for strings.")
+        .def("tofile", tofile, py::arg("file"),
+             "Writes what tobytes() gives to a path or to an object with write().")
+        .def("packed", packed,
+             "The stored bytes of a 2-, 4- or 6-bit tensor: read-only, uint8, flat, in the layout "
+             "of raw_data. A view where those bytes can be looked at, a new array where they are "
+             "in a "
+             "typed field or a file that is read. Raises TypeError for other types.\n\n"
+             "Source: onnx.proto, TensorProto.raw_data.")
+        .def_buffer(buffer)
+        .def("_stored", stored_view,
+             "Flat bytes of the values, in place; None where they are not stored so.")
+        .def("_elements", read_elements, py::arg("begin"), py::arg("count"),
+             "Some elements, flat, read now; None where they are in a typed field.");
+}
+
+}  // namespace
+
+void bind_tensor_values(py::class_<Tensor>& cls) {
+    bind_arrays(cls);
+    bind_bytes(cls);
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,14 @@
+// Data files that are open in this process, each mapped once whoever asks for it: two models on the
+// same weights, a thousand tensors out of one pickle.
+#pragma once
+
+#include <memory>
+
+#include "io/source.hpp"
+
+namespace onnxmap::io {
+
+/// As open_source; or the source that is open already, if the file is the same in the same state.
+[[nodiscard]] std::shared_ptr<const Source> open_shared(File file, IoMode mode, Reopen reopen);
+
+}  // namespace onnxmap::io

@@ -1,0 +1,98 @@
+#include "model/tensor_path.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/tensor_walk.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+bool holds(ByteView bytes, const std::uint8_t* target) noexcept {
+    return bytes.data() <= target && target <= bytes.data() + bytes.size();
+}
+
+struct Step {
+    onnx::Message child;
+    std::string key;
+};
+
+// The occurrence that the target lies in: they are in the order of their addresses.
+std::optional<Step> find_repeated(const FieldIndex& fields, const wire::FieldRow& row,
+                                  const std::uint8_t* target) {
+    std::uint64_t low = 0;
+    for (std::uint64_t high = fields.count(row); low < high;) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        if (fields.at(row, middle).bytes.data() <= target) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) return std::nullopt;
+    const ByteView bytes = fields.at(row, low - 1).bytes;
+    if (!holds(bytes, target)) return std::nullopt;
+    onnx::Message child(onnx::kSchema.message_of(row), bytes);
+    std::string key = path_key(child, low - 1);
+    return Step{std::move(child), std::move(key)};
+}
+
+std::optional<Step> find_child(const Document& document, const onnx::Message& message,
+                               const wire::FieldRow& row, const std::uint8_t* target) {
+    if (row.repeated()) return find_repeated(*document.index(message), row, target);
+    auto child = document.child(message, row);
+    if (!child) return std::nullopt;
+    for (std::size_t i = 0; i < child->piece_count(); ++i) {
+        if (holds(child->piece(i), target)) return Step{std::move(*child), {}};
+    }
+    return std::nullopt;
+}
+
+std::string path_of(const Document& document, const wire::MessageTable& table,
+                    const std::uint8_t* begin) {
+    std::string path;
+    onnx::Message message = document.root();
+    while (&message.table() != &table) {
+        std::optional<Step> step;
+        for (const wire::FieldRow& row : message.table().fields) {
+            if (!holds_tensors(row)) continue;
+            step = find_child(document, message, row, begin);
+            if (!step) continue;
+            if (!path.empty()) path += '.';
+            path += std::string(row.name) + step->key;
+            break;
+        }
+        if (!step) return {};  // a part of a message that was merged away
+        message = std::move(step->child);
+    }
+    return path;
+}
+
+}  // namespace
+
+std::string tensor_path(const Document& document, const std::uint8_t* begin) {
+    return path_of(document, onnx::message<"TensorProto">, begin);
+}
+
+std::string sparse_tensor_path(const Document& document, const std::uint8_t* begin) {
+    return path_of(document, onnx::message<"SparseTensorProto">, begin);
+}
+
+Error with_tensor_path(const Error& error, const Document& document, const std::uint8_t* begin) {
+    const bool of_tensor = error.code.starts_with("tensor.") || error.code.starts_with("ext.");
+    if (!of_tensor || !error.tensor.empty()) return error;
+    const std::string path = tensor_path(document, begin);
+    if (path.empty()) return error;
+    Error named(error.code, "tensor " + path + ": " + error.what());
+    named.offset = error.offset;
+    named.path = error.path;
+    named.file = error.file;
+    named.tensor = path;
+    named.location = error.location;
+    return named;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,41 @@
+// From stored elements to array elements of the same type, or of another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/kernel_set.hpp"
+#include "onnx/data_type.hpp"
+
+namespace onnxmap::tensor {
+
+class Conversion {
+  public:
+    /// To the type's own elements in an array: as they are stored, or unpacked to a byte each.
+    [[nodiscard]] static Conversion none(const onnx::DataTypeInfo& type);
+
+    /// Nothing where there is no kernel for the pair: NumPy does that.
+    [[nodiscard]] static std::optional<Conversion> find(const onnx::DataTypeInfo& from,
+                                                        const onnx::DataTypeInfo& to);
+
+    [[nodiscard]] const onnx::DataTypeInfo& to() const noexcept { return *to_; }
+    /// Whether elements come out as they went in.
+    [[nodiscard]] bool is_copy() const noexcept { return !unpack_ && !kernel_ && !table_; }
+
+    /// Converts `count` elements that are stored packed. Neither end need be aligned.
+    void stored(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const;
+
+    /// Converts `count` elements of an array of the first type.
+    void elements(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) const;
+
+  private:
+    explicit Conversion(const onnx::DataTypeInfo& type);
+
+    const onnx::DataTypeInfo* from_;
+    const onnx::DataTypeInfo* to_;
+    kernels::Kernel unpack_ = nullptr;  // of sub-byte types
+    kernels::Kernel kernel_ = nullptr;
+    kernels::Table table_ = nullptr;
+};
+
+}  // namespace onnxmap::tensor

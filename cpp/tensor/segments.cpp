@@ -1,0 +1,57 @@
+#include "tensor/segments.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "onnx/schema.hpp"
+
+namespace onnxmap::tensor {
+
+using onnx::field;
+
+std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
+    std::vector<Segment> segments;
+    segments.reserve(pieces.size());
+    Header whole;
+    read_header(pieces.front(), whole);
+    static_cast<void>(element_type(whole));
+    const std::uint64_t count = element_count(whole);
+    for (const onnx::Message& piece : pieces) {
+        Header header;
+        read_header(piece, header);
+        if (header.data_type != whole.data_type ||
+            !std::ranges::equal(header.dims(), whole.dims())) {
+            fail(whole, "tensor.segment", "its segments differ in shape or type");
+        }
+        const auto segment = piece.child(field<"TensorProto.segment">);
+        const std::int64_t begin = segment ? segment->int64(field<"TensorProto.Segment.begin">) : 0;
+        const std::int64_t end = segment ? segment->int64(field<"TensorProto.Segment.end">) : 0;
+        if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > count) {
+            fail(whole, "tensor.segment",
+                 "a segment from " + std::to_string(begin) + " to " + std::to_string(end) +
+                     " is no part of its " + std::to_string(count) + " elements");
+        }
+        segments.push_back(
+            {piece, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
+    }
+    std::ranges::sort(segments, [](const Segment& a, const Segment& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+    });
+    std::uint64_t next = 0;
+    for (const Segment& segment : segments) {
+        if (segment.begin != next) {
+            fail(whole, "tensor.segment",
+                 "its segments do not tile it: the next should begin at element " +
+                     std::to_string(next) + ", and begins at " + std::to_string(segment.begin));
+        }
+        next = segment.end;
+    }
+    if (next != count) {
+        fail(whole, "tensor.segment",
+             "its segments do not tile it: they end at element " + std::to_string(next) + " of " +
+                 std::to_string(count));
+    }
+    return segments;
+}
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,26 @@
+// A tensor in pieces: several TensorProtos of one name, each with a segment of the elements.
+// Source: onnx.proto, TensorProto.segment. What it leaves open is read as Caffe2, where the field
+// comes from, has it: dims and data_type are the whole tensor's, begin and end count elements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "onnx/message.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::tensor {
+
+struct Segment {
+    onnx::Message tensor;
+    std::uint64_t begin;
+    std::uint64_t end;  // behind the last element
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return end - begin; }
+};
+
+/// Puts the pieces of one tensor in order. Throws Error `tensor.segment` where they are not of one
+/// shape and type, or do not tile it, and what element_count and element_type throw.
+[[nodiscard]] std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces);
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,178 @@
+#include "tensor/typed_values.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "io/parallel.hpp"
+#include "wire/packed_varints.hpp"
+
+namespace onnxmap::tensor {
+
+namespace {
+
+constexpr std::uint64_t kRunPart = 1 << 20;      // bytes of a packed run that one thread takes
+constexpr std::uint64_t kSmallRun = 64 << 10;    // a shorter one belongs to the fields around it
+constexpr std::uint64_t kFieldsPart = 64 << 10;  // bytes of fields that one thread takes
+
+std::uint64_t width_of(const wire::FieldRow& row) noexcept {
+    return row.wire_type() == wire::WireType::fixed32 ? 4 : 8;
+}
+
+std::uint64_t values_in(const wire::FieldRow& row, ByteView run) noexcept {
+    if (row.wire_type() == wire::WireType::varint) return wire::count_varints(run);
+    return run.size() / width_of(row);
+}
+
+/// Writes values of one width, and notes whether all were in range.
+template <class T>
+class Writer {
+  public:
+    Writer(const wire::FieldRow& row, const ValueRange& range, std::uint8_t* out)
+        : range_(range), narrow_(row.type == wire::Type::int32), out_(out) {}
+
+    void operator()(std::uint64_t i, std::uint64_t value) noexcept {
+        // An int32 field has the low 32 bits of its varint.
+        if (range_.bounded) {
+            const auto number =
+                narrow_ ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+            outside_ |= number < range_.lowest || number > range_.highest;
+        }
+        const T element = static_cast<T>(value);
+        std::memcpy(out_ + i * sizeof(T), &element, sizeof(T));
+    }
+
+    [[nodiscard]] bool in_range() const noexcept { return !outside_; }
+
+  private:
+    const ValueRange range_;
+    const bool narrow_;
+    std::uint8_t* const out_;
+    bool outside_ = false;
+};
+
+template <class T>
+std::uint64_t decode_run(ByteView run, const wire::FieldRow& row, std::uint64_t count,
+                         Writer<T>& write) {
+    if (row.wire_type() == wire::WireType::varint) {
+        return wire::decode_varints(run, count, write);
+    }
+    const std::uint64_t width = width_of(row);
+    const std::uint64_t here = std::min(count, run.size() / width);
+    for (std::uint64_t i = 0; i < here; ++i) {
+        const std::uint8_t* p = run.data() + i * width;
+        write(i, width == 4 ? wire::load32(p) : wire::load64(p));
+    }
+    return here;
+}
+
+template <class T>
+std::uint64_t decode_fields(ByteView bytes, const wire::MessageTable& table,
+                            const wire::FieldRow& row, std::uint64_t count, Writer<T>& write) {
+    const onnx::Message fields(table, bytes);
+    std::uint64_t found = 0;
+    fields.for_each_value(row, [&](const wire::Field& value) {
+        if (found < count) write(found, value.value);
+        ++found;
+    });
+    return found;
+}
+
+}  // namespace
+
+TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row)
+    : table_(&message.table()), row_(&row) {
+    // Fields that are next to each other, as long as they are small, are one stretch.
+    const std::uint8_t* begin = nullptr;
+    const std::uint8_t* end = nullptr;
+    std::uint64_t count = 0;
+    const auto close = [&] {
+        if (count > 0) stretches_.push_back({ByteView(begin, end), false, 0, count});
+        begin = nullptr;
+        count = 0;
+    };
+    message.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+        if (known != &row) {
+            if (field.begin == end && field.end - field.begin <= 64) {
+                end = field.end;
+            } else {
+                close();
+            }
+            return;
+        }
+        const bool packed = field.type != row.wire_type();
+        if (packed && field.bytes.size() > kSmallRun) {
+            close();
+            add_run(field.bytes);
+            return;
+        }
+        if (begin != nullptr &&
+            (field.begin != end || static_cast<std::uint64_t>(field.end - begin) > kFieldsPart)) {
+            close();
+        }
+        if (begin == nullptr) begin = field.begin;
+        end = field.end;
+        count += packed ? values_in(row, field.bytes) : 1;
+    });
+    close();
+    count_runs();
+}
+
+void TypedValues::add_run(ByteView run) {
+    const bool varints = row_->wire_type() == wire::WireType::varint;
+    for (std::uint64_t begin = 0; begin < run.size();) {
+        // kRunPart is a multiple of every fixed width.
+        std::uint64_t end = std::min<std::uint64_t>(begin + kRunPart, run.size());
+        if (varints) end = wire::varint_end(run, end);
+        stretches_.push_back({run.subspan(begin, end - begin), true, 0, 0});
+        begin = end;
+    }
+}
+
+void TypedValues::count_runs() {
+    io::for_each_range(stretches_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+        Stretch& stretch = stretches_[i];
+        if (stretch.packed) stretch.count = values_in(*row_, stretch.bytes);
+    });
+    for (Stretch& stretch : stretches_) {
+        stretch.first = count_;
+        count_ += stretch.count;
+    }
+}
+
+bool TypedValues::decode(std::size_t i, const ValueRange& range, std::uint8_t* out) const {
+    const Stretch& stretch = stretches_[i];
+    const auto as = [&]<class T>(T) {
+        Writer<T> write(*row_, range, out);
+        const std::uint64_t found =
+            stretch.packed ? decode_run(stretch.bytes, *row_, stretch.count, write)
+                           : decode_fields(stretch.bytes, *table_, *row_, stretch.count, write);
+        if (found != stretch.count) {
+            throw Error("file.changed", "the bytes of the model changed after it was loaded");
+        }
+        return write.in_range();
+    };
+    switch (range.nbytes) {
+        case 1: return as(std::uint8_t{});
+        case 2: return as(std::uint16_t{});
+        case 4: return as(std::uint32_t{});
+        default: return as(std::uint64_t{});
+    }
+}
+
+std::optional<ByteView> single_run(const onnx::Message& message, const wire::FieldRow& row) {
+    if (row.wire_type() == wire::WireType::varint) return std::nullopt;
+    std::optional<ByteView> run;
+    std::uint64_t runs = 0;
+    message.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+        if (known != &row) return;
+        if (field.type != row.wire_type()) {
+            if (field.bytes.empty()) return;  // a run without values says nothing
+            run = field.bytes;
+        }
+        ++runs;
+    });
+    return runs == 1 ? run : std::nullopt;
+}
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,237 @@
+#include "tensor/values.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/owned_bytes.hpp"
+#include "io/parallel.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::tensor {
+
+using onnx::field;
+
+namespace {
+
+// Bytes of output that one thread takes at a time: one huge page, so that no two touch the same.
+constexpr std::uint64_t kGrain = 2 << 20;
+// Bytes that are read at a time from a file that is not mapped, to be converted.
+constexpr std::uint64_t kReadBuffer = 256 << 10;
+
+// Elements of a typed field share entries where the type is narrower than a byte, but for FLOAT6.
+// Source: onnx.proto, the comment of int32_data.
+std::uint64_t elements_per_entry(const onnx::DataTypeInfo& type) noexcept {
+    return type.bits == 2 || type.bits == 4 ? 8 / type.bits : 1;
+}
+
+// onnx itself has written negative packed bytes, so both signs of a width are read.
+ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
+    const std::uint32_t nbytes = type.itemsize() / type.parts();
+    if (type.type == onnx::DataType::UINT32) {
+        return {nbytes, true, 0, std::numeric_limits<std::uint32_t>::max()};
+    }
+    if (nbytes >= 4) return {nbytes, false, 0, 0};
+    if (type.bits == 6) return {nbytes, true, 0, 63};
+    return {nbytes, true, -(1LL << (8 * nbytes - 1)), (1LL << (8 * nbytes)) - 1};
+}
+
+}  // namespace
+
+Values::Values(const onnx::Message& message, const Header& header, const Store& store,
+               Segments segments)
+    : message_(message),
+      header_(header),
+      store_(&store),
+      type_(&element_type(header_)),
+      count_(check_storage(header_, store)),
+      segments_(std::move(segments)) {
+    if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store);
+}
+
+Values::Values(const onnx::Message& message, const Header& header, const Store& store,
+               std::uint64_t count)
+    : message_(message), header_(header), store_(&store), type_(&element_type(header_)) {
+    static_cast<void>(check_storage(header_, store));
+    count_ = count;
+    payload_ = find_payload(message_, header_, count_, store);
+}
+
+Values Values::piece(const Segment& segment) const {
+    Header header;
+    read_header(segment.tensor, header);
+    return {segment.tensor, header, *store_, segment.count()};
+}
+
+std::uint64_t Values::stored_values() const noexcept {
+    const std::uint64_t per_entry = elements_per_entry(*type_);
+    return (count_ + per_entry - 1) / per_entry * type_->parts();
+}
+
+void Values::check_padding() const {
+    const std::uint64_t used = count_ * type_->bits % 8;
+    if (type_->bits != 6 || used == 0 || !payload_) return;
+    std::uint8_t last = 0;
+    payload_->source->read(payload_->offset + payload_->bytes.size() - 1, {&last, 1});
+    if (last >> used != 0) {
+        fail(header_, "tensor.padding", "the unused bits of its last byte are not zero");
+    }
+}
+
+void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
+                       std::uint8_t* out) const {
+    if (count == 0) return;
+    const io::Source& source = *payload_->source;
+    const std::uint64_t bits = type_->bits;
+    // Elements before `begin` that share its byte are read too, and left out.
+    const std::uint64_t lead = bits < 8 ? begin % 8 : 0;
+    if (lead > 0) {
+        std::vector<std::uint8_t> elements((lead + std::min(count, 8 - lead)) *
+                                           conversion.to().itemsize());
+        const std::uint64_t here = std::min(count, 8 - lead);
+        read_part(begin - lead, lead + here, conversion, elements.data());
+        std::copy(elements.begin() + static_cast<std::ptrdiff_t>(lead * conversion.to().itemsize()),
+                  elements.end(), out);
+        read_part(begin + here, count - here, conversion, out + here * conversion.to().itemsize());
+        return;
+    }
+    const std::uint64_t first = begin * bits / 8;
+    if (payload_->is_view()) {
+        conversion.stored(payload_->bytes.data() + first, count, out);
+        return;
+    }
+    if (conversion.is_copy()) {
+        source.read(payload_->offset + first, {out, count * type_->itemsize()});
+        return;
+    }
+    std::vector<std::uint8_t> buffer(std::min(kReadBuffer, packed_nbytes(count, type_->bits)));
+    // A multiple of eight elements, which is a whole number of bytes whatever the width.
+    const std::uint64_t most = kReadBuffer / bits * 8;
+    for (std::uint64_t done = 0; done < count;) {
+        const std::uint64_t here = std::min(most, count - done);
+        const std::span<std::uint8_t> bytes(buffer.data(), packed_nbytes(here, type_->bits));
+        source.read(payload_->offset + first + done * bits / 8, bytes);
+        conversion.stored(bytes.data(), here, out + done * conversion.to().itemsize());
+        done += here;
+    }
+}
+
+void Values::read_payload(const Conversion& conversion, std::uint8_t* out) const {
+    check_padding();
+    const std::uint64_t itemsize = conversion.to().itemsize();
+    // kGrain is a multiple of eight elements of every width.
+    io::for_each_range(count_, kGrain / itemsize, [&](std::uint64_t begin, std::uint64_t end) {
+        read_part(begin, end - begin, conversion, out + begin * itemsize);
+    });
+}
+
+void Values::check_count() {
+    if (in_pieces()) {
+        for (const Segment& segment : *segments_) piece(segment).check_count();
+    } else if (type_->bits == 0) {
+        std::uint64_t found = 0;
+        message_.for_each_value(field<"TensorProto.string_data">,
+                                [&](const wire::Field&) { ++found; });
+        check_value_count(header_, count_, found);
+    } else if (!payload_ && !typed_) {
+        typed_.emplace(message_, *type_->storage);
+        check_value_count(header_, stored_values(), typed_->count());
+    }
+}
+
+void Values::read_typed(std::uint8_t* out) const {
+    const TypedValues& values = *typed_;
+    const ValueRange range = range_of(*type_);
+    const std::uint64_t per_entry = elements_per_entry(*type_);
+    const Conversion unpack = Conversion::none(*type_);
+    std::atomic<bool> in_range = true;
+    io::for_each_range(values.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+        bool good = true;
+        if (per_entry == 1) {
+            good = values.decode(i, range, out + values.first(i) * range.nbytes);
+        } else {
+            std::vector<std::uint8_t> entries(values.count(i));
+            good = values.decode(i, range, entries.data());
+            const std::uint64_t first = values.first(i) * per_entry;
+            const std::uint64_t here = std::min(count_ - first, entries.size() * per_entry);
+            unpack.stored(entries.data(), here, out + first);
+        }
+        if (!good) in_range.store(false, std::memory_order_relaxed);
+    });
+    if (!in_range) {
+        overlook_or_fail(header_, *store_, "tensor.value_range",
+                         "a value is out of range for " + std::string(type_->name));
+        if (type_->bits == 6) {  // onnx keeps the low six bits
+            std::transform(out, out + count_, out,
+                           [](std::uint8_t code) { return std::uint8_t(code & 0x3f); });
+        }
+    }
+}
+
+void Values::read_own(std::uint8_t* out) const {
+    if (in_pieces()) {
+        for (const Segment& segment : *segments_) {
+            Values part = piece(segment);
+            part.check_count();
+            part.read(Conversion::none(*type_), {out + segment.begin * type_->itemsize(),
+                                                 segment.count() * type_->itemsize()});
+        }
+    } else if (payload_) {
+        read_payload(Conversion::none(*type_), out);
+    } else {
+        read_typed(out);
+    }
+}
+
+void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
+    if (payload_) {
+        read_payload(conversion, out.data());
+    } else if (&conversion.to() == type_) {
+        read_own(out.data());
+    } else {
+        io::OwnedBytes own(count_ * type_->itemsize());
+        read_own(own.writable().data());
+        const std::uint64_t itemsize = conversion.to().itemsize();
+        io::for_each_range(count_, kGrain / itemsize, [&](std::uint64_t begin, std::uint64_t end) {
+            conversion.elements(own.data() + begin * type_->itemsize(), end - begin,
+                                out.data() + begin * itemsize);
+        });
+    }
+}
+
+void Values::read_packed(std::span<std::uint8_t> out) const {
+    if (payload_) {
+        check_padding();
+        io::for_each_range(out.size(), kGrain, [&](std::uint64_t begin, std::uint64_t end) {
+            payload_->source->read(payload_->offset + begin, out.subspan(begin, end - begin));
+        });
+    } else if (type_->sub_byte()) {
+        io::OwnedBytes codes(count_);
+        read_own(codes.writable().data());
+        kernels::pack(type_->bits, codes.data(), count_, out.data());
+    } else {
+        read_own(out.data());
+    }
+}
+
+void Values::for_each_string(
+    const std::function<void(std::uint64_t, std::string_view)>& visit) const {
+    if (in_pieces()) {
+        for (const Segment& segment : *segments_) {
+            piece(segment).for_each_string(
+                [&](std::uint64_t i, std::string_view text) { visit(segment.begin + i, text); });
+        }
+        return;
+    }
+    std::uint64_t i = 0;
+    message_.for_each_value(field<"TensorProto.string_data">, [&](const wire::Field& value) {
+        if (i < count_) visit(i, value.text());
+        ++i;
+    });
+    check_value_count(header_, count_, i);
+}
+
+}  // namespace onnxmap::tensor

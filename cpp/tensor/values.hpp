@@ -1,0 +1,92 @@
+// The values of a tensor, however they are stored: found and checked when this is made, read when
+// they are asked for. Holds views of the model's bytes; the document must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "onnx/message.hpp"
+#include "tensor/conversion.hpp"
+#include "tensor/header.hpp"
+#include "tensor/payload.hpp"
+#include "tensor/segments.hpp"
+#include "tensor/typed_values.hpp"
+
+namespace onnxmap::tensor {
+
+using Segments = std::shared_ptr<const std::vector<Segment>>;
+
+class Values {
+  public:
+    /// `segments`: the pieces that make up the tensor, where it has a segment.
+    /// Throws Error `tensor.*` or `ext.*`.
+    Values(const onnx::Message& message, const Header& header, const Store& store,
+           Segments segments = nullptr);
+
+    [[nodiscard]] const Header& header() const noexcept { return header_; }
+    [[nodiscard]] const onnx::DataTypeInfo& type() const noexcept { return *type_; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+    /// The bytes of all values, packed, where they are stored so; otherwise null.
+    [[nodiscard]] const Payload* payload() const noexcept {
+        return payload_ ? &*payload_ : nullptr;
+    }
+
+    /// Whether an array can look at the values where they are.
+    [[nodiscard]] bool is_view() const noexcept {
+        return payload_ && type_->fixed_width() && payload_->is_view();
+    }
+
+    /// Whether they are stored in several tensors, each with a segment.
+    [[nodiscard]] bool in_pieces() const noexcept { return segments_ && segments_->size() > 1; }
+
+    /// Reads elements begin .. begin + count of values that have a payload.
+    void read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
+                   std::uint8_t* out) const;
+
+    /// Reads all values. `out` has exactly count() elements of the conversion's type. Large ones
+    /// are read by several threads. Not for strings. Throws Error `tensor.*`, `file.changed`, and
+    /// FileError.
+    void read(const Conversion& conversion, std::span<std::uint8_t> out) const;
+
+    /// Reads all values as raw_data has them: packed_nbytes(count(), type().bits) bytes.
+    void read_packed(std::span<std::uint8_t> out) const;
+
+    /// Counts what is in typed fields, to be called before memory is taken for the number that the
+    /// shape names. Throws Error `tensor.data_size` where the two differ.
+    void check_count();
+
+    /// FLOAT6 alone demands that the bits behind the last element are zero; reads that byte.
+    /// Throws Error `tensor.padding`.
+    void check_padding() const;
+
+    /// Calls visit(i, text) for each element of a STRING tensor.
+    void for_each_string(
+        const std::function<void(std::uint64_t i, std::string_view text)>& visit) const;
+
+  private:
+    Values(const onnx::Message& message, const Header& header, const Store& store,
+           std::uint64_t count);
+
+    [[nodiscard]] Values piece(const Segment& segment) const;
+    [[nodiscard]] std::uint64_t stored_values() const noexcept;
+    void read_payload(const Conversion& conversion, std::uint8_t* out) const;
+    void read_typed(std::uint8_t* out) const;
+    void read_own(std::uint8_t* out) const;
+
+    onnx::Message message_;
+    Header header_;
+    const Store* store_;
+    const onnx::DataTypeInfo* type_;
+    std::uint64_t count_;
+    std::optional<Payload> payload_;
+    std::optional<TypedValues> typed_;  // once they are counted
+    Segments segments_;
+};
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,1 @@
+"""Tensors for other libraries, each of which is imported when it is first asked for."""

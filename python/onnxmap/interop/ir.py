@@ -1,0 +1,81 @@
+"""Tensors for onnx_ir."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx_ir
+
+from onnxmap.enums import DataType
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from onnxmap import _core
+
+
+def to_ir(tensor: _core.Tensor) -> Any:
+    """See `Tensor.to_ir`."""
+    if tensor.dtype == DataType.STRING:
+        texts = [
+            text.encode() if isinstance(text, str) else text for text in tensor.numpy().reshape(-1)
+        ]
+        return onnx_ir.StringTensor(
+            texts,
+            shape=onnx_ir.Shape(tensor.shape),
+            name=tensor.name,
+            doc_string=tensor.doc_string or None,
+            metadata_props=dict(tensor.metadata_props),
+        )
+    return MappedTensor(tensor)
+
+
+class MappedTensor:
+    """An onnx_ir tensor whose values stay where an onnxmap.Tensor has them.
+
+    It satisfies `onnx_ir.TensorProtocol`. Name, documentation and metadata may be changed here;
+    the tensor behind it, which is `raw`, stays as it is.
+    """
+
+    def __init__(self, tensor: _core.Tensor) -> None:
+        self.raw = tensor
+        self.name: str | None = tensor.name
+        self.doc_string: str | None = tensor.doc_string or None
+        self.dtype = onnx_ir.DataType(int(tensor.dtype))
+        self.shape = onnx_ir.Shape(tensor.shape, frozen=True)
+        self.metadata_props: dict[str, str] = dict(tensor.metadata_props)
+        self.meta: dict[str, Any] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.raw.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values in the layout of raw_data."""
+        return (self.raw.size * self.raw.dtype.bits + 7) // 8
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """As `onnxmap.Tensor.numpy()`: a read-only view where that is possible."""
+        return self.raw.numpy()
+
+    def tobytes(self) -> bytes:
+        """The values in the layout of raw_data."""
+        return self.raw.tobytes()
+
+    def tofile(self, file: Any) -> None:
+        """Writes what `tobytes()` gives, without a copy where none is needed."""
+        self.raw.tofile(file)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self.raw.__array__(dtype, copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.raw.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.raw.__dlpack_device__()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r})"

@@ -1,0 +1,147 @@
+"""Tensors in a pickle: those of a file by reference, others by value.
+
+A reference is a few hundred bytes: where the values are, and enough of what they were to notice
+that the file has changed. Unpickling opens the file, in this process or another; a tensor that was
+stored in its model comes back as one whose external data are in the model's file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap.enums import DataType
+from onnxmap.errors import ExternalDataError, FileChangedError
+from onnxmap.limits import Limits
+from onnxmap.proto_writer import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
+_POLICY = "contained"
+
+# Bytes that the hash looks at: all of a small tensor, of a large one both edges and some between.
+_SAMPLE = 4 << 10
+_SAMPLES = 16
+
+_new_root: ContextVar[str | None] = ContextVar("onnxmap.relocate", default=None)
+
+
+@contextlib.contextmanager
+def relocate(root: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Iterator[None]:
+    """While it is active, tensors are unpickled from files of the same names below `root`.
+
+    For data that were copied to another folder or machine. `root` stands for the folder of the
+    model, or of its external data. The files must have the same size and content.
+
+    Example:
+        >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
+        ...     tensor = pickle.loads(pickled)
+    """
+    token = _new_root.set(os.path.abspath(os.fsdecode(root)))
+    try:
+        yield
+    finally:
+        _new_root.reset(token)
+
+
+def reduce_tensor(tensor: _core.Tensor) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:
+    """See `Tensor.__reduce__`."""
+    place = tensor._place()
+    if place is None:
+        return _by_value, (_message(tensor), tensor._lenient)
+    root, location, offset, nbytes, file_size = place
+    # The file itself, not the link to it: a link may lead out of its folder, and be replaced.
+    path = os.path.realpath(os.path.join(root, location))
+    if os.path.basename(path) != os.path.basename(location):
+        root, location = os.path.split(path)
+    digest = _digest(tensor, nbytes)
+    where = (os.fsdecode(root), os.fsdecode(location), offset, nbytes, file_size)
+    return _by_reference, (_header(tensor), *where, digest, _POLICY)
+
+
+def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
+    return _tensor_of(message, b"", lenient)
+
+
+def _by_reference(
+    header: bytes,
+    root: str,
+    location: str,
+    offset: int,
+    nbytes: int,
+    file_size: int,
+    digest: bytes,
+    policy: str,
+) -> _core.Tensor:
+    if policy != _POLICY:
+        raise ValueError(f"this version knows no link policy {policy!r}")
+    folder = _new_root.get() or root
+    entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
+    message = header + encode(
+        "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
+    )
+    tensor = _tensor_of(message, os.fsencode(os.path.abspath(folder)), False)
+    try:
+        place = tensor._place()
+    except ExternalDataError as error:
+        if error.code != "ext.bounds":
+            raise
+        place = None  # the file is shorter than it was
+    if place is None or place[-1] != file_size or _digest(tensor, nbytes) != digest:
+        path = os.path.join(folder, location)
+        raise FileChangedError(
+            f"tensor {tensor.name[:200]!r}: {path} is not the file any more that was pickled",
+            code="file.changed",
+            path=path,
+            filename=path,
+        )
+    return tensor
+
+
+def _tensor_of(message: bytes, root: bytes, lenient: bool) -> _core.Tensor:
+    document = _core.load_buffer(message, "TensorProto", "auto", "full", root, Limits(), lenient)
+    tensor = document.root()
+    assert isinstance(tensor, _core.Tensor)
+    return tensor
+
+
+def _digest(tensor: _core.Tensor, nbytes: int) -> bytes:
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    if nbytes <= _SAMPLES * _SAMPLE:
+        digest.update(tensor._read(0, nbytes))
+    else:
+        for i in range(_SAMPLES):
+            digest.update(tensor._read(i * (nbytes - _SAMPLE) // (_SAMPLES - 1), _SAMPLE))
+    return digest.digest()
+
+
+def _message(tensor: _core.Tensor) -> bytes:
+    message = tensor._message()
+    if message is not None:
+        return message
+    # One of several segments: the whole tensor that it is read as.
+    if tensor.dtype == DataType.STRING:
+        texts = tensor.numpy().reshape(-1)
+        return _header(tensor) + encode("TensorProto", string_data=list(texts))
+    return _header(tensor) + encode("TensorProto", raw_data=tensor.tobytes())
+
+
+def _header(tensor: _core.Tensor) -> bytes:
+    """The TensorProto without its values."""
+    fields: dict[str, Any] = {"dims": tensor.shape, "data_type": int(tensor.dtype)}
+    for name in ("name", "doc_string"):
+        if tensor.proto.HasField(name):
+            fields[name] = getattr(tensor, name)
+    fields["metadata_props"] = _entries(tensor.metadata_props)
+    return encode("TensorProto", **fields)
+
+
+def _entries(texts: Any) -> list[bytes]:
+    return [encode("StringStringEntryProto", key=key, value=text) for key, text in texts.items()]
