@@ -31,28 +31,43 @@ class HeapCopy {
     std::unique_ptr<std::uint8_t[]> block_;
 };
 
-/// Room whose last byte is followed by a page that must not be touched.
+/// Room between two pages that must not be touched.
 class GuardedPages {
   public:
     explicit GuardedPages(std::size_t most) {
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         room_ = (most + page - 1) / page * page;
-        mapped_ = room_ + page;
+        mapped_ = page + room_ + page;
         void* address =
             ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (address == MAP_FAILED) throw std::bad_alloc();
-        start_ = static_cast<std::uint8_t*>(address);
-        if (::mprotect(start_ + room_, page, PROT_NONE) != 0) throw std::bad_alloc();
+        auto* const mapping = static_cast<std::uint8_t*>(address);
+        start_ = mapping + page;
+        const bool guarded = ::mprotect(mapping, page, PROT_NONE) == 0 &&
+                             ::mprotect(start_ + room_, page, PROT_NONE) == 0;
+        if (!guarded) throw std::bad_alloc();
     }
     GuardedPages(const GuardedPages&) = delete;
     GuardedPages& operator=(const GuardedPages&) = delete;
-    ~GuardedPages() { ::munmap(start_, mapped_); }
+    ~GuardedPages() { ::munmap(start_ - (mapped_ - room_) / 2, mapped_); }
 
     /// Copies the bytes to the end of the room; valid until the next call.
     [[nodiscard]] ByteView place(ByteView bytes) noexcept {
-        std::uint8_t* at = start_ + room_ - bytes.size();
+        std::uint8_t* at = last(bytes.size());
         std::copy(bytes.begin(), bytes.end(), at);
         return {at, bytes.size()};
+    }
+
+    /// Copies the bytes to the start of the room; valid until the next call.
+    [[nodiscard]] ByteView place_first(ByteView bytes) noexcept {
+        std::copy(bytes.begin(), bytes.end(), start_);
+        return {start_, bytes.size()};
+    }
+
+    /// To write to: the first bytes of the room, and its last ones.
+    [[nodiscard]] std::uint8_t* first() noexcept { return start_; }
+    [[nodiscard]] std::uint8_t* last(std::size_t nbytes) noexcept {
+        return start_ + room_ - nbytes;
     }
 
   private:

@@ -1,7 +1,7 @@
 // Many threads load and read one model at the same time, each in an order of its own: indexes of
 // the main graph and of subgraphs, fields, tensors inline and external, files opened and ranges
-// read by whoever comes first. What each sees is compared with what one thread alone sees, and
-// ThreadSanitizer judges the rest.
+// read by whoever comes first, values decoded and converted, segments put together. What each sees
+// is compared with what one thread alone sees, and ThreadSanitizer judges the rest.
 //
 //     stress_threads THREADS ROUNDS
 #include <atomic>
@@ -18,6 +18,7 @@
 
 #include "io/file.hpp"
 #include "model/load.hpp"
+#include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
@@ -60,6 +61,29 @@ Bytes large_subgraph(std::size_t seed) {
     return bytes;
 }
 
+// Values that must be decoded or unpacked: in one run that several threads share, one by one, of
+// types of 16, 6, 4 and 2 bits, and in segments.
+Bytes stored_values() {
+    const auto named = [](std::string_view name, std::uint64_t type, std::uint64_t count,
+                          const Bytes& fields) {
+        return blob(5, join(scalar(1, count), scalar(2, type), blob(8, name), fields));
+    };
+    Bytes run;
+    Bytes single;
+    for (std::uint64_t i = 0; i < 400'000; ++i) append(run, varint(i * i * i));
+    for (std::uint64_t i = 0; i < 9'000; ++i) append(single, scalar(5, i % 256));
+    const auto piece = [](std::uint64_t begin, std::uint64_t end, const Bytes& values) {
+        return join(values, blob(3, join(scalar(1, begin), scalar(2, end))));
+    };
+    return join(named("run", 7, 400'000, blob(7, run)), named("single", 2, 9'000, single),
+                named("halves", 10, 15'000, blob(9, pattern(30'000, 1))),
+                named("float6", 27, 20'000, blob(9, pattern(15'000, 2))),
+                named("float4", 23, 9'999, blob(9, pattern(5'000, 3))),
+                named("int2", 26, 3'999, packed(5, std::vector<std::uint64_t>(1'000, 0xe4))),
+                named("pieces", 22, 10, piece(6, 10, blob(9, pattern(2, 4)))),
+                named("pieces", 22, 10, piece(0, 6, packed(5, {0x21, 0x43, 0x65}))));
+}
+
 // A model in a folder, with large subgraphs, inline tensors, and external ones in several files.
 std::string write_model(const TemporaryFolder& folder) {
     Bytes graph;
@@ -75,6 +99,7 @@ std::string write_model(const TemporaryFolder& folder) {
             append(graph, blob(5, external_tensor("e", location, 5'000 * k, 12'000)));
         }
     }
+    append(graph, stored_values());
     append(graph, blob(2, "graph"));
     return folder.write("model.onnx", ByteView(model(graph)));
 }
@@ -133,16 +158,39 @@ std::uint64_t read_subgraphs(const model::Document& document) {
 
 std::uint64_t read_tensors(const model::Document& document) {
     Digest digest;
-    model::for_each_tensor(document.root(), document.max_depth(),
+    model::for_each_tensor(document.root(), document.limits().depth,
                            [&](const std::string& path, const onnx::Message& tensor_message) {
-                               tensor::Header header;
-                               tensor::read_header(tensor_message, header);
-                               const auto payload =
-                                   tensor::find_payload(tensor_message, header, document.store());
                                digest.add(as_bytes(path));
-                               digest.add(payload.source->resident(payload.bytes));
-                               digest.add(payload.offset);
+                               const tensor::Values values = document.values(tensor_message);
+                               const tensor::Payload* payload = values.payload();
+                               if (payload == nullptr) return;
+                               digest.add(payload->source->resident(payload->bytes));
+                               digest.add(payload->offset);
                            });
+    return digest.value();
+}
+
+// Decodes, unpacks and converts, with threads of its own for what is large; puts segments together.
+std::uint64_t read_values(const model::Document& document) {
+    Digest digest;
+    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
+    const auto graph = *document.child(document.root(), field<"ModelProto.graph">);
+    document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const wire::Field& one) {
+        const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
+        tensor::Values values = document.values(tensor_message);
+        values.check_count();
+        for (const onnx::DataTypeInfo* to : {&values.type(), &float32}) {
+            const auto conversion = tensor::Conversion::find(values.type(), *to);
+            if (!conversion) continue;
+            Bytes elements(values.count() * to->itemsize());
+            values.read(*conversion, elements);
+            digest.add(elements);
+        }
+        Bytes packed_bytes(tensor::packed_nbytes(values.count(), values.type().bits));
+        values.read_packed(packed_bytes);
+        digest.add(packed_bytes);
+        digest.add(as_bytes(model::tensor_path(document, one.bytes.data())));
+    });
     return digest.value();
 }
 
@@ -156,7 +204,7 @@ std::uint64_t read_root(const model::Document& document) {
 
 const std::vector<Part>& parts() {
     static const std::vector<Part> kParts = {read_main_graph, read_subgraphs, read_tensors,
-                                             read_root};
+                                             read_values, read_root};
     return kParts;
 }
 

@@ -61,4 +61,14 @@ class TemporaryFolder {
     return count;
 }
 
+/// How many mappings the process has of the file at `path`, which need not be there any more.
+[[nodiscard]] inline std::size_t mappings_of(std::string_view path) {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(path) != std::string::npos) ++count;
+    }
+    return count;
+}
+
 }  // namespace onnxmap::test

@@ -18,7 +18,8 @@ using wire::WireType;
 
 inline void append(Bytes& bytes, ByteView more) {
     // Not insert(): optimised, GCC 12 warns of an overflow in it that is none.
-    bytes.reserve(std::max(bytes.size() + more.size(), 2 * bytes.size()));
+    const std::size_t needed = bytes.size() + more.size();
+    if (needed > bytes.capacity()) bytes.reserve(std::max(needed, 2 * bytes.size()));
     for (const std::uint8_t byte : more) bytes.push_back(byte);
 }
 

@@ -34,7 +34,34 @@ RAW = wire.blob(9, b"\0\0\x80\x3f")
 FLOAT = wire.scalar(2, 1)
 LOCATION = wire.blob(13, wire.blob(1, b"location") + wire.blob(2, b"dims_overflow.onnx"))
 
-# name of the trick: (bytes, code on load or None, code on reading the tensor "w" or None)
+
+def element_type(number: int) -> bytes:
+    return wire.scalar(2, number)
+
+
+def dims(*shape: int) -> bytes:
+    return b"".join(wire.scalar(1, dim) for dim in shape)
+
+
+def ints(*values: int) -> bytes:
+    """A packed run of `int32_data`."""
+    return wire.blob(5, b"".join(wire.varint(value) for value in values))
+
+
+def segment(begin: int, end: int) -> bytes:
+    return wire.blob(3, wire.scalar(1, begin) + wire.scalar(2, end))
+
+
+def sparse(shape: tuple[int, ...], *indices: int) -> bytes:
+    """A sparse initializer of as many floats as it has indices."""
+    count = len(indices)
+    values = wire.blob(8, b"w") + dims(count) + FLOAT + wire.blob(9, bytes(4 * count))
+    run = wire.blob(7, b"".join(wire.varint(index) for index in indices))
+    stored = wire.blob(1, values) + wire.blob(2, dims(count) + element_type(7) + run)
+    return graph(wire.blob(15, stored + b"".join(wire.scalar(3, dim) for dim in shape)))
+
+
+# name of the trick: (bytes, code on load or None, code on reading the tensor or sparse tensor "w" or None)
 RECIPES: dict[str, tuple[bytes, str | None, str | None]] = {
     "empty_file": (b"", "model.empty", None),
     "no_graph": (wire.scalar(1, 8), "model.no_graph", None),
@@ -91,6 +118,60 @@ RECIPES: dict[str, tuple[bytes, str | None, str | None]] = {
         tensor(FLOAT, wire.scalar(1, 1), RAW, wire.scalar(14, 1), LOCATION),
         None, "tensor.ambiguous_data",
     ),
+    "dims_zero_times_2_to_the_62": (tensor(FLOAT, dims(0, 1 << 62)), None, "tensor.size_overflow"),
+    "rank_65": (tensor(FLOAT, dims(*[1] * 65), RAW), None, "tensor.rank"),
+    "no_data": (tensor(FLOAT, dims(2)), None, "tensor.data_size"),
+    "data_of_no_elements": (tensor(FLOAT, dims(0), RAW), None, "tensor.data_size"),
+    "typed_4_tib": (tensor(element_type(2), dims(1 << 42), ints(1)), None, "tensor.data_size"),
+    "float_data_short": (tensor(FLOAT, dims(2), wire.blob(4, RAW[2:])), None, "tensor.data_size"),
+    "complex_odd_count": (
+        tensor(element_type(14), dims(2), wire.blob(4, bytes(12))), None, "tensor.data_size",
+    ),
+    "raw_and_typed_data": (
+        tensor(FLOAT, dims(1), RAW, wire.blob(4, RAW[2:])), None, "tensor.ambiguous_data",
+    ),
+    "two_typed_fields": (
+        tensor(FLOAT, dims(1), wire.blob(4, RAW[2:]), ints(1)), None, "tensor.ambiguous_data",
+    ),
+    "wrong_typed_field": (tensor(FLOAT, dims(1), ints(1)), None, "tensor.wrong_field"),
+    "strings_in_raw_data": (tensor(element_type(8), dims(4), RAW), None, "tensor.string_raw"),
+    "strings_in_a_file": (
+        tensor(element_type(8), dims(1), wire.scalar(14, 1), LOCATION),
+        None, "tensor.string_external",
+    ),
+    "int4_short": (
+        tensor(element_type(22), dims(3), wire.blob(9, b"\x21")), None, "tensor.data_size",
+    ),
+    "uint2_long": (
+        tensor(element_type(25), dims(4), wire.blob(9, b"\xe4\xe4")), None, "tensor.data_size",
+    ),
+    "int4_entries_of_8_elements": (
+        tensor(element_type(22), dims(8), ints(0x76543210)), None, "tensor.data_size",
+    ),
+    "float6_padding_bits": (
+        tensor(element_type(27), dims(1), wire.blob(9, b"\x40")), None, "tensor.padding",
+    ),
+    "float6_entry_64": (tensor(element_type(28), dims(1), ints(64)), None, "tensor.value_range"),
+    "uint8_300": (tensor(element_type(2), dims(1), ints(300)), None, "tensor.value_range"),
+    "float16_70000": (tensor(element_type(10), dims(1), ints(70_000)), None, "tensor.value_range"),
+    "segment_alone": (
+        tensor(FLOAT, dims(2), segment(0, 1), RAW), None, "tensor.segment",
+    ),
+    "segments_with_a_gap": (
+        tensor(FLOAT, dims(3), segment(0, 1), RAW) + tensor(FLOAT, dims(3), segment(2, 3), RAW),
+        None, "tensor.segment",
+    ),
+    "segment_past_the_end": (
+        tensor(FLOAT, dims(1), segment(0, (1 << 63) - 1), RAW), None, "tensor.segment",
+    ),
+    "sparse_index_past_the_end": (sparse((3, 3), 0, 9), None, "tensor.sparse_range"),
+    "sparse_index_negative": (sparse((3, 3), -1, 0), None, "tensor.sparse_range"),
+    "sparse_indices_falling": (sparse((3, 3), 5, 4), None, "tensor.sparse_order"),
+    "sparse_index_twice": (sparse((3, 3), 4, 4), None, "tensor.sparse_duplicate"),
+    "sparse_product_past_2_to_the_63": (
+        sparse((1 << 32, 1 << 32), 0), None, "tensor.sparse_overflow",
+    ),
+    "sparse_4_tib": (sparse((1 << 20, 1 << 20), 7), None, "limit.dense_bytes"),
     "external_parent_dir": (external(location="../w.bin"), None, "ext.unsafe_path"),
     "external_absolute": (external(location="/etc/passwd"), None, "ext.unsafe_path"),
     "external_nul": (external(location="w.bin\0evil"), None, "ext.unsafe_path"),

@@ -12,3 +12,4 @@ def _is_set(name: str) -> bool:
 LONG = _is_set("ONNXMAP_TEST_LONG")  # the exhaustive forms were asked for
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
 IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here
+TORCH_REQUIRED = _is_set("ONNXMAP_TEST_TORCH")  # tests of torch fail without it, not skip

@@ -50,3 +50,21 @@ def facts_from(code: str, *arguments: str, timeout: float = 120) -> dict[str, An
     assert result.returncode == 0, result.stderr
     facts: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return facts
+
+
+def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str, float]:
+    """How far the peak rises while `use` runs on the bytes that `make` makes."""
+    code = f"""
+    import gc
+    import onnxmap
+    import wire_bytes as wire
+    onnxmap.loads(wire.blob(7, b""))
+    data = {make}
+    gc.collect()
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before = resident_kib()
+    {use}
+    report(growth=peak_kib() - before, size=len(data) / 1024)
+    """
+    return facts_from(code)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 import wire_bytes as wire
 from run_options import SANITIZED
-from subprocesses import facts_from
+from subprocesses import growth_kib
 
 import onnxmap
 
@@ -17,24 +17,6 @@ MIB = 1024
 measures_memory = pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 
 EMPTY_INITIALIZERS = wire.blob(7, b"\x2a\x00" * 5_000_000)
-
-
-def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str, float]:
-    """How far the peak rises while `use` runs on the bytes that `make` makes."""
-    code = f"""
-    import gc
-    import onnxmap
-    import wire_bytes as wire
-    onnxmap.loads(wire.blob(7, b""))
-    data = {make}
-    gc.collect()
-    with open("/proc/self/clear_refs", "w") as peak:
-        peak.write("5")
-    before = resident_kib()
-    {use}
-    report(growth=peak_kib() - before, size=len(data) / 1024)
-    """
-    return facts_from(code)
 
 
 def test_five_million_empty_initializers_are_over_the_limit() -> None:

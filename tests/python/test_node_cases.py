@@ -14,7 +14,6 @@ from onnx import TensorProto, TypeProto, numpy_helper
 from tensor_oracle import (
     assert_same_value,
     compare_tensor,
-    must_be_a_view,
     official_value,
     tensors_of,
     value_message,
@@ -50,14 +49,17 @@ def stored(value: Any, kind: TypeProto) -> tuple[str, bytes]:
 
 
 def values_of(case: Any) -> list[tuple[str, str, bytes]]:
-    """Every stored value of the case's first data set: file name, message name, bytes."""
+    """Every stored value of all data sets of the case: path below its folder, message name, bytes."""
     graph = case.model.graph
     found = []
-    for stem, infos, values in zip(
-        ("input", "output"), (graph.input, graph.output), case.data_sets[0], strict=True
-    ):
-        for index, (info, value) in enumerate(zip(infos, values, strict=False)):
-            found.append((f"{stem}_{index}.pb", *stored(value, info.type)))
+    for number, (inputs, outputs) in enumerate(case.data_sets):
+        for stem, infos, values in (
+            ("input", graph.input, inputs),
+            ("output", graph.output, outputs),
+        ):
+            for index, (info, value) in enumerate(zip(infos, values, strict=True)):
+                name = f"test_data_set_{number}/{stem}_{index}.pb"
+                found.append((name, *stored(value, info.type)))
     return found
 
 
@@ -82,6 +84,7 @@ def test_models_tensor_by_tensor(cases: list[Any]) -> None:
         assert sorted(where for where, _ in ours) == sorted(theirs), case.name
         seen.update(compare_tensor(tensor, theirs[where]) for where, tensor in ours)
     assert seen["view"] >= 5
+    assert seen["decoded"] > 1000
     assert seen.total() >= 1800
 
 
@@ -111,45 +114,35 @@ def test_tensors_bit_by_bit(cases: list[Any], tmp_path: Path) -> None:
                 types[f"{TensorProto.DataType.Name(message.data_type)} {how}"] += 1
     views = {key.removesuffix(" view") for key in types if key.endswith(" view")}
     assert {"FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "BOOL", "INT64", "UINT64"} <= views
-    assert sum(count for key, count in types.items() if key.endswith(" view")) > 5000
+    decoded = {key.removesuffix(" decoded") for key in types if key.endswith(" decoded")}
+    assert {"STRING", "INT4", "UINT4", "INT2", "UINT2", "FLOAT4E2M1"} <= decoded
+    assert types.total() > 6000
 
 
 def write_case(case: Any, folder: Path) -> list[tuple[str, str, bytes]]:
-    data_set = folder / "test_data_set_0"
-    data_set.mkdir(parents=True)
+    folder.mkdir(exist_ok=True)
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
     files = values_of(case)
-    for file, _, data in files:
-        (data_set / file).write_bytes(data)
+    for name, _, data in files:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
     return files
 
 
-def needs_later_issue(name: str, data: bytes) -> bool:
-    message = message_class(name).FromString(data)
-    own = [message] if name == "TensorProto" else []
-    return not all(must_be_a_view(t) for t in [*own, *(t for _, t in tensors_of(message))])
-
-
 def test_data_sets_from_folders(cases: list[Any], tmp_path: Path) -> None:
-    """`load_test_data` on a folder per case; sequences and optionals told apart by the model beside it."""
+    """`load_test_data` on every folder; sequences and optionals told apart by the model beside it."""
     seen: Counter[str] = Counter()
     for number, case in enumerate(cases):
-        folder = tmp_path / str(number)
-        files = write_case(case, folder)
-        later = any(needs_later_issue(name, data) for _, name, data in files)
-        try:
-            inputs, outputs = onnxmap.load_test_data(folder / "test_data_set_0")
-        except onnxmap.TensorError as error:
-            if error.code != "tensor.unsupported" or not later:
-                raise
-            seen["later"] += 1
-            continue
-        expected = [official_value(message_class(name).FromString(data)) for _, name, data in files]
-        assert len(inputs) + len(outputs) == len(expected), case.name
-        for ours, theirs in zip([*inputs, *outputs], expected, strict=True):
-            assert_same_value(ours, theirs)
-        kinds = {name for _, name, _ in files}
-        seen["with lists or optionals" if kinds - {"TensorProto"} else "tensors"] += 1
+        files = write_case(case, tmp_path / str(number))
+        for data_set in range(len(case.data_sets)):
+            folder = tmp_path / str(number) / f"test_data_set_{data_set}"
+            inputs, outputs = onnxmap.load_test_data(folder)
+            own = [(kind, data) for name, kind, data in files if name.startswith(folder.name)]
+            for ours, (kind, data) in zip([*inputs, *outputs], own, strict=True):
+                assert_same_value(ours, official_value(message_class(kind).FromString(data)))
+            kinds = {kind for kind, _ in own}
+            seen["with lists or optionals" if kinds - {"TensorProto"} else "tensors"] += 1
+    assert seen.total() == sum(len(case.data_sets) for case in cases)
     assert seen["tensors"] > 1500
     assert seen["with lists or optionals"] > 10
 

@@ -1,4 +1,4 @@
-"""What README.md and the guide show: every block is run, every output compared, every link followed.
+"""What README.md and the guides show: every block is run, every output compared, every link followed.
 
 Blocks are marked by their language: `sh` are commands of a fresh clone, which continuous integration
 runs in a new environment; `console` and `pycon` are run here, in order, in one folder a page.
@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import pytest
 
+from onnxmap import _core
+
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/guide.md")
+PAGES = ("README.md", "docs/guide.md", "docs/tensors.md")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -113,6 +115,26 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in _LINK.findall(path.read_text()):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_the_table_of_element_types_is_that_of_the_code() -> None:
+    text = (ROOT / "docs/formats.md").read_text()
+    table = text[text.index("| element type | bits |") :].partition("\n\n")[0]
+    types = _core.data_type_facts()
+    assert table.splitlines()[2:] == [
+        f"| {name} | {bits or 'any'} | `{dtype}` | `{field}` | {'yes' if bits >= 8 else 'no'} |"
+        for name, _, bits, field, dtype in types
+    ]
+    assert f"all {len(types)} element types" in (ROOT / "README.md").read_text()
+
+
+def test_codes_of_bad_tensors_are_those_of_the_code() -> None:
+    sources = [*(ROOT / "cpp").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
+    used = {
+        code for path in sources for code in re.findall(r'"(tensor\.[a-z_]+)"', path.read_text())
+    }
+    table = (ROOT / "docs/tensors.md").read_text().partition("| `code` | what does not fit |")[2]
+    assert set(re.findall(r"`(tensor\.[a-z_]+)`", table)) == used
 
 
 def test_files_that_contributing_names_are_there() -> None:

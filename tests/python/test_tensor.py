@@ -239,9 +239,8 @@ def test_tofile(model: onnxmap.Model, tmp_path: Path) -> None:
 
 
 def tensor_of(data: bytes) -> onnxmap.Tensor:
-    return onnxmap.loads(wire.blob(7, wire.blob(5, wire.blob(8, b"bad") + data))).initializers[
-        "bad"
-    ]
+    named = wire.blob(8, b"bad") + data
+    return onnxmap.loads(wire.blob(7, wire.blob(5, named))).initializers["bad"]
 
 
 def dims(*values: int) -> bytes:
@@ -249,65 +248,6 @@ def dims(*values: int) -> bytes:
 
 
 FLOAT = wire.scalar(2, 1)
-BAD = {
-    "negative dim": (dims(-1) + FLOAT + wire.blob(9, b"1234"), "tensor.negative_dim"),
-    "two negative dims": (dims(-2, -2) + FLOAT + wire.blob(9, b"1" * 16), "tensor.negative_dim"),
-    "product overflow": (
-        dims(1 << 32, 1 << 32) + FLOAT + wire.blob(9, b""),
-        "tensor.size_overflow",
-    ),
-    "bytes overflow": (dims(1 << 62) + FLOAT + wire.blob(9, b""), "tensor.size_overflow"),
-    "no type": (dims(1) + wire.blob(9, b"1234"), "tensor.dtype"),
-    "type 99": (dims(1) + wire.scalar(2, 99) + wire.blob(9, b"1234"), "tensor.dtype"),
-    "type -1": (dims(1) + wire.scalar(2, -1) + wire.blob(9, b"1234"), "tensor.dtype"),
-    "one byte short": (dims(2) + FLOAT + wire.blob(9, b"1" * 7), "tensor.data_size"),
-    "one byte long": (dims(2) + FLOAT + wire.blob(9, b"1" * 9), "tensor.data_size"),
-    "empty raw_data": (dims(2) + FLOAT + wire.blob(9, b""), "tensor.data_size"),
-    "no data": (dims(2) + FLOAT, "tensor.data_size"),
-    "no data, scalar": (FLOAT, "tensor.data_size"),
-    "data for no elements": (dims(0) + FLOAT + wire.blob(9, b"1234"), "tensor.data_size"),
-    "rank 65": (dims(*[1] * 65) + FLOAT + wire.blob(9, b"1234"), "tensor.rank"),
-    "4 TiB declared": (dims(1 << 40) + FLOAT + wire.blob(9, b"1234"), "tensor.data_size"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_tensors_are_refused_on_access_alone(name: str) -> None:
-    data, code = BAD[name]
-    tensor = tensor_of(data)
-    for read in (tensor.numpy, lambda: np.asarray(tensor), tensor.tobytes, lambda: tensor[:1]):
-        with pytest.raises(onnxmap.TensorError) as caught:
-            read()
-        assert caught.value.code == code
-        assert caught.value.tensor == "bad"
-        assert "bad" in str(caught.value)
-    with pytest.raises((BufferError, onnxmap.TensorError)):
-        memoryview(tensor)  # the buffer protocol may make a BufferError of it
-    assert "\n" not in repr(tensor)
-
-
-def test_data_size_says_both_numbers() -> None:
-    with pytest.raises(onnxmap.TensorError, match=r"expected 8 bytes, found 4"):
-        tensor_of(dims(2) + FLOAT + wire.blob(9, b"1234")).numpy()
-
-
-def test_a_bad_tensor_leaves_the_others_readable() -> None:
-    tensors = [floats("good", 2), TensorProto(name="bad", dims=[2], data_type=1, raw_data=b"1")]
-    model = onnxmap.loads(model_of(tensors).SerializeToString())
-    assert model.views(["good"])["good"].tolist() == [0.0, 1.0]
-    with pytest.raises(onnxmap.TensorError) as caught:
-        model.views()
-    assert caught.value.tensor == "bad"
-    assert model.initializers["good"].numpy().tolist() == [0.0, 1.0]
-
-
-@pytest.mark.parametrize("shape", [[0, 1 << 62], [1 << 32, 1 << 32, 0]])
-def test_no_elements_in_a_shape_numpy_cannot_hold(shape: list[int]) -> None:
-    tensor = tensor_of(dims(*shape) + FLOAT + wire.blob(9, b""))
-    assert tensor.size == 0
-    with pytest.raises(onnxmap.TensorError) as caught:
-        tensor.numpy()
-    assert caught.value.code == "tensor.size_overflow"
 
 
 def test_rank_64_is_read() -> None:
@@ -320,34 +260,6 @@ def test_fields_in_any_order_and_typed_twice() -> None:
     parts = [dims(2), FLOAT, wire.blob(9, np.float32([1, 2]).tobytes()), wire.scalar(14, 0)]
     for order in (parts, parts[::-1], [parts[2], *parts], [wire.blob(9, b"x"), *parts]):
         assert tensor_of(b"".join(order)).numpy().tolist() == [1.0, 2.0]
-
-
-def test_bool_bytes_are_kept() -> None:
-    tensor = tensor_of(dims(3) + wire.scalar(2, 9) + wire.blob(9, b"\0\1\2"))
-    assert tensor.numpy().dtype == np.bool_
-    assert tensor.numpy().astype(np.int8).tolist() == [0, 1, 1]
-    assert tensor.tobytes() == b"\0\1\2"
-
-
-def test_typed_fields_belong_to_a_later_issue() -> None:
-    """Read right, or refused with a code that says so: never wrong values."""
-    cases = [
-        TensorProto(name="t", dims=[2], data_type=1, float_data=[1, 2]),
-        TensorProto(name="t", dims=[2], data_type=7, int64_data=[1, 2]),
-        TensorProto(name="t", dims=[2], data_type=22, raw_data=b"\x21"),
-        TensorProto(name="t", dims=[2], data_type=8, string_data=[b"a", b"b"]),
-    ]
-    later = 0
-    for case in cases:
-        tensor = onnxmap.loads(model_of([case]).SerializeToString()).initializers["t"]
-        assert tensor.shape == (2,)
-        try:
-            assert_same_array(tensor.numpy(), numpy_helper.to_array(case))
-        except onnxmap.TensorError as error:
-            assert error.code == "tensor.unsupported"  # noqa: PT017  (either answer is right today)
-            assert not tensor.is_view
-            later += 1
-    assert 0 <= later <= len(cases)
 
 
 def test_repr_is_one_line_and_touches_no_data(matrix: onnxmap.Tensor) -> None:

@@ -10,6 +10,7 @@ import copy
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import wire_bytes as wire
 from google.protobuf.descriptor import Descriptor
@@ -252,4 +253,18 @@ def has_field_zero(unknown: list[tuple[int, int, object]], inside_group: bool = 
         (number == 0 and inside_group)
         or (wire_type == wire.START_GROUP and has_field_zero(data, True))  # type: ignore[arg-type]
         for number, wire_type, data in unknown
+    )
+
+
+def field_zero_in_group(form: tuple[Any, ...]) -> bool:
+    """Whether an unknown group anywhere in a canonical form holds a field number 0 (the stated deviation)."""
+    _, known, unknown = form
+
+    def messages(value: Any) -> list[tuple[Any, ...]]:
+        if isinstance(value, list):
+            return [inner for one in value for inner in messages(one)]
+        return [value] if isinstance(value, tuple) else []
+
+    return has_field_zero(unknown) or any(
+        field_zero_in_group(inner) for _, value in known for inner in messages(value)
     )

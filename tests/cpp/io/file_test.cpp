@@ -71,10 +71,8 @@ TEST_CASE("source: mapped and read files show the same bytes") {
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
     {
-        const auto mapped =
-            io::open_source(io::File::open(path), io::IoMode::mmap, io::Keep::descriptor);
-        const auto copied =
-            io::open_source(io::File::open(path), io::IoMode::read, io::Keep::descriptor);
+        const auto mapped = io::open_source(io::File::open(path), io::IoMode::mmap);
+        const auto copied = io::open_source(io::File::open(path), io::IoMode::read);
         CHECK(std::string(mapped->kind()) == "mmap");
         CHECK(std::string(copied->kind()) == "read");
         CHECK(mapped->viewable());
@@ -87,9 +85,8 @@ TEST_CASE("source: mapped and read files show the same bytes") {
             source->read(4, out);
             CHECK(out == from_text("bytes"));
         }
-        CHECK(std::string(
-                  io::open_source(io::File::open(path), io::IoMode::automatic, io::Keep::descriptor)
-                      ->kind()) != "buffer");
+        CHECK(std::string(io::open_source(io::File::open(path), io::IoMode::automatic)->kind()) !=
+              "buffer");
     }
     CHECK(open_descriptors() == before);
 }
@@ -98,7 +95,8 @@ TEST_CASE("source: a mapping needs no descriptor") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
-    const auto source = io::open_source(io::File::open(path), io::IoMode::mmap, io::Keep::mapping);
+    const auto source = io::open_source(io::File::open(path), io::IoMode::mmap,
+                                        [&] { return io::File::open(path); });
     CHECK(open_descriptors() == before);
     CHECK(as_text(source->bytes()) == "the bytes of a file");
     CHECK(as_text(source->feed()->at(4, 5)).substr(0, 5) == "bytes");
@@ -111,7 +109,7 @@ TEST_CASE("source: an empty file is no error") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "");
     for (const auto mode : {io::IoMode::mmap, io::IoMode::read, io::IoMode::automatic}) {
-        const auto source = io::open_source(io::File::open(path), mode, io::Keep::descriptor);
+        const auto source = io::open_source(io::File::open(path), mode);
         CHECK(source->size() == 0);
         CHECK(source->feed()->size() == 0);
         CHECK(source->resident(source->bytes()).empty());
@@ -121,10 +119,8 @@ TEST_CASE("source: an empty file is no error") {
 TEST_CASE("source: files replaced by rename stay as they were opened") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "old bytes");
-    const auto mapped =
-        io::open_source(io::File::open(path), io::IoMode::mmap, io::Keep::descriptor);
-    const auto copied =
-        io::open_source(io::File::open(path), io::IoMode::read, io::Keep::descriptor);
+    const auto mapped = io::open_source(io::File::open(path), io::IoMode::mmap);
+    const auto copied = io::open_source(io::File::open(path), io::IoMode::read);
     folder.write("g", "new");
     std::filesystem::rename(folder / "g", path);
     CHECK(as_text(mapped->bytes()) == "old bytes");

@@ -164,11 +164,10 @@ TEST_CASE("load: fields that lie behind 4 GiB") {
                   .text(onnx::field<"NodeProto.op_type">) == "Behind");
         const auto tensor = document->index(*graph)->at(onnx::field<"GraphProto.initializer">, 0);
         const onnx::Message tensor_message(message<"TensorProto">, tensor.bytes);
-        tensor::Header header;
-        tensor::read_header(tensor_message, header);
-        const auto payload = tensor::find_payload(tensor_message, header, document->store());
-        CHECK(payload.bytes.size() == kPayload);
-        CHECK(payload.offset == head.size());
+        const tensor::Values values = document->values(tensor_message);
+        REQUIRE(values.payload() != nullptr);
+        CHECK(values.payload()->bytes.size() == kPayload);
+        CHECK(values.payload()->offset == head.size());
     }
 }
 

@@ -60,7 +60,11 @@ TEST_CASE("data_type: widths and typed fields as onnx.proto says") {
         CHECK(info->bits == fact.bits);
         CHECK(info->storage->name == fact.storage);
         CHECK(info->fixed_width() == (fact.bits >= 8));
-        CHECK(info->itemsize() == fact.bits / 8);
+        CHECK(info->sub_byte() == (fact.bits > 0 && fact.bits < 8));
+        CHECK(info->itemsize() == (info->sub_byte() ? 1 : fact.bits / 8));  // in an array
+        const bool complex = fact.type == COMPLEX64 || fact.type == COMPLEX128;
+        CHECK(info->parts() == (complex ? 2 : 1));
+        CHECK(&onnx::data_type(fact.type) == info);
     }
 }
 

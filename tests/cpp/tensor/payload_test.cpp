@@ -2,12 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "caught.hpp"
-#include "memory_source.hpp"
+#include "one_tensor.hpp"
 #include "sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -15,37 +14,23 @@ namespace onnxmap::test {
 
 namespace {
 
-// One tensor, alone in a source, with a folder for its external data.
-struct Subject {
-    explicit Subject(const Bytes& bytes, std::string root = "")
-        : source(std::make_shared<MemorySource>(bytes)),
-          store{source, {std::move(root), io::IoMode::automatic}, 64},
-          message(onnx::message<"TensorProto">, source->bytes()) {
-        tensor::read_header(message, header);
-    }
+// The bytes that are found, or the Error.
+tensor::Payload find(OneTensor& subject) {
+    const std::uint64_t count = tensor::check_storage(subject.header, subject.store);
+    auto payload = tensor::find_payload(subject.message, subject.header, count, subject.store);
+    REQUIRE(payload);
+    return *payload;
+}
 
-    [[nodiscard]] tensor::Payload find() const {
-        return tensor::find_payload(message, header, store);
-    }
-    [[nodiscard]] std::string code() const {
-        return code_of([&] { return find().offset; });
-    }
-
-    std::shared_ptr<MemorySource> source;
-    tensor::Store store;
-    onnx::Message message;
-    tensor::Header header;
-};
-
-std::string code(const Bytes& bytes) { return Subject(bytes).code(); }
+std::string code(const Bytes& bytes) { return OneTensor(bytes).code(); }
 
 const Bytes kFloatPair = join(scalar(1, 2), scalar(2, 1), blob(8, "w"));
 
 }  // namespace
 
 TEST_CASE("payload: raw data are the bytes where they are") {
-    const Subject subject(join(kFloatPair, blob(9, Bytes(8, 1))));
-    const tensor::Payload payload = subject.find();
+    OneTensor subject(join(kFloatPair, blob(9, Bytes(8, 1))));
+    const tensor::Payload payload = find(subject);
     CHECK(payload.source == subject.source);
     CHECK(payload.is_view());
     CHECK(payload.bytes.size() == 8);
@@ -55,8 +40,8 @@ TEST_CASE("payload: raw data are the bytes where they are") {
 
 TEST_CASE("payload: the size must be the shape's to the byte") {
     for (const std::size_t nbytes : {0UL, 4UL, 7UL, 9UL, 12UL}) {
-        const Subject subject(join(kFloatPair, blob(9, Bytes(nbytes))));
-        const auto error = error_of([&] { return subject.find().offset; });
+        const OneTensor subject(join(kFloatPair, blob(9, Bytes(nbytes))));
+        const auto error = error_of([&] { return subject.values().count(); });
         REQUIRE(error);
         CHECK(error->code == "tensor.data_size");
         CHECK(error->tensor == "w");
@@ -88,25 +73,56 @@ TEST_CASE("payload: data in more than one place are refused") {
 TEST_CASE("payload: tensors that have no bytes to give") {
     CHECK(code(join(scalar(1, 1), blob(9, Bytes(4)))) == "tensor.dtype");
     CHECK(code(join(scalar(1, UINT64_MAX), scalar(2, 1))) == "tensor.negative_dim");
-    CHECK(code(join(kFloatPair, blob(9, Bytes(8)), blob(3, scalar(1, 0)))) == "tensor.segment");
     const Bytes strings = join(scalar(1, 1), scalar(2, 8));
     CHECK(code(join(strings, blob(9, Bytes(8)))) == "tensor.string_raw");
     CHECK(code(join(strings, scalar(14, 1))) == "tensor.string_external");
-    CHECK(tensor::check_storage(Subject(join(strings, blob(6, "a"))).header) == 1);
+    OneTensor one(join(strings, blob(6, "a")));
+    CHECK(tensor::check_storage(one.header, one.store) == 1);
+    CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store));
+}
+
+TEST_CASE("payload: one run of a fixed width is bytes where they are") {
+    const Bytes doubles = join(scalar(1, 2), scalar(2, 11));
+    const Bytes complexes = join(scalar(1, 1), scalar(2, 14));
+    const Bytes run = from_hex("0102030405060708");
+    OneTensor floats(join(kFloatPair, blob(4, run)));
+    const tensor::Payload payload = find(floats);
+    CHECK(payload.source == floats.source);
+    CHECK(payload.bytes.data() == floats.source->data() + payload.offset);
+    CHECK(join(payload.bytes) == run);
+    const auto has_payload = [](const Bytes& bytes) {
+        return OneTensor(bytes).values().payload() != nullptr;
+    };
+    CHECK(has_payload(join(doubles, blob(10, Bytes(16)))));
+    CHECK(has_payload(join(complexes, blob(4, run))));
+    // Runs without values do not make it two.
+    CHECK(has_payload(join(kFloatPair, blob(4, Bytes{}), blob(4, run), blob(4, Bytes{}))));
+    // Two runs, or any value outside of one, must be put together.
+    CHECK_FALSE(has_payload(join(kFloatPair, blob(4, Bytes(4)), blob(4, Bytes(4)))));
+    CHECK_FALSE(has_payload(join(kFloatPair, blob(4, Bytes(4)), fixed32(4, 0))));
+    CHECK_FALSE(has_payload(join(scalar(1, 1), scalar(2, 1), fixed32(4, 0))));
+    // Varints are never what an array has.
+    CHECK_FALSE(has_payload(join(scalar(1, 2), scalar(2, 6), packed(5, {1, 2}))));
+    // The number is checked in values, of which a complex element has two.
+    CHECK(code(join(kFloatPair, blob(4, Bytes(12)))) == "tensor.data_size");
+    CHECK(code(join(complexes, blob(4, Bytes(12)))) == "tensor.data_size");
+    const auto error =
+        error_of([&] { return OneTensor(join(kFloatPair, blob(4, Bytes(4)))).values(); });
+    REQUIRE(error);
+    CHECK(std::string(error->what()).find("expected 2 values, found 1") != std::string::npos);
 }
 
 TEST_CASE("payload: external bytes at their offset") {
     const TemporaryFolder folder;
     folder.write("w.bin", "0123456789");
-    const Subject subject(external_tensor("e", "w.bin", 3, 4), folder.path().string());
-    CHECK(tensor::stored_raw(subject.header));
-    const tensor::Payload payload = subject.find();
+    OneTensor subject(external_tensor("e", "w.bin", 3, 4), folder.path().string());
+    const tensor::Payload payload = find(subject);
     CHECK(as_text(payload.bytes) == "3456");
     CHECK(payload.offset == 3);
     CHECK(payload.source->path() == folder / "w.bin");
-    CHECK(payload.source == subject.find().source);
+    CHECK(payload.source == find(subject).source);
     // Up to the last byte of the file.
-    CHECK(Subject(external_tensor("e", "w.bin", 6, 4), folder.path().string()).code() ==
+    CHECK(OneTensor(external_tensor("e", "w.bin", 6, 4), folder.path().string()).code() ==
           "accepted");
 }
 
@@ -117,7 +133,7 @@ TEST_CASE("payload: external numbers that do not fit") {
         Bytes bytes = join(scalar(1, std::stoull(std::string(dims))), scalar(2, 2), scalar(14, 1),
                            blob(13, string_entry("location", "w.bin")));
         for (const Bytes& pair : pairs) append(bytes, blob(13, pair));
-        return Subject(bytes, folder.path().string()).code();
+        return OneTensor(bytes, folder.path().string()).code();
     };
     CHECK(external("10", {}) == "accepted");
     CHECK(external("11", {}) == "ext.bounds");
@@ -134,7 +150,7 @@ TEST_CASE("payload: external numbers that do not fit") {
 
 TEST_CASE("payload: bytes as stored for listings") {
     const auto stored = [](const Bytes& bytes) {
-        const Subject subject(bytes);
+        const OneTensor subject(bytes);
         return tensor::stored_nbytes(subject.message, subject.header);
     };
     CHECK(stored(join(kFloatPair, blob(9, Bytes(5)))) == 5);

@@ -96,7 +96,8 @@ class TestLs:
             path,
             TensorProto(name="type 99", data_type=99, dims=[1], raw_data=b"0000"),
             TensorProto(name="short", data_type=1, dims=[7], raw_data=b"0000"),
-            TensorProto(name="typed", data_type=1, dims=[2], float_data=[1, 2]),
+            TensorProto(name="typed", data_type=6, dims=[2], int32_data=[1, 2]),
+            TensorProto(name="typed run", data_type=1, dims=[2], float_data=[1, 2]),
             TensorProto(name="negative", data_type=1, dims=[-2], raw_data=b"0000"),
             missing,
             no_location,
@@ -107,11 +108,12 @@ class TestLs:
         assert rows["type 99"]["dtype"] == "type 99"
         assert (rows["short"]["shape"], rows["short"]["nbytes"]) == ([7], 4)
         assert (rows["typed"]["offset"], rows["typed"]["aligned"]) == (None, None)
+        assert rows["typed run"]["offset"] > 0
         assert rows["negative"]["shape"] == [-2]
         assert (rows["missing"]["file"], rows["missing"]["offset"]) == ("gone.data", 64)
         assert rows["nowhere"]["file"] == "?"
         lines = run("ls", path).out.splitlines()
-        assert len(lines) == 1 + 8
+        assert len(lines) == 1 + 9
         assert sum(line.startswith("twice ") for line in lines) == 2
 
     @pytest.mark.parametrize("width", [80, 200])

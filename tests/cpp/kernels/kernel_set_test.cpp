@@ -1,0 +1,296 @@
+#include "kernels/kernel_set.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/scalar.hpp"
+#include "placed_bytes.hpp"
+#include "slow_kernels.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using kernels::KernelSet;
+
+constexpr std::size_t kLongest = 100;  // elements; three times what one step of a loop takes
+
+struct Operation {
+    std::string_view name;
+    kernels::Kernel KernelSet::* kernel;
+    kernels::Kernel plain;  // of the scalar set
+    std::size_t bits_from;  // of one element
+    std::size_t bytes_to;
+};
+
+constexpr Operation kOperations[] = {
+    {"unpack2", &KernelSet::unpack2, kernels::scalar::unpack2, 2, 1},
+    {"unpack4", &KernelSet::unpack4, kernels::scalar::unpack4, 4, 1},
+    {"unpack6", &KernelSet::unpack6, kernels::scalar::unpack6, 6, 1},
+    {"float16_to_float32", &KernelSet::float16_to_float32, kernels::scalar::float16_to_float32, 16,
+     4},
+    {"bfloat16_to_float32", &KernelSet::bfloat16_to_float32, kernels::scalar::bfloat16_to_float32,
+     16, 4},
+    {"float32_to_float16", &KernelSet::float32_to_float16, kernels::scalar::float32_to_float16, 32,
+     2},
+    {"float32_to_bfloat16", &KernelSet::float32_to_bfloat16, kernels::scalar::float32_to_bfloat16,
+     32, 2},
+};
+
+std::size_t nbytes_from(const Operation& operation, std::size_t count) {
+    return (count * operation.bits_from + 7) / 8;
+}
+
+Bytes random_bytes(std::mt19937_64& random, std::size_t size) {
+    Bytes bytes(size);
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+    // Zeros, ones and infinities are rarer among random bits than among weights.
+    if (random() % 4 == 0) std::fill(bytes.begin(), bytes.end(), random() % 2 == 0 ? 0x00 : 0xff);
+    return bytes;
+}
+
+Bytes plain_result(const Operation& operation, ByteView from, std::size_t count) {
+    Bytes to(count * operation.bytes_to);
+    operation.plain(from.data(), count, to.data());
+    return to;
+}
+
+using Table = std::array<std::uint32_t, 256>;
+
+Table random_table(std::mt19937_64& random) {
+    Table table;
+    for (std::uint32_t& entry : table) entry = static_cast<std::uint32_t>(random());
+    return table;
+}
+
+Bytes look_up_slowly(ByteView from, const Table& table) {
+    Bytes bytes;
+    for (const std::uint8_t code : from) append(bytes, little_endian(table[code], 4));
+    return bytes;
+}
+
+// Runs `work` with each set that this processor can run.
+template <class Work>
+void with_each_set(Work&& work) {
+    for (const KernelSet* set : kernels::supported_sets()) {
+        CAPTURE(std::string(set->name));
+        work(*set);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("kernel_set: the plain one is always there, and each can be chosen") {
+    const auto sets = kernels::supported_sets();
+    REQUIRE_FALSE(sets.empty());
+    CHECK(sets.front()->name == "scalar");
+    const std::string_view before = kernels::kernels().name;
+    CHECK(before == sets.back()->name);  // the best one, unless somebody chose another
+    for (const KernelSet* set : sets) {
+        CHECK(set->supported());
+        CHECK(kernels::use_set(set->name));
+        CHECK(&kernels::kernels() == set);
+    }
+    CHECK_FALSE(kernels::use_set("no such set"));
+    CHECK_FALSE(kernels::use_set(""));
+    CHECK(&kernels::kernels() == sets.back());
+    CHECK(kernels::use_set(before));
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
+    CHECK(sets.size() == (avx2 ? 2 : 1));
+#else
+    CHECK(sets.size() == 1);
+#endif
+}
+
+TEST_CASE("kernel_set: unpacking is what it is bit by bit") {
+    std::mt19937_64 random(1);
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            if (operation.bits_from > 8) continue;
+            CAPTURE(std::string(operation.name));
+            for (const std::size_t count : {1UL, 33UL, 100UL, 9999UL}) {
+                const Bytes from = random_bytes(random, nbytes_from(operation, count));
+                Bytes to(count);
+                (set.*operation.kernel)(from.data(), count, to.data());
+                REQUIRE(to == unpack_slowly(from, operation.bits_from, count));
+            }
+        }
+    });
+}
+
+TEST_CASE("kernel_set: every code at every place of its group") {
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            const std::size_t bits = operation.bits_from;
+            if (bits > 8) continue;
+            CAPTURE(std::string(operation.name));
+            for (unsigned code = 0; code < 1U << bits; ++code) {
+                for (std::size_t place = 0; place < 64; ++place) {
+                    for (const unsigned others : {0x00U, 0xffU}) {
+                        Bytes codes(64, static_cast<std::uint8_t>(others & ((1U << bits) - 1)));
+                        codes[place] = static_cast<std::uint8_t>(code);
+                        const Bytes from = pack_slowly(codes, bits);
+                        Bytes to(codes.size());
+                        (set.*operation.kernel)(from.data(), codes.size(), to.data());
+                        REQUIRE(to == codes);
+                    }
+                }
+            }
+        }
+    });
+}
+
+TEST_CASE("kernel_set: nothing outside is touched, whatever the length") {
+    GuardedPages from_pages(4 * kLongest);
+    GuardedPages to_pages(4 * kLongest);
+    std::mt19937_64 random(2);
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            CAPTURE(std::string(operation.name));
+            for (std::size_t count = 0; count <= kLongest; ++count) {
+                const Bytes bytes = random_bytes(random, nbytes_from(operation, count));
+                const Bytes expected = plain_result(operation, bytes, count);
+                const std::size_t size = expected.size();
+                // At the end of what is mapped, and at its start.
+                std::uint8_t* to = to_pages.last(size);
+                (set.*operation.kernel)(from_pages.place(bytes).data(), count, to);
+                REQUIRE(join(ByteView(to, size)) == expected);
+                to = to_pages.first();
+                (set.*operation.kernel)(from_pages.place_first(bytes).data(), count, to);
+                REQUIRE(join(ByteView(to, size)) == expected);
+            }
+        }
+    });
+}
+
+TEST_CASE("kernel_set: every misalignment of both ends, and no byte beside the output") {
+    constexpr std::size_t kMargin = 64;
+    std::mt19937_64 random(3);
+    Bytes from_room(32 + 4 * kLongest);
+    Bytes to_room(32 + 4 * kLongest + 2 * kMargin);
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            CAPTURE(std::string(operation.name));
+            for (std::size_t shift = 0; shift < 32; ++shift) {
+                for (std::size_t count = 0; count <= kLongest; ++count) {
+                    const Bytes bytes = random_bytes(random, nbytes_from(operation, count));
+                    const Bytes expected = plain_result(operation, bytes, count);
+                    std::copy(bytes.begin(), bytes.end(), from_room.data() + shift);
+                    std::fill(to_room.begin(), to_room.end(), 0xa5);
+                    std::uint8_t* to = to_room.data() + kMargin + (7 * shift + count) % 32;
+                    (set.*operation.kernel)(from_room.data() + shift, count, to);
+                    const ByteView written(to, expected.size());
+                    REQUIRE(join(written) == expected);
+                    std::fill(to, to + expected.size(), 0xa5);
+                    REQUIRE(std::ranges::all_of(to_room, [](auto byte) { return byte == 0xa5; }));
+                }
+            }
+        }
+    });
+}
+
+TEST_CASE("kernel_set: every 16-bit code, and float32 around each of them") {
+    Bytes halves;
+    Bytes floats;
+    std::mt19937_64 random(4);
+    for (std::uint32_t code = 0; code < 0x1'0000; ++code) {
+        append(halves, little_endian(code, 2));
+        // As the upper half, which is a bfloat16, with each kind of lower half.
+        for (const std::uint32_t low : {0x0000U, 0x7fffU, 0x8000U, 0x8001U}) {
+            append(floats, little_endian(code << 16 | low, 4));
+        }
+        append(floats, little_endian(random() & 0xffff'ffff, 4));
+    }
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            if (operation.bits_from < 16) continue;
+            CAPTURE(std::string(operation.name));
+            const Bytes& from = operation.bits_from == 16 ? halves : floats;
+            const std::size_t count = from.size() * 8 / operation.bits_from;
+            Bytes to(count * operation.bytes_to);
+            (set.*operation.kernel)(from.data(), count, to.data());
+            REQUIRE(to == plain_result(operation, from, count));
+        }
+    });
+}
+
+TEST_CASE("kernel_set: one NaN among numbers, at every place") {
+    with_each_set([&](const KernelSet& set) {
+        for (const Operation& operation : kOperations) {
+            if (operation.bits_from != 32) continue;
+            CAPTURE(std::string(operation.name));
+            for (std::size_t place = 0; place < 40; ++place) {
+                for (const std::uint32_t nan : {0x7f80'0001U, 0xff80'2000U, 0x7fff'ffffU}) {
+                    Bytes from;
+                    for (std::size_t i = 0; i < 40; ++i) {
+                        append(from, little_endian(i == place ? nan : 0x3f80'0fff + (i << 13), 4));
+                    }
+                    Bytes to(80);
+                    (set.*operation.kernel)(from.data(), 40, to.data());
+                    REQUIRE(to == plain_result(operation, from, 40));
+                }
+            }
+        }
+    });
+}
+
+TEST_CASE("kernel_set: looking up is a table by code") {
+    GuardedPages from_pages(kLongest);
+    GuardedPages to_pages(4 * kLongest);
+    std::mt19937_64 random(5);
+    const Table table = random_table(random);
+    Bytes all(256);
+    for (std::size_t code = 0; code < all.size(); ++code) all[code] = std::uint8_t(code);
+    with_each_set([&](const KernelSet& set) {
+        Bytes to(1024);
+        set.look_up(all.data(), all.size(), table.data(), to.data());
+        CHECK(to == look_up_slowly(all, table));
+        for (std::size_t count = 0; count <= kLongest; ++count) {
+            const Bytes from = random_bytes(random, count);
+            const Bytes expected = look_up_slowly(from, table);
+            set.look_up(from_pages.place(from).data(), count, table.data(),
+                        to_pages.last(4 * count));
+            REQUIRE(join(ByteView(to_pages.last(4 * count), 4 * count)) == expected);
+            set.look_up(from_pages.place_first(from).data(), count, table.data(), to_pages.first());
+            REQUIRE(join(ByteView(to_pages.first(), 4 * count)) == expected);
+        }
+        for (std::size_t shift = 0; shift < 32; ++shift) {
+            const Bytes from = random_bytes(random, shift + kLongest);
+            Bytes room(4 * kLongest + 64, 0xa5);
+            set.look_up(from.data() + shift, kLongest, table.data(), room.data() + 32 - shift);
+            const Bytes expected =
+                join(Bytes(32 - shift, 0xa5), look_up_slowly(ByteView(from).subspan(shift), table),
+                     Bytes(32 + shift, 0xa5));
+            REQUIRE(room == expected);
+        }
+    });
+}
+
+TEST_CASE("kernel_set: packing undoes unpacking") {
+    GuardedPages pages(kLongest);
+    std::mt19937_64 random(6);
+    for (const std::uint32_t bits : {2U, 4U, 6U}) {
+        CAPTURE(bits);
+        for (std::size_t count = 0; count <= kLongest; ++count) {
+            Bytes codes = random_bytes(random, count);  // bits above the code are left out
+            const Bytes expected = pack_slowly(codes, bits);
+            std::uint8_t* to = pages.last(expected.size());
+            std::fill(to, to + expected.size(), 0xff);  // the rest of the last byte becomes zero
+            kernels::pack(bits, codes.data(), count, to);
+            REQUIRE(join(ByteView(to, expected.size())) == expected);
+            for (std::uint8_t& code : codes) code &= std::uint8_t((1U << bits) - 1);
+            REQUIRE(unpack_slowly(expected, bits, count) == codes);
+        }
+    }
+}
+
+}  // namespace onnxmap::test

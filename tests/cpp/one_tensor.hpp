@@ -1,0 +1,84 @@
+// One tensor, alone in a source, and its values.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caught.hpp"
+#include "memory_source.hpp"
+#include "onnx/schema.hpp"
+#include "placed_bytes.hpp"
+#include "sample_models.hpp"
+#include "tensor/values.hpp"
+
+namespace onnxmap::test {
+
+/// The bytes of a TensorProto with a folder for its external data. `io`: how that is opened.
+struct OneTensor {
+    explicit OneTensor(const Bytes& bytes, std::string root = "",
+                       io::IoMode io = io::IoMode::automatic)
+        : source(std::make_shared<MemorySource>(bytes)),
+          store{source, {std::move(root), io}, 64, {}},
+          message(onnx::message<"TensorProto">, source->bytes()) {
+        tensor::read_header(message, header);
+    }
+    OneTensor(const OneTensor&) = delete;  // the store below is pointed to
+    OneTensor& operator=(const OneTensor&) = delete;
+
+    /// From now on the codes of faults that onnx overlooks go to `overlooked`.
+    OneTensor& lenient() {
+        store.overlook = [this](const Error& fault, const tensor::Header&) {
+            overlooked.push_back(fault.code);
+        };
+        return *this;
+    }
+
+    /// Checked as before an array is made.
+    [[nodiscard]] tensor::Values values() const {
+        tensor::Values made(message, header, store);
+        made.check_count();
+        return made;
+    }
+
+    /// The elements as an array has them, converted to `to` where that is given.
+    [[nodiscard]] Bytes read(const onnx::DataTypeInfo* to = nullptr) const {
+        const tensor::Values made = values();
+        const auto conversion =
+            tensor::Conversion::find(made.type(), to == nullptr ? made.type() : *to).value();
+        return filled(made.count() * conversion.to().itemsize(),
+                      [&](std::span<std::uint8_t> out) { made.read(conversion, out); });
+    }
+
+    [[nodiscard]] Bytes read_packed() const {
+        const tensor::Values made = values();
+        return filled(tensor::packed_nbytes(made.count(), made.type().bits),
+                      [&](std::span<std::uint8_t> out) { made.read_packed(out); });
+    }
+
+    /// The code of the error that finding and counting the values gives; and reading them.
+    [[nodiscard]] std::string code() const {
+        return code_of([&] { return values().count(); });
+    }
+    [[nodiscard]] std::string read_code() const {
+        return code_of([&] { return read(); });
+    }
+
+    std::shared_ptr<MemorySource> source;
+    tensor::Store store;
+    onnx::Message message;
+    tensor::Header header;
+    std::vector<std::string> overlooked;
+
+  private:
+    // In a heap block of exactly the size.
+    template <class Fill>
+    static Bytes filled(std::size_t nbytes, Fill&& fill) {
+        HeapCopy room{ByteView(Bytes(nbytes, 0xa5))};
+        fill(std::span<std::uint8_t>(room.data(), nbytes));
+        return join(room.view());
+    }
+};
+
+}  // namespace onnxmap::test

@@ -1,0 +1,111 @@
+#include "tensor/segments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caught.hpp"
+#include "sample_models.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using Range = std::pair<std::uint64_t, std::uint64_t>;
+
+Bytes segment(std::uint64_t begin, std::uint64_t end) {
+    return blob(3, join(scalar(1, begin), scalar(2, end)));
+}
+
+// A piece of a tensor of UINT8 elements.
+Bytes piece(const std::vector<std::uint64_t>& dims, const Range& range, std::uint64_t type = 2) {
+    return join(packed(1, dims), scalar(2, type), blob(8, "p"), segment(range.first, range.second));
+}
+
+std::vector<tensor::Segment> join_all(const std::vector<Bytes>& pieces) {
+    std::vector<onnx::Message> messages;
+    for (const Bytes& bytes : pieces) {
+        messages.emplace_back(onnx::message<"TensorProto">, bytes);
+    }
+    return tensor::join_segments(messages);
+}
+
+// The code that pieces of those ranges of ten elements give.
+std::string code(const std::vector<Range>& ranges) {
+    std::vector<Bytes> pieces;
+    for (const Range& range : ranges) pieces.push_back(piece({2, 5}, range));
+    return code_of([&] { return join_all(pieces).size(); });
+}
+
+constexpr std::uint64_t kMinusOne = UINT64_MAX;
+
+}  // namespace
+
+TEST_CASE("segments: pieces come in the order of their elements") {
+    const std::vector<Bytes> pieces = {piece({2, 5}, {7, 10}), piece({2, 5}, {0, 3}),
+                                       piece({2, 5}, {3, 7})};
+    const auto segments = join_all(pieces);
+    REQUIRE(segments.size() == 3);
+    CHECK(segments[0].begin == 0);
+    CHECK(segments[1].begin == 3);
+    CHECK(segments[2].begin == 7);
+    CHECK(segments[2].end == 10);
+    CHECK(segments[1].count() == 4);
+    CHECK(segments[0].tensor.piece(0).data() == pieces[1].data());
+    CHECK(segments[2].tensor.piece(0).data() == pieces[0].data());
+}
+
+TEST_CASE("segments: they tile the whole, or are refused") {
+    CHECK(code({{0, 10}}) == "accepted");
+    CHECK(code({{0, 1}, {1, 10}}) == "accepted");
+    CHECK(code({{5, 10}, {0, 5}}) == "accepted");
+    CHECK(code({{0, 5}, {5, 5}, {5, 10}}) == "accepted");  // one without elements
+    CHECK(code({{0, 0}, {0, 10}}) == "accepted");
+    CHECK(code({{10, 10}, {0, 10}}) == "accepted");
+    CHECK(code({{0, 9}}) == "tensor.segment");
+    CHECK(code({{1, 10}}) == "tensor.segment");
+    CHECK(code({{0, 4}, {5, 10}}) == "tensor.segment");           // a gap
+    CHECK(code({{0, 6}, {5, 10}}) == "tensor.segment");           // an overlap
+    CHECK(code({{0, 10}, {0, 10}}) == "tensor.segment");          // twice
+    CHECK(code({{0, 5}, {5, 10}, {5, 10}}) == "tensor.segment");  // a part twice
+    CHECK(code({{0, 11}}) == "tensor.segment");
+    CHECK(code({{0, 10}, {10, 11}}) == "tensor.segment");
+    CHECK(code({{4, 2}, {0, 10}}) == "tensor.segment");  // ends before it begins
+    CHECK(code({{kMinusOne, 5}, {5, 10}}) == "tensor.segment");
+    CHECK(code({{0, kMinusOne}}) == "tensor.segment");
+    CHECK(code({{kMinusOne, kMinusOne}, {0, 10}}) == "tensor.segment");
+    CHECK(code({{0, 1ULL << 62}}) == "tensor.segment");
+}
+
+TEST_CASE("segments: shape and type must be the same in all") {
+    const auto both = [](const Bytes& other) {
+        return code_of([&] { return join_all({piece({2, 5}, {0, 5}), other}).size(); });
+    };
+    CHECK(both(piece({2, 5}, {5, 10})) == "accepted");
+    CHECK(both(piece({10}, {5, 10})) == "tensor.segment");
+    CHECK(both(piece({5, 2}, {5, 10})) == "tensor.segment");
+    CHECK(both(piece({2, 5, 1}, {5, 10})) == "tensor.segment");
+    CHECK(both(piece({2, 5}, {5, 10}, 3)) == "tensor.segment");
+    CHECK(both(piece({2, 5}, {5, 10}, 99)) == "tensor.segment");
+}
+
+TEST_CASE("segments: absent numbers are zero, and errors name the tensor") {
+    const Bytes no_begin = join(scalar(1, 4), scalar(2, 2), blob(8, "p"), blob(3, scalar(2, 4)));
+    CHECK(join_all({no_begin}).front().count() == 4);
+    const Bytes empty = join(scalar(1, 0), scalar(2, 2), blob(3, Bytes{}));
+    CHECK(join_all({empty}).front().count() == 0);
+    const auto error = error_of([] { return join_all({piece({2, 5}, {0, 9})}).size(); });
+    REQUIRE(error);
+    CHECK(error->tensor == "p");
+    CHECK(code_of([] { return join_all({piece({2, 5}, {0, 10}, 0)}).size(); }) == "tensor.dtype");
+    CHECK(code_of([] { return join_all({piece({kMinusOne}, {0, 1})}).size(); }) ==
+          "tensor.negative_dim");
+    CHECK(code_of([] {
+              return join_all({piece({1ULL << 40, 1ULL << 40}, {0, 1})}).size();
+          }) == "tensor.size_overflow");
+}
+
+}  // namespace onnxmap::test

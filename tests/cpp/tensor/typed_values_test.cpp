@@ -1,0 +1,349 @@
+#include "tensor/typed_values.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caught.hpp"
+#include "onnx/schema.hpp"
+#include "placed_bytes.hpp"
+#include "wire_bytes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+using onnx::field;
+
+constexpr tensor::ValueRange kAny8 = {8, false, 0, 0};
+
+onnx::Message tensor_of(ByteView bytes) { return {onnx::message<"TensorProto">, bytes}; }
+
+const wire::FieldRow& row_of(std::uint32_t number) {
+    return *onnx::message<"TensorProto">.find(number);
+}
+
+// Decodes stretch by stretch, each into a heap block of exactly its size, with no gap between.
+std::pair<Bytes, bool> decode(const tensor::TypedValues& values, const tensor::ValueRange& range) {
+    Bytes all;
+    bool in_range = true;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        REQUIRE(values.first(i) * range.nbytes == all.size());
+        HeapCopy room{ByteView(Bytes(values.count(i) * range.nbytes, 0xa5))};
+        in_range = values.decode(i, range, room.data()) && in_range;
+        append(all, room.view());
+    }
+    REQUIRE(all.size() == values.count() * range.nbytes);
+    return {all, in_range};
+}
+
+// What decoding gives, as eight bytes of each value; the slow way, which knows no stretches.
+Bytes slow_values(const onnx::Message& message, const wire::FieldRow& row) {
+    Bytes all;
+    message.for_each_value(row, [&](const wire::Field& value) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            all.push_back(static_cast<std::uint8_t>(value.value >> shift));
+        }
+    });
+    return all;
+}
+
+bool same_as_slow(ByteView bytes, std::uint32_t number) {
+    const onnx::Message message = tensor_of(bytes);
+    const tensor::TypedValues values(message, row_of(number));
+    const auto [found, in_range] = decode(values, kAny8);
+    return in_range && found == slow_values(message, row_of(number));
+}
+
+// Values of all lengths; `most` of one byte make a run of many values.
+Numbers random_numbers(std::mt19937_64& random, std::size_t count) {
+    Numbers numbers(count);
+    for (std::uint64_t& number : numbers) number = random() >> (random() % 64);
+    return numbers;
+}
+
+// A field of any form that the number allows, with that many values.
+Bytes any_field(std::mt19937_64& random, std::uint32_t number, std::size_t count) {
+    const wire::WireType type = row_of(number).wire_type();
+    const bool run = random() % 2 == 0;
+    Bytes content;
+    Bytes fields;
+    for (const std::uint64_t value : random_numbers(random, count)) {
+        const Bytes bytes = type == wire::WireType::varint    ? varint(value)
+                            : type == wire::WireType::fixed32 ? little_endian(value, 4)
+                                                              : little_endian(value, 8);
+        append(content, bytes);
+        append(fields, join(tag(number, type), bytes));
+    }
+    return run ? blob(number, content) : fields;
+}
+
+Bytes some_unknown_field(std::mt19937_64& random) {
+    switch (random() % 5) {
+        case 0: return scalar(999, random());
+        case 1: return blob(8, "a name");
+        case 2: return group(77, fixed64(3, 1));
+        case 3: return blob(99, Bytes(random() % 200, 0x11));  // up to 64 bytes and more
+        default: return {};
+    }
+}
+
+constexpr std::uint32_t kNumbers[] = {4, 5, 7, 10, 11};  // of the typed fields but string_data
+
+}  // namespace
+
+TEST_CASE("typed_values: packed, unpacked, in several runs, with empty ones between") {
+    const Bytes expected = from_hex("0100000000000000 2c01000000000000 ffffffffffffffff");
+    const Bytes forms[] = {
+        packed(7, {1, 300, UINT64_MAX}),
+        join(scalar(7, 1), scalar(7, 300), scalar(7, UINT64_MAX)),
+        join(packed(7, {1}), scalar(999, 1), blob(7, Bytes{}), scalar(7, 300), blob(7, Bytes{}),
+             packed(7, {UINT64_MAX})),
+        join(packed(7, {}), scalar(7, 1), packed(7, {300, UINT64_MAX}), packed(7, {})),
+    };
+    for (const Bytes& form : forms) {
+        const HeapCopy copy(form);
+        const onnx::Message message = tensor_of(copy.view());
+        const tensor::TypedValues values(message, field<"TensorProto.int64_data">);
+        CHECK(values.count() == 3);
+        CHECK(decode(values, kAny8) == std::pair(expected, true));
+        // Another field has none.
+        CHECK(tensor::TypedValues(message, field<"TensorProto.uint64_data">).count() == 0);
+    }
+    CHECK(tensor::TypedValues(tensor_of({}), field<"TensorProto.int64_data">).size() == 0);
+}
+
+TEST_CASE("typed_values: every field in any form, with anything between") {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 150; ++round) {
+        for (const std::uint32_t number : kNumbers) {
+            Bytes bytes;
+            for (std::size_t parts = random() % 12; parts > 0; --parts) {
+                append(bytes, any_field(random, number, random() % 20));
+                append(bytes, some_unknown_field(random));
+            }
+            CAPTURE(number);
+            const HeapCopy copy(bytes);
+            REQUIRE(same_as_slow(copy.view(), number));
+        }
+    }
+}
+
+TEST_CASE("typed_values: stretches of fields end after 64 KiB, and at what is not theirs") {
+    std::mt19937_64 random(2);
+    Bytes bytes;
+    for (int i = 0; i < 60'000; ++i) append(bytes, scalar(5, random() % 400));
+    const tensor::TypedValues many(tensor_of(bytes), field<"TensorProto.int32_data">);
+    CHECK(many.size() >= bytes.size() / (80 << 10));
+    CHECK(many.size() > 1);
+    CHECK(same_as_slow(bytes, 5));
+
+    const auto stretches = [](const Bytes& between) {
+        const Bytes both = join(scalar(5, 1), between, scalar(5, 2));
+        CHECK(same_as_slow(both, 5));
+        return tensor::TypedValues(tensor_of(both), field<"TensorProto.int32_data">).size();
+    };
+    CHECK(stretches({}) == 1);
+    CHECK(stretches(blob(8, "short")) == 1);
+    CHECK(stretches(blob(9, Bytes(60'000, 0x28))) == 2);  // bytes that look like fields
+    CHECK(stretches(join(packed(5, {3, 4}), scalar(999, 1))) == 1);
+}
+
+TEST_CASE("typed_values: runs around 64 KiB and around 1 MiB") {
+    std::mt19937_64 random(3);
+    for (const std::size_t edge : {std::size_t{64} << 10, std::size_t{1} << 20}) {
+        for (const std::size_t longest : {1U, 2U, 10U}) {
+            Bytes run;
+            while (run.size() < edge - 12) {
+                append(run, varint(longest == 1 ? random() % 128 : random() >> (random() % 64),
+                                   longest == 10 ? random() % 11 : 0));
+            }
+            for (std::size_t more = 0; more < 4; ++more) {
+                append(run, varint(random() >> (7 * more), longest));
+                const HeapCopy copy(join(scalar(7, 5), blob(7, run), scalar(7, 6)));
+                CAPTURE(run.size());
+                REQUIRE(same_as_slow(copy.view(), 7));
+            }
+        }
+    }
+    const Bytes large = blob(7, Bytes((3 << 20) + 5, 0x7f));
+    const tensor::TypedValues parts(tensor_of(large), field<"TensorProto.int64_data">);
+    CHECK(parts.size() == 4);  // of 1 MiB, so that several threads have something to do
+    CHECK(parts.count() == (3 << 20) + 5);
+}
+
+TEST_CASE("typed_values: a cut between parts of a run never goes through a varint") {
+    std::mt19937_64 random(4);
+    for (const std::size_t length : {2UL, 3UL, 10UL}) {
+        // The cut at 1 MiB falls on each byte of a varint.
+        for (std::size_t shift = 0; shift < length; ++shift) {
+            const Bytes part = repeat(100, varint(random() >> (64 - 7 * length % 64), length));
+            const Bytes run = join(Bytes(shift, 0x05), repeat((1 << 20) / part.size() + 2, part));
+            REQUIRE(same_as_slow(blob(7, run), 7));
+        }
+    }
+}
+
+TEST_CASE("typed_values: runs of fixed width are cut between values") {
+    const Bytes run = [] {
+        std::mt19937_64 random(5);
+        Bytes bytes((2 << 20) + 8);
+        for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+        return bytes;
+    }();
+    for (const std::uint32_t number : {4U, 10U}) {
+        const Bytes bytes = join(blob(number, run), blob(number, join(ByteView(run).first(8))));
+        CHECK(same_as_slow(bytes, number));
+        CHECK(tensor::TypedValues(tensor_of(bytes), row_of(number)).count() ==
+              (run.size() + 8) / (number == 4 ? 4 : 8));
+    }
+}
+
+TEST_CASE("typed_values: several pieces of one merged message") {
+    const Bytes first = join(scalar(5, 1), packed(5, {2, 3}));
+    const Bytes second = packed(5, {4});
+    const onnx::Message merged(onnx::message<"TensorProto">, std::vector<ByteView>{first, second});
+    const tensor::TypedValues values(merged, field<"TensorProto.int32_data">);
+    CHECK(values.count() == 4);
+    CHECK(decode(values, {1, false, 0, 0}).first == Bytes{1, 2, 3, 4});
+}
+
+TEST_CASE("typed_values: nothing behind the message is looked at") {
+    GuardedPages pages(200 << 10);
+    std::mt19937_64 random(6);
+    for (std::size_t count = 0; count < 60; ++count) {
+        for (const std::uint32_t number : kNumbers) {
+            REQUIRE(same_as_slow(pages.place(any_field(random, number, count)), number));
+        }
+    }
+    // Long enough to be a stretch of its own.
+    for (std::size_t more = 0; more < 20; ++more) {
+        Bytes run(70'000, 0x01);
+        for (std::size_t i = 0; i < more; ++i) append(run, varint(random(), 10));
+        REQUIRE(same_as_slow(pages.place(blob(7, run)), 7));
+    }
+}
+
+TEST_CASE("typed_values: elements have the low bytes, and the range is checked before") {
+    const auto decoded = [](const Bytes& bytes, std::uint32_t number,
+                            const tensor::ValueRange& range) {
+        return decode(tensor::TypedValues(tensor_of(bytes), row_of(number)), range);
+    };
+    const auto negative = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    const tensor::ValueRange byte = {1, true, -128, 255};
+    const Bytes good = packed(5, {0, 255, negative(-128), negative(-1), 127});
+    CHECK(decoded(good, 5, byte) == std::pair(from_hex("00ff80ff7f"), true));
+    for (const std::int64_t bad : {256LL, -129LL, 1LL << 30, -(1LL << 31)}) {
+        const auto [bytes, in_range] = decoded(packed(5, {1, negative(bad), 2}), 5, byte);
+        CHECK_FALSE(in_range);
+        CHECK(bytes == Bytes{1, static_cast<std::uint8_t>(bad), 2});
+    }
+    // An int32 field has the low 32 bits of its varint, the others do not count.
+    CHECK(decoded(packed(5, {(1ULL << 32) + 7}), 5, byte) == std::pair(Bytes{7}, true));
+    CHECK(decoded(packed(5, {0xffff'ffff}), 5, byte) == std::pair(Bytes{0xff}, true));
+    const tensor::ValueRange half = {2, true, -32768, 65535};
+    CHECK(decoded(scalar(5, negative(-32768)), 5, half) == std::pair(from_hex("0080"), true));
+    CHECK_FALSE(decoded(scalar(5, 65536), 5, half).second);
+    CHECK_FALSE(decoded(scalar(5, negative(-32769)), 5, half).second);
+    const tensor::ValueRange uint32 = {4, true, 0, UINT32_MAX};
+    CHECK(decoded(packed(11, {UINT32_MAX}), 11, uint32) == std::pair(from_hex("ffffffff"), true));
+    CHECK_FALSE(decoded(packed(11, {1ULL << 32}), 11, uint32).second);
+    CHECK_FALSE(decoded(packed(11, {UINT64_MAX}), 11, uint32).second);
+}
+
+TEST_CASE("typed_values: one value out of range is noticed wherever it is") {
+    const tensor::ValueRange byte = {1, true, -128, 255};
+    for (std::size_t place = 0; place < 50; ++place) {
+        for (const bool run : {true, false}) {
+            Bytes fields;
+            Numbers numbers;
+            for (std::size_t i = 0; i < 50; ++i) {
+                numbers.push_back(i == place ? 300 : i);
+                append(fields, scalar(5, numbers.back()));
+            }
+            const Bytes bytes = run ? packed(5, numbers) : fields;
+            const tensor::TypedValues values(tensor_of(bytes), row_of(5));
+            REQUIRE_FALSE(decode(values, byte).second);
+        }
+    }
+}
+
+TEST_CASE("typed_values: runs that a lazy load has not judged") {
+    const auto code = [](const Bytes& run) {
+        const HeapCopy copy(blob(7, run));
+        return code_of([&] {
+            const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
+            Bytes out(values.count() * 8);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                static_cast<void>(values.decode(i, kAny8, out.data() + values.first(i) * 8));
+            }
+            return 0;
+        });
+    };
+    const Bytes short_run(20, 0x01);
+    const Bytes long_run(70'000, 0x01);
+    const Bytes huge_run((1 << 20) + 3, 0x01);
+    for (const Bytes& good : {short_run, long_run, huge_run}) {
+        CAPTURE(good.size());
+        CHECK(code(good) == "accepted");
+        CHECK(code(join(good, varint(0, 11))) == "wire.varint_too_long");
+        CHECK(code(join(varint(0, 11), good)) == "wire.varint_too_long");
+        CHECK(code(join(good, varint(0, 30), good)) == "wire.varint_too_long");
+        CHECK(code(join(good, Bytes{0x80})) == "wire.truncated");
+        CHECK(code(join(good, Bytes(9, 0x80))) == "wire.truncated");
+    }
+    CHECK(code(Bytes{0x80}) == "wire.truncated");
+    CHECK(code(Bytes(70'000, 0x80)) == "wire.varint_too_long");
+}
+
+TEST_CASE("typed_values: bytes that changed after they were counted") {
+    for (const std::size_t size : {50UL, 70'000UL}) {
+        HeapCopy copy(blob(7, Bytes(size, 0x01)));
+        const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
+        REQUIRE(values.count() == size);
+        const auto code = [&] {
+            return code_of([&] {
+                HeapCopy room{ByteView(Bytes(size * 8))};
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    static_cast<void>(values.decode(i, kAny8, room.data() + values.first(i) * 8));
+                }
+                return 0;
+            });
+        };
+        CHECK(code() == "accepted");
+        copy.data()[copy.view().size() - 5] = 0x81;  // two values are one now
+        CHECK(code() == "file.changed");
+    }
+    // More values than there were: none is written behind the room.
+    HeapCopy copy(blob(7, repeat(50, from_hex("8101"))));
+    const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
+    REQUIRE(values.count() == 50);
+    copy.data()[10] = 0x01;
+    HeapCopy room{ByteView(Bytes(50 * 8))};
+    CHECK(code_of([&] { return values.decode(0, kAny8, room.data()); }) == "file.changed");
+}
+
+TEST_CASE("typed_values: a single run of a fixed width") {
+    const Bytes run = from_hex("0102030405060708");
+    const auto single = [](const Bytes& bytes, std::uint32_t number) {
+        const auto found = tensor::single_run(tensor_of(bytes), row_of(number));
+        return found ? join(*found) : Bytes{0xee};
+    };
+    CHECK(single(blob(4, run), 4) == run);
+    CHECK(single(blob(10, run), 10) == run);
+    CHECK(single(join(scalar(1, 2), blob(4, Bytes{}), blob(4, run), blob(8, "n")), 4) == run);
+    CHECK(single(join(blob(4, run), blob(4, run)), 4) == Bytes{0xee});
+    CHECK(single(join(blob(4, run), fixed32(4, 1)), 4) == Bytes{0xee});
+    CHECK(single(fixed32(4, 1), 4) == Bytes{0xee});
+    CHECK(single(blob(4, Bytes{}), 4) == Bytes{0xee});
+    CHECK(single(blob(7, run), 7) == Bytes{0xee});  // varints
+    CHECK(single(blob(10, run), 4) == Bytes{0xee});
+}
+
+}  // namespace onnxmap::test

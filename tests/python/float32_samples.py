@@ -1,0 +1,53 @@
+"""Bits of float32 numbers that a conversion to a narrower type could get wrong."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+Codes = np.ndarray[Any, np.dtype[np.uint32]]
+MANTISSA_BITS = 23
+
+
+def _mantissas() -> list[int]:
+    """Around every place where rounding may cut: halfway, its neighbours, even and odd above it."""
+    top = (1 << MANTISSA_BITS) - 1
+    found = {0, 1, top, top - 1, 0x2AAAAA, 0x555555}
+    for bit in range(MANTISSA_BITS):
+        half = 1 << bit
+        above = (top >> (bit + 1)) << (bit + 1)  # all ones, so that rounding up carries on
+        for kept in (0, 2 * half, above, above - 2 * half, 0x2AAAAA & above, 0x555555 & above):
+            for below in (0, 1, half - 1, half, half + 1, 2 * half - 1):
+                found.add((kept + below) & top)
+    return sorted(found)
+
+
+def _between(codes: Codes, step: int) -> Codes:
+    """The codes, those halfway to the next, and both neighbours of each; `step` codes apart."""
+    starts = (codes, codes + np.uint32(step // 2))
+    return np.concatenate(
+        [start + np.uint32(change) for start in starts for change in (0, 1, -1 % 2**32)]
+    )
+
+
+@functools.cache
+def stratified_codes() -> Codes:
+    """About two million codes, the same on every run.
+
+    All signs and exponents with each mantissa of `_mantissas` (NaN payloads among them, so kept even
+    where only low bits are set); all float16 and bfloat16 numbers, all ties between two of them and the
+    neighbours of both; 2^20 at random. An odd number of codes, shuffled, so that lanes mix.
+    """
+    exponents = np.arange(1 << 9, dtype=np.uint32) << MANTISSA_BITS  # the sign among them
+    strata = (exponents[:, None] | np.array(_mantissas(), np.uint32)).reshape(-1)
+    every = np.arange(1 << 16, dtype=np.uint16)
+    halves = every.view(np.float16).astype(np.float32).view(np.uint32)
+    ties = _between(halves, 1 << (MANTISSA_BITS - 10))
+    brain_ties = _between(every.astype(np.uint32) << 16, 1 << 16)
+    rng = np.random.default_rng(0)
+    anything = rng.integers(0, 1 << 32, 1 << 20, np.uint32)
+    codes = np.unique(np.concatenate([strata, ties, brain_ties, anything]))
+    rng.shuffle(codes)
+    return codes[: codes.size // 2 * 2 - 1]
