@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <numpy/arrayobject.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,10 +70,34 @@ static PyObject* bare_arrays(PyObject* self, PyObject* args) {
     return arrays;
 }
 
+/* F5: a memory copy, and with it the page faults if the destination is new. */
+static PyObject* copy_memory(PyObject* self, PyObject* args) {
+    PyObject *source, *destination = NULL;
+    if (!PyArg_ParseTuple(args, "O!|O!", &PyArray_Type, &source, &PyArray_Type, &destination)) {
+        return NULL;
+    }
+    npy_intp nbytes = PyArray_NBYTES((PyArrayObject*)source);
+    if (destination && PyArray_NBYTES((PyArrayObject*)destination) != nbytes) {
+        return PyErr_Format(PyExc_ValueError, "the arrays differ in size");
+    }
+    if (destination) {
+        Py_INCREF(destination);
+    } else { /* like every large array of NumPy's, this one asks for huge pages */
+        destination = PyArray_SimpleNew(1, &nbytes, NPY_UINT8);
+        if (!destination) return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    memcpy(PyArray_DATA((PyArrayObject*)destination), PyArray_DATA((PyArrayObject*)source),
+           (size_t)nbytes);
+    Py_END_ALLOW_THREADS;
+    return destination;
+}
+
 static PyMethodDef methods[] = {
     {"read_headers", read_headers, METH_VARARGS, "F1: (path, int64 offsets)"},
     {"bare_arrays", bare_arrays, METH_VARARGS,
      "F2: (names, dtype, buffer, int64 offsets, int64 ranks, int64 extents)"},
+    {"copy_memory", copy_memory, METH_VARARGS, "F5: (source, destination or none for a new one)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -7,13 +7,14 @@ is what the floors and `np.memmap` are given, since they cannot find that out by
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.recipe import Recipe
+from bench.tensor_files import TENSOR_RECIPES
 from bench.wire import Mark, Message, Payload, write_pieces
 
 FLOAT, INT64, FLOAT16, BFLOAT16 = 1, 7, 10, 16  # TensorProto.DataType
@@ -221,23 +222,6 @@ def write_small_external(folder: Path, count: int) -> None:
     write_tensors(folder, small(count), external=True)
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a model is made, at full size and small enough for a smoke run."""
-
-    full: Callable[[Path], None]
-    smoke: Callable[[Path], None]
-    payload_is_read: bool = True  # False: a payload of holes, which no page cache needs to hold
-
-    def make(self, folder: Path, smoke: bool) -> None:
-        """Make the model in `folder`; a failure leaves nothing there."""
-        partial_folder = folder.with_name(folder.name + ".part")
-        shutil.rmtree(partial_folder, ignore_errors=True)
-        partial_folder.mkdir(parents=True)
-        (self.smoke if smoke else self.full)(partial_folder)
-        partial_folder.rename(folder)
-
-
 def _growth() -> dict[str, Recipe]:
     recipes = {}
     for tenths in (5, 10, 20, 40, 80):
@@ -276,6 +260,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "nodes_200k": Recipe(partial(write_nodes, count=200_000), partial(write_nodes, count=2_000)),
     **_growth(),
+    **TENSOR_RECIPES,
 }
 
 

@@ -47,6 +47,20 @@ def warm(spans: Iterable[Span]) -> None:
             os.close(descriptor)
 
 
+def drop(path: Path) -> None:
+    """Take a file that was just written out of the page cache.
+
+    The kernel keeps written pages one by one and pages that were read in large pieces, which are mapped
+    many times faster. A model that somebody loads was read.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)  # what is not on disk yet stays
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
+
+
 def back_memory(nbytes: int) -> int:
     """Touch and free `nbytes` of memory once, so that a hypervisor has backed it with real pages.
 

@@ -54,11 +54,11 @@ class Model:
     def spans(self) -> list[page_cache.Span]:
         """All bytes of its files; without the payload where that is a hole that nobody reads."""
         if not self._spans:
-            path = self.folder / "model.onnx"
             if self.payload_is_read:
-                files = [path, self.folder / "weights.safetensors"]
-                self._spans = [(f, 0, f.stat().st_size) for f in files if f.exists()]
+                files = [f for f in self.folder.iterdir() if f.name != "manifest.json"]
+                self._spans = [(f, 0, f.stat().st_size) for f in files]
             else:
+                path = self.folder / "model.onnx"
                 lines = json.loads((self.folder / "manifest.json").read_text())
                 begins = [0, *(line["data_offset"] + line["nbytes"] for line in lines)]
                 ends = [*(line["data_offset"] for line in lines), path.stat().st_size]

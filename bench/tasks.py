@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 Witness = Callable[[Any, bool], dict[str, str]]
 
 
@@ -27,6 +29,18 @@ class Task:
 def model_file(folder: Path) -> str:
     """The model in its folder."""
     return str(folder / "model.onnx")
+
+
+def tensor_file(folder: Path) -> str:
+    """The serialized TensorProto in its folder."""
+    return str(folder / "tensor.pb")
+
+
+def touched_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """An array whose memory has been written before."""
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).fill(0x5A)
+    return array
 
 
 def manifest(folder: Path) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -47,6 +47,23 @@ def varint(value: int) -> bytes:
         value >>= 7
     encoded.append(value)
     return bytes(encoded)
+
+
+def packed_varints(
+    values: np.ndarray[Any, np.dtype[np.uint64]],
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The base-128 forms of many integers one after another, as in a packed field."""
+    lengths = np.ones(len(values), np.int64)
+    for bits in range(7, 64, 7):
+        lengths += values >= np.uint64(1 << bits)
+    begins = np.cumsum(lengths) - lengths
+    encoded = np.empty(int(lengths.sum()), np.uint8)
+    for place in range(int(lengths.max(initial=1))):
+        chosen = lengths > place
+        groups = (values[chosen] >> np.uint64(7 * place)).astype(np.uint8) & 0x7F
+        more = (lengths[chosen] > place + 1).astype(np.uint8) << 7
+        encoded[begins[chosen] + place] = groups | more
+    return encoded
 
 
 class Message:
@@ -104,7 +121,9 @@ class Message:
             write_pieces(file, self.pieces)
 
 
-def write_pieces(file: BinaryIO, pieces: Iterable[bytearray | bytes | Payload | Mark]) -> None:
+def write_pieces(
+    file: BinaryIO, pieces: Iterable[bytearray | bytes | memoryview | Payload | Mark]
+) -> None:
     """Write pieces one after another; memory stays at one block however large the payloads are."""
     block = None
     position = file.tell()

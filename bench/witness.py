@@ -37,6 +37,11 @@ def arrays(found: Mapping[str, np.ndarray[Any, Any]], full: bool) -> dict[str, s
     return seen
 
 
+def array(found: np.ndarray[Any, Any], full: bool) -> dict[str, str]:
+    """That one tensor is there, as `arrays`."""
+    return arrays({"": found}, full)
+
+
 def touched(found: Iterable[np.ndarray[Any, Any]]) -> int:
     """The sum of all bytes read as 64-bit integers: the cheapest work that touches every byte."""
     total = 0

@@ -1,14 +1,16 @@
-"""The floors F1 and F2: the same system work with nothing around it."""
+"""The floors F1, F2 and F5: the same system work with nothing around it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes  # noqa: F401  for the sizes of its types
 import numpy as np
 
 from bench import witness
 from bench.floors import load_floors
-from bench.tasks import Task, data_file, manifest, model_file
+from bench.tasks import Task, data_file, manifest, model_file, touched_array
 
 FLOORS = load_floors()
 
@@ -36,3 +38,35 @@ def bare_arrays(folder: Path) -> Task:
         return FLOORS.bare_arrays(names, np.dtype(dtype), buffer, offsets, ranks, extents)
 
     return Task(run, witness.arrays)
+
+
+def copy_to_new(folder: Path) -> Task:
+    """F5: a memory copy of what `numpy()` gives, into memory that is new."""
+    source = _output(folder)
+    return Task(lambda: FLOORS.copy_memory(source))
+
+
+def copy_to_warm(folder: Path) -> Task:
+    """F5: the same, into memory that has been written before."""
+    return _copy_to_warm(_output(folder))
+
+
+def copy_float32(folder: Path) -> Task:
+    """F5: a memory copy of what converting to float32 gives, into memory written before."""
+    return _copy_to_warm(_output(folder, "float32"))
+
+
+def copy_float16(folder: Path) -> Task:
+    """F5: the same for a type of 16 bits."""
+    return _copy_to_warm(_output(folder, "float16"))
+
+
+def _copy_to_warm(source: np.ndarray[Any, Any]) -> Task:
+    destination = touched_array(source.shape, source.dtype.name)
+    return Task(lambda: FLOORS.copy_memory(source, destination))
+
+
+def _output(folder: Path, dtype: str = "") -> np.ndarray[Any, Any]:
+    """An array of the size of the result."""
+    (line,) = manifest(folder)
+    return touched_array(tuple(line["shape"]), dtype or line["dtype"])

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_ir
 
 from bench import witness
-from bench.tasks import Task, model_file
+from bench.tasks import Task, model_file, tensor_file
 
 
 def _arrays(model: onnx_ir.Model) -> dict[str, np.ndarray[Any, Any]]:
@@ -65,6 +66,20 @@ def node_inputs(folder: Path) -> Task:
     return Task(
         lambda: [[value.name if value else "" for value in node.inputs] for node in graph],
         lambda result, _: {"node_inputs": witness.digest(result)},
+    )
+
+
+def decode(folder: Path) -> Task:
+    """An array of a tensor that is loaded already."""
+    tensor = onnx_ir.serde.deserialize_tensor(onnx.load_tensor(tensor_file(folder)))
+    return Task(tensor.numpy, witness.array)
+
+
+def file_to_array(folder: Path) -> Task:
+    """A tensor's file, parsed by onnx since this peer has no reader of its own, and its array."""
+    path = tensor_file(folder)
+    return Task(
+        lambda: onnx_ir.serde.deserialize_tensor(onnx.load_tensor(path)).numpy(), witness.array
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from bench import witness
-from bench.tasks import Task, model_file
+from bench.tasks import Task, model_file, tensor_file, touched_array
 
 
 def load(folder: Path) -> Task:
@@ -63,6 +64,45 @@ def walk(folder: Path) -> Task:
     return Task(
         lambda: witness.walked(graph.node, "input"), lambda result, _: {"walk": str(result)}
     )
+
+
+def decode(folder: Path) -> Task:
+    """An array of a tensor that is loaded already."""
+    tensor = onnx.load_tensor(tensor_file(folder))
+    return Task(lambda: numpy_helper.to_array(tensor), witness.array)
+
+
+def file_to_array(folder: Path) -> Task:
+    """A tensor's file, parsed, and its array."""
+    path = tensor_file(folder)
+    return Task(lambda: numpy_helper.to_array(onnx.load_tensor(path)), witness.array)
+
+
+def to_float32(folder: Path) -> Task:
+    """NumPy's or ml_dtypes' conversion of an array that is there already."""
+    return _convert(folder, "float32")
+
+
+def to_float16(folder: Path) -> Task:
+    """The same to float16."""
+    return _convert(folder, "float16")
+
+
+def to_bfloat16(folder: Path) -> Task:
+    """The same to bfloat16."""
+    return _convert(folder, "bfloat16")
+
+
+def _convert(folder: Path, dtype: str) -> Task:
+    """The source is in aligned memory and unpacked, both more than a file gives."""
+    source = numpy_helper.to_array(onnx.load_tensor(tensor_file(folder)))
+    out = touched_array(source.shape, dtype)
+
+    def run() -> object:
+        np.copyto(out, source, casting="unsafe")
+        return out
+
+    return Task(run, witness.array)
 
 
 def _outline(model: onnx.ModelProto, _full: bool) -> dict[str, str]:

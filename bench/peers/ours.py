@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes  # noqa: F401  imported lazily by onnxmap, eagerly by every peer
+import numpy as np
 
 import onnxmap
 from bench import witness
-from bench.tasks import Task, model_file
+from bench.tasks import Task, model_file, tensor_file, touched_array
 
 
 def load(folder: Path) -> Task:
@@ -65,6 +66,51 @@ def walk(folder: Path) -> Task:
     return Task(
         lambda: witness.walked(graph.nodes, "inputs"), lambda result, _: {"walk": str(result)}
     )
+
+
+def decode(folder: Path) -> Task:
+    """An array of a tensor that is loaded already, its bytes not yet read."""
+    return Task(onnxmap.load_tensor(tensor_file(folder)).numpy, witness.array)
+
+
+def file_to_array(folder: Path) -> Task:
+    """A tensor's file and its array."""
+    path = tensor_file(folder)
+    return Task(lambda: onnxmap.load_tensor(path).numpy(), witness.array)
+
+
+def to_float32(folder: Path) -> Task:
+    """A tensor that is loaded already, its bytes not yet read, into an array of float32."""
+    return _convert(folder, "float32")
+
+
+def to_float16(folder: Path) -> Task:
+    """The same to float16."""
+    return _convert(folder, "float16")
+
+
+def to_bfloat16(folder: Path) -> Task:
+    """The same to bfloat16."""
+    return _convert(folder, "bfloat16")
+
+
+def to_float32_again(folder: Path) -> Task:
+    """The same to float32 when the bytes have been read before: no page faults."""
+    return _convert(folder, "float32", read_before=True)
+
+
+def to_float16_again(folder: Path) -> Task:
+    """The same to float16."""
+    return _convert(folder, "float16", read_before=True)
+
+
+def _convert(folder: Path, dtype: str, read_before: bool = False) -> Task:
+    tensor = onnxmap.load_tensor(tensor_file(folder))
+    out = touched_array(tensor.shape, dtype)
+    if read_before:
+        tensor.numpy(out=out)
+        out.view(np.uint8).fill(0x5A)
+    return Task(lambda: tensor.numpy(out=out), witness.array)
 
 
 def _outline(model: Any, _full: bool) -> dict[str, str]:

@@ -1,0 +1,29 @@
+"""How a folder that is measured on is made: at full size, or small enough for a smoke run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import page_cache
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Two ways to fill a folder with files."""
+
+    full: Callable[[Path], None]
+    smoke: Callable[[Path], None]
+    payload_is_read: bool = True  # False: a payload of holes, which no page cache needs to hold
+
+    def make(self, folder: Path, smoke: bool) -> None:
+        """Make the model in `folder`; a failure leaves nothing there."""
+        partial_folder = folder.with_name(folder.name + ".part")
+        shutil.rmtree(partial_folder, ignore_errors=True)
+        partial_folder.mkdir(parents=True)
+        (self.smoke if smoke else self.full)(partial_folder)
+        for path in partial_folder.iterdir():
+            page_cache.drop(path)
+        partial_folder.rename(folder)
