@@ -1,4 +1,4 @@
-// The set for x86-64 with AVX2 and F16C (2013 and later).
+// The set for x86-64 with AVX2, F16C and BMI (2013 and later).
 #pragma once
 
 #include "kernels/kernel_set.hpp"

@@ -19,6 +19,12 @@ using Table = const std::uint32_t*;
 using LookUp = void (*)(const std::uint8_t* from, std::uint64_t count, Table table,
                         std::uint8_t* to);
 
+/// Reads up to `count` varints of a packed run from `p` on, and writes them as 64-bit integers.
+/// Stops early where it would have to look out for the end, or at one of more than ten bytes.
+/// Leaves `p` behind the last that it read, and returns how many those are.
+using ReadVarints = std::uint64_t (*)(const std::uint8_t*& p, const std::uint8_t* end,
+                                      std::uint64_t count, std::uint8_t* to);
+
 struct KernelSet {
     std::string_view name;
     bool (*supported)() noexcept;
@@ -37,6 +43,7 @@ struct KernelSet {
     Kernel float32_to_bfloat16;
 
     LookUp look_up;
+    ReadVarints read_varints;
 };
 
 /// The set in use.

@@ -1,5 +1,6 @@
 #include "kernels/scalar.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "kernels/rounding.hpp"
@@ -33,6 +34,15 @@ void unpack_in_bytes(const std::uint8_t* from, std::uint64_t count, std::uint8_t
         const auto shift = static_cast<unsigned>(i % kPerByte * bits);
         to[i] = static_cast<std::uint8_t>(from[whole] >> shift) & kMask;
     }
+}
+
+constexpr std::uint64_t kContinuationBits = 0x8080'8080'8080'8080;
+
+// The seven low bits of each of eight bytes, put together.
+std::uint64_t gather_sevens(std::uint64_t word) noexcept {
+    word = (word & 0x007f'007f'007f'007f) | ((word & 0x7f00'7f00'7f00'7f00) >> 1);
+    word = (word & 0x0000'3fff'0000'3fff) | ((word & 0x3fff'0000'3fff'0000) >> 2);
+    return (word & 0x0fff'ffff) | ((word & 0x0fff'ffff'0000'0000) >> 4);
 }
 
 bool always() noexcept { return true; }
@@ -94,6 +104,40 @@ void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::ui
     }
 }
 
+std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std::uint64_t count,
+                           std::uint8_t* to) {
+    constexpr std::ptrdiff_t kMostBytes = 10;
+    const std::uint8_t* at = p;
+    std::uint64_t i = 0;
+    while (i < count && end - at >= kMostBytes) {
+        std::uint64_t word;
+        std::memcpy(&word, at, sizeof word);
+        const std::uint64_t stops = ~word & kContinuationBits;
+        if (stops == kContinuationBits && count - i >= 8) {  // a byte each
+            for (unsigned k = 0; k < 8; ++k) {
+                const std::uint64_t value = word >> (8 * k) & 0xff;
+                std::memcpy(to + 8 * (i + k), &value, sizeof value);
+            }
+            i += 8;
+            at += 8;
+            continue;
+        }
+        // Without branches on the length, which nothing could predict.
+        const std::uint64_t ninth = at[8];
+        const std::uint64_t tenth = at[9];
+        const std::uint64_t more = stops == 0 ? 1 : 0;  // the ninth byte belongs to it
+        const std::uint64_t ten = more & ninth >> 7;    // and the tenth
+        if ((ten & tenth >> 7) != 0) break;
+        const std::uint64_t high = (ninth & 0x7f) << 56 | (tenth & ten) << 63;
+        const std::uint64_t value =
+            gather_sevens(word & (stops ^ (stops - 1))) | (high & (0 - more));
+        std::memcpy(to + 8 * i++, &value, sizeof value);
+        at += static_cast<unsigned>(std::countr_zero(stops | 1ULL << 63)) / 8 + 1 + more + ten;
+    }
+    p = at;
+    return i;
+}
+
 }  // namespace scalar
 
 constexpr KernelSet kScalar = {
@@ -107,6 +151,7 @@ constexpr KernelSet kScalar = {
     .float32_to_float16 = scalar::float32_to_float16,
     .float32_to_bfloat16 = scalar::float32_to_bfloat16,
     .look_up = scalar::look_up,
+    .read_varints = scalar::read_varints,
 };
 
 }  // namespace onnxmap::kernels

@@ -17,6 +17,8 @@ void float16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint
 void bfloat16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 void float32_to_float16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 void float32_to_bfloat16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std::uint64_t count,
+                           std::uint8_t* to);
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
 
 }  // namespace scalar

@@ -1,10 +1,12 @@
 #include "tensor/typed_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/error.hpp"
 #include "io/parallel.hpp"
+#include "kernels/kernel_set.hpp"
 #include "wire/packed_varints.hpp"
 
 namespace onnxmap::tensor {
@@ -52,11 +54,28 @@ class Writer {
 };
 
 template <class T>
+std::uint64_t decode_varints(ByteView run, std::uint64_t count, Writer<T>& write) {
+    const std::uint8_t* p = run.data();
+    const std::uint8_t* end = p + run.size();
+    std::uint64_t i = 0;
+    std::array<std::uint64_t, 1024> block;
+    while (true) {
+        const std::uint64_t most = std::min<std::uint64_t>(block.size(), count - i);
+        const std::uint64_t here = kernels::kernels().read_varints(
+            p, end, most, reinterpret_cast<std::uint8_t*>(block.data()));
+        if (here == 0) break;
+        for (std::uint64_t k = 0; k < here; ++k) write(i + k, block[k]);
+        i += here;
+    }
+    wire::PackedVarints rest(ByteView(p, end));
+    for (std::uint64_t value; i < count && rest.next(value);) write(i++, value);
+    return i;
+}
+
+template <class T>
 std::uint64_t decode_run(ByteView run, const wire::FieldRow& row, std::uint64_t count,
                          Writer<T>& write) {
-    if (row.wire_type() == wire::WireType::varint) {
-        return wire::decode_varints(run, count, write);
-    }
+    if (row.wire_type() == wire::WireType::varint) return decode_varints(run, count, write);
     const std::uint64_t width = width_of(row);
     const std::uint64_t here = std::min(count, run.size() / width);
     for (std::uint64_t i = 0; i < here; ++i) {

@@ -1,5 +1,5 @@
-// Whether a packed run of varints is well formed, eight bytes at a time: it is when its last
-// byte is below 0x80 and no ten bytes in a row have the continuation bit.
+// Whether a packed run of varints is well formed, 64 bytes at a time: it is when its last byte is
+// below 0x80 and no ten bytes in a row have the continuation bit.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ class PackedScan {
     [[nodiscard]] bool feed(ByteView bytes) noexcept;
 
     /// Whether the run may end here.
-    [[nodiscard]] bool complete() const noexcept { return (history_ & 1) == 0; }
+    [[nodiscard]] bool complete() const noexcept { return history_ >> 63 == 0; }
 
     /// How many bytes the varint that is not finished has so far.
     [[nodiscard]] int unfinished() const noexcept;
 
   private:
-    std::uint32_t history_ = 0;  // continuation bits, the newest byte lowest
+    std::uint64_t history_ = 0;  // continuation bits of the last 64 bytes, the newest highest
 };
 
 }  // namespace onnxmap::wire

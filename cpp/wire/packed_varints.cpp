@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "wire/reader.hpp"
+
 namespace onnxmap::wire {
+
+namespace {
+
+constexpr std::uint64_t kContinuationBits = 0x8080'8080'8080'8080;
+
+}  // namespace
 
 std::uint64_t count_varints(ByteView run) noexcept {
     constexpr std::ptrdiff_t kMostWords = 255;  // then a byte of the sum is full

@@ -102,12 +102,10 @@ bool Reader::next_any(Field& field) {
     return true;
 }
 
-void PackedVarints::fail_too_long() {
-    throw Error("wire.varint_too_long", "a packed varint has more than ten bytes");
-}
-
 void PackedVarints::fail(const Varint& varint) {
-    if (varint.nbytes < 0) fail_too_long();
+    if (varint.nbytes < 0) {
+        throw Error("wire.varint_too_long", "a packed varint has more than ten bytes");
+    }
     throw Error("wire.truncated", "a packed run ends inside a varint");
 }
 

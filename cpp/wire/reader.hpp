@@ -99,8 +99,6 @@ class PackedVarints {
         return true;
     }
 
-    [[noreturn]] static void fail_too_long();
-
   private:
     [[noreturn]] static void fail(const Varint& varint);
 
