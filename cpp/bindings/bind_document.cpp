@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/tensor_access.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
 
@@ -56,6 +57,7 @@ bool is_full(std::string_view check) {
 }
 
 void warn(const Error& fault) {
+    if (OverlookQuietly::active()) return;
     const py::gil_scoped_acquire acquire;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
     python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));

@@ -167,7 +167,7 @@ class ViewMaker {
 
     py::object operator()(const onnx::Message& tensor, const tensor::Header& header) {
         try {
-            tensor::Values values = graph_.document->values(tensor, header);
+            tensor::Values values = find(tensor, header);
             if (const tensor::Payload* payload = values.payload();
                 payload != nullptr && payload->source.get() != source_) {
                 owner_ = py::object();
@@ -177,6 +177,13 @@ class ViewMaker {
         } catch (const Error& error) {
             throw model::with_tensor_path(error, *graph_.document, header.begin);
         }
+    }
+
+    /// Finds the values and checks them, but makes no array.
+    tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
+        if (!header.has_segment) return graph_.document->values(tensor, header);
+        const py::gil_scoped_release release;  // the first one looks for all
+        return graph_.document->values(tensor, header);
     }
 
   private:
@@ -202,7 +209,10 @@ py::dict views(const Graph& graph) {
         if (header.name.empty()) return;
         const py::str name = to_str(header.name);
         // Another segment of a tensor that was read as a whole with its first.
-        if (header.has_segment && views.contains(name)) return;
+        if (header.has_segment && views.contains(name)) {
+            static_cast<void>(make_view.find(tensor, header));
+            return;
+        }
         const py::object view = make_view(tensor, header);
         if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
             throw py::error_already_set();

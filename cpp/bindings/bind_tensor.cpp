@@ -20,8 +20,9 @@ tensor::ExternalEntry entry_of(const Tensor& tensor, const tensor::Header& heade
 
 // What numpy() would look at, or nothing: then reading it says what is wrong.
 std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
+    const OverlookQuietly quietly;
     try {
-        return tensor.document->values(tensor.message);
+        return values_of(tensor);
     } catch (const Error&) {
         return std::nullopt;
     }
@@ -59,11 +60,8 @@ std::uint64_t size(const Tensor& tensor) {
 
 std::uint64_t nbytes(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
-    if (header.has_segment) {
-        const auto values = values_if_good(tensor);
-        if (values) return tensor::packed_nbytes(values->count(), values->type().bits);
-    }
-    return tensor::stored_nbytes(tensor.message, header);
+    const auto values = header.has_segment ? values_if_good(tensor) : std::nullopt;
+    return values ? values->stored_nbytes() : tensor::stored_nbytes(tensor.message, header);
 }
 
 py::object external(const Tensor& tensor) {
@@ -87,8 +85,15 @@ std::optional<ByteView> bytes_in_model(const Tensor& tensor, const tensor::Heade
     return tensor::single_run(tensor.message, *type->storage);
 }
 
+// Several places, none of which is the tensor's.
+bool in_pieces(const Tensor& tensor, const tensor::Header& header) {
+    const auto values = header.has_segment ? values_if_good(tensor) : std::nullopt;
+    return values && values->in_pieces();
+}
+
 py::object file(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
+    if (in_pieces(tensor, header)) return py::none();
     if (header.external) {
         const std::string path = naming(tensor, [&] {
             return tensor.document->store().external.path_of(entry_of(tensor, header).location,
@@ -102,6 +107,7 @@ py::object file(const Tensor& tensor) {
 
 py::object offset(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
+    if (in_pieces(tensor, header)) return py::none();
     if (header.external) {
         return py::int_(naming(tensor, [&] { return entry_of(tensor, header).offset; }));
     }
@@ -184,6 +190,16 @@ void bind_sparse(py::module_& module) {
         .def_property_readonly(
             "shape",
             [](const SparseTensor& self) {
+                std::uint64_t rank = 0;
+                self.message.for_each_value(field<"SparseTensorProto.dims">,
+                                            [&](const wire::Field&) { ++rank; });
+                if (rank > tensor::kMaxRank) {
+                    Error error("tensor.rank", "it has " + std::to_string(rank) +
+                                                   " dimensions, and NumPy takes 64 at most");
+                    error.tensor =
+                        model::sparse_tensor_path(*self.document, self.message.piece(0).data());
+                    throw error;
+                }
                 return py::tuple(repeated_to_python(self, field<"SparseTensorProto.dims">, false));
             },
             "Shape of the dense tensor.")

@@ -11,7 +11,7 @@ namespace onnxmap::bindings {
 namespace {
 
 bool at_least_1_0(const py::object& version) {
-    return !version.is_none() && version.cast<std::pair<std::uint32_t, std::uint32_t>>().first >= 1;
+    return !version.is_none() && py::int_(version[py::int_(0)]).cast<std::int64_t>() >= 1;
 }
 
 py::object dlpack(const Tensor& tensor, const py::object& stream, const py::object& max_version,

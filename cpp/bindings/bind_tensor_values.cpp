@@ -13,10 +13,17 @@ namespace {
 using tensor::Conversion;
 using tensor::Values;
 
-// numpy.dtype of what a caller may write for one; an onnxmap.DataType is a number to NumPy.
+// numpy.dtype of what a caller may write for one: also an onnxmap.DataType, which is a number to
+// NumPy, and the name of a type that NumPy knows only once ml_dtypes has been imported.
 py::object dtype_of(const py::object& dtype) {
     if (py::isinstance(dtype, python_object<"onnxmap.enums", "DataType">())) {
         return dtype.attr("numpy")();
+    }
+    if (py::isinstance<py::str>(dtype)) {
+        const auto name = dtype.cast<std::string>();
+        for (const onnx::DataTypeInfo& type : onnx::data_types()) {
+            if (type.numpy == name) return numpy_dtype(type);
+        }
     }
     return python_object<"numpy", "dtype">()(dtype);
 }
@@ -40,11 +47,24 @@ py::object writable_array(Values& values) {
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
 }
 
+// The values in a type that NumPy can cast to `dtype`. Between small types of ml_dtypes there may
+// be no cast; all their values are float32s.
+py::object castable(Values& values, const py::object& dtype) {
+    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
+    const auto widen = Conversion::find(values.type(), float32);
+    const py::object& can_cast = python_object<"numpy", "can_cast">();
+    if (widen && values.type().bits <= 8 &&
+        !can_cast(numpy_dtype(values.type()), dtype, "unsafe").cast<bool>()) {
+        return read_array(values, *widen, false);
+    }
+    return view_or_decoded(values);
+}
+
 py::object converted_array(Values& values, const py::object& dtype, bool writable) {
     const onnx::DataTypeInfo* to = find_type(dtype);
     const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
     if (conversion) return read_array(values, *conversion, writable);
-    const py::object array = view_or_decoded(values).attr("astype")(dtype);
+    const py::object array = castable(values, dtype).attr("astype")(dtype);
     if (!writable) array.attr("flags").attr("writeable") = false;
     return array;
 }
@@ -87,7 +107,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
         }
     }
     py::object array =
-        conversion ? read_array(values, *conversion, false) : view_or_decoded(values);
+        conversion ? read_array(values, *conversion, false) : castable(values, out_dtype);
     // NumPy looks out for that only where both have one type.
     if (python_object<"numpy", "may_share_memory">()(array, out).cast<bool>()) {
         array = array.attr("copy")();
@@ -102,6 +122,7 @@ py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object
         Values values = values_of(tensor);
         if (!out.is_none()) {
             if (is_false(copy)) throw py::value_error("copy=False, but out= is a copy");
+            if (writable) throw py::value_error("writable=True, but out= is the caller's");
             return fill(tensor, values, out, dtype);
         }
         if (!dtype.is_none()) {
@@ -112,6 +133,9 @@ py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object
                 }
                 return converted_array(values, wanted, writable || is_true(copy));
             }
+        }
+        if (is_false(copy) && writable) {
+            throw py::value_error("copy=False, but an array that may be written to is a copy");
         }
         if (is_false(copy) && !values.is_view()) {
             throw py::value_error("copy=False, but the values cannot be looked at in place");
@@ -252,8 +276,12 @@ py::object item(const py::object& self, const py::object& key) {
     return python_object<"onnxmap.slicing", "read_slice">()(self, key);
 }
 
+py::object whole(const Tensor& tensor) {
+    return numpy(tensor, py::none(), py::none(), py::none(), false);
+}
+
 void bind_arrays(py::class_<Tensor>& cls) {
-    cls.def("numpy", numpy, py::kw_only(), py::arg("dtype") = py::none(),
+    cls.def("numpy", numpy, py::arg("dtype") = py::none(), py::kw_only(),
             py::arg("out") = py::none(), py::arg("copy") = py::none(), py::arg("writable") = false,
             "The values as an array of shape `shape`: a read-only view of the file where they are "
             "stored in whole bytes, raw, externally or as one run of float_data or double_data; "
@@ -278,6 +306,17 @@ void bind_arrays(py::class_<Tensor>& cls) {
              py::arg("copy") = py::none())
         .def("__getitem__", item, py::arg("key"),
              "What numpy()[key] gives, reading only those bytes where it can.")
+        .def(
+            "item", [](const Tensor& self) { return whole(self).attr("item")(); },
+            "The value of a tensor of one element, as a Python object.")
+        .def("__iter__", [](const Tensor& self) { return py::iter(whole(self)); })
+        .def("__contains__", [](const Tensor& self,
+                                const py::object& value) { return whole(self).contains(value); })
+        // Without these, Python would read the bytes as text.
+        .def("__int__", [](const Tensor& self) { return py::int_(whole(self)); })
+        .def("__float__", [](const Tensor& self) { return py::float_(whole(self)); })
+        .def("__index__", [](const Tensor& self) { return whole(self).attr("__index__")(); })
+        .def("__complex__", [](const Tensor& self) { return whole(self).attr("__complex__")(); })
         .def("__len__", length)
         .def("__bool__", [](const Tensor&) -> bool {
             throw py::value_error("a Tensor is neither true nor false; look at its numpy()");

@@ -11,6 +11,20 @@
 
 namespace onnxmap::bindings {
 
+/// While one lives, this thread looks at tensors without a warning of what it overlooks.
+class OverlookQuietly {
+  public:
+    OverlookQuietly() noexcept { ++depth_; }
+    ~OverlookQuietly() { --depth_; }
+    OverlookQuietly(const OverlookQuietly&) = delete;
+    OverlookQuietly& operator=(const OverlookQuietly&) = delete;
+
+    [[nodiscard]] static bool active() noexcept { return depth_ > 0; }
+
+  private:
+    static inline thread_local int depth_ = 0;
+};
+
 /// Calls work(); an Error of a tensor without a name gets its path.
 template <class Work>
 auto naming(const Tensor& tensor, Work&& work) {
@@ -27,16 +41,25 @@ auto naming(const Tensor& tensor, Work&& work) {
     return header;
 }
 
+/// Looking for segments, and opening a file, may take a while: others can run meanwhile.
 [[nodiscard]] inline tensor::Values values_of(const Tensor& tensor) {
-    return tensor.document->values(tensor.message);
+    const tensor::Header header = header_of(tensor);
+    if (!header.has_segment && !header.external) {
+        return tensor.document->values(tensor.message, header);
+    }
+    const py::gil_scoped_release release;
+    return tensor.document->values(tensor.message, header);
 }
 
-// NumPy's copy argument: None, True or False.
-[[nodiscard]] inline bool is_false(const py::object& copy) {
-    return !copy.is_none() && !copy.cast<bool>();
-}
+// NumPy's copy argument: None, or true or false.
 [[nodiscard]] inline bool is_true(const py::object& copy) {
-    return !copy.is_none() && copy.cast<bool>();
+    if (copy.is_none()) return false;
+    const int truth = PyObject_IsTrue(copy.ptr());
+    if (truth < 0) throw py::error_already_set();
+    return truth != 0;
+}
+[[nodiscard]] inline bool is_false(const py::object& copy) {
+    return !copy.is_none() && !is_true(copy);
 }
 
 }  // namespace onnxmap::bindings

@@ -20,13 +20,17 @@ class WeakRegistry {
 
     void note(const Key& key, const std::shared_ptr<T>& value) {
         const std::lock_guard lock(mutex_);
-        std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
+        if (entries_.size() >= next_sweep_) {
+            std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
+            next_sweep_ = 2 * entries_.size() + 16;
+        }
         entries_[key] = value;
     }
 
   private:
     std::mutex mutex_;
     std::map<Key, std::weak_ptr<T>> entries_;
+    std::size_t next_sweep_ = 16;
 };
 
 }  // namespace onnxmap::io

@@ -1,7 +1,8 @@
 #include "model/segment_groups.hpp"
 
+#include <algorithm>
 #include <memory>
-#include <string>
+#include <numeric>
 #include <utility>
 
 #include "model/tensor_walk.hpp"
@@ -13,56 +14,82 @@ using onnx::field;
 
 namespace {
 
-// The path of the list that the tensor is in, and its name. One without a name is alone.
-std::string key_of(const std::string& path, const onnx::Message& tensor) {
-    const std::string_view name = tensor.text(field<"TensorProto.name">);
-    if (name.empty() || !path.ends_with(']')) return path;
-    return path.substr(0, path.rfind('[')) + '=' + std::string(name);
+constexpr std::size_t kNone = SIZE_MAX;
+
+bool is_segment(const onnx::Message& tensor) { return tensor.has(field<"TensorProto.segment">); }
+
+std::string name_of(const onnx::Message& tensor) {
+    return std::string(tensor.text(field<"TensorProto.name">));
 }
 
 }  // namespace
 
 void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
-    groups_.clear();  // of an earlier try that threw
-    group_of_.clear();
-    std::unordered_map<std::string, std::size_t> known;
-    for_each_tensor(root, max_depth, [&](const std::string& path, const onnx::Message& tensor) {
-        if (!tensor.has(field<"TensorProto.segment">)) return;
-        const auto [entry, is_new] = known.emplace(key_of(path, tensor), groups_.size());
-        if (is_new) groups_.emplace_back();
-        groups_[entry->second].pieces.push_back(tensor);
-        group_of_.emplace(tensor.piece(0).data(), entry->second);
+    std::vector<Piece> pieces;
+    for_each_listed_tensor(root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
+        // What is in no list, or has no name, is alone: `whole` needs to know nothing of it.
+        if (list == 0 || !is_segment(tensor)) return;
+        std::string name = name_of(tensor);
+        if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor.piece(0)});
     });
-    for_each_tensor(root, max_depth, [&](const std::string& path, const onnx::Message& tensor) {
-        if (tensor.has(field<"TensorProto.segment">)) return;
-        const auto entry = known.find(key_of(path, tensor));
-        if (entry != known.end()) groups_[entry->second].others = true;
-    });
-    for (Group& group : groups_) {
-        try {
-            if (group.others) {
-                const auto name = group.pieces.front().text(field<"TensorProto.name">);
-                throw Error("model.duplicate_name",
-                            "more than one tensor beside each other is named " + quoted(name) +
-                                ", and not all are segments of one");
-            }
-            group.segments = std::make_shared<const std::vector<tensor::Segment>>(
-                tensor::join_segments(group.pieces));
-        } catch (const Error& fault) {
-            group.fault = fault;
+    std::ranges::stable_sort(pieces, {}, &Piece::key);
+    std::vector<bool> others(pieces.size());
+    if (!pieces.empty()) {
+        for_each_listed_tensor(
+            root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
+                if (list == 0 || is_segment(tensor)) return;
+                const Key key{list, name_of(tensor)};
+                const auto first = std::ranges::lower_bound(pieces, key, {}, &Piece::key);
+                if (first == pieces.end() || first->key != key) return;
+                others[static_cast<std::size_t>(first - pieces.begin())] = true;
+            });
+    }
+    std::vector<std::uint32_t> by_address(pieces.size());
+    std::iota(by_address.begin(), by_address.end(), 0);
+    std::ranges::sort(by_address, {}, [&](std::uint32_t i) { return pieces[i].bytes.data(); });
+    pieces_ = std::move(pieces);
+    by_address_ = std::move(by_address);
+    others_ = std::move(others);
+}
+
+std::size_t SegmentGroups::first_of(const std::uint8_t* begin) const {
+    const auto entry = std::ranges::lower_bound(
+        by_address_, begin, {}, [&](std::uint32_t i) { return pieces_[i].bytes.data(); });
+    if (entry == by_address_.end() || pieces_[*entry].bytes.data() != begin) return kNone;
+    const auto first = std::ranges::lower_bound(pieces_, pieces_[*entry].key, {}, &Piece::key);
+    return static_cast<std::size_t>(first - pieces_.begin());
+}
+
+SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
+    const Key& key = pieces_[first].key;
+    try {
+        if (others_[first]) {
+            throw Error("model.duplicate_name", "more than one tensor beside each other is named " +
+                                                    quoted(key.name) +
+                                                    ", and not all are segments of one");
         }
-        group.pieces = {};
+        std::vector<onnx::Message> tensors;
+        for (std::size_t i = first; i < pieces_.size() && pieces_[i].key == key; ++i) {
+            tensors.emplace_back(onnx::message<"TensorProto">, pieces_[i].bytes);
+        }
+        return {
+            std::make_shared<const std::vector<tensor::Segment>>(tensor::join_segments(tensors)),
+            std::nullopt};
+    } catch (const Error& fault) {
+        return {nullptr, fault};
     }
 }
 
 tensor::Segments SegmentGroups::whole(const onnx::Message& piece) const {
-    const auto entry = group_of_.find(piece.piece(0).data());
-    if (entry == group_of_.end()) {
-        throw Error("file.changed", "the bytes of the model changed after it was loaded");
+    const std::size_t first = first_of(piece.piece(0).data());
+    if (first == kNone) {
+        return std::make_shared<const std::vector<tensor::Segment>>(tensor::join_segments({piece}));
     }
-    const Group& group = groups_[entry->second];
-    if (group.fault) throw *group.fault;
-    return group.segments;
+    const std::lock_guard lock(mutex_);
+    auto known = joined_.find(first);
+    if (known == joined_.end()) known = joined_.emplace(first, join(first)).first;
+    if (known->second.fault) throw *known->second.fault;
+    return known->second.segments;
 }
 
 }  // namespace onnxmap::model

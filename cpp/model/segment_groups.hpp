@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -18,20 +20,36 @@ class SegmentGroups {
     /// Looks at every tensor below `root`. Throws Error `file.changed`.
     void find(const onnx::Message& root, std::uint32_t max_depth);
 
-    /// The pieces of the tensor that `piece` is one of, in order. Throws Error `tensor.segment`
-    /// where they do not make up one, `model.duplicate_name` where others have their name.
+    /// The pieces of the tensor that `piece` is one of, in order. Safe to call from several
+    /// threads. Throws Error `tensor.segment` where they do not make up one, and
+    /// `model.duplicate_name` where others have their name.
     [[nodiscard]] tensor::Segments whole(const onnx::Message& piece) const;
 
   private:
-    struct Group {
-        std::vector<onnx::Message> pieces;
-        bool others = false;  // of the same name have no segment
+    // Sorted and searched, not hashed: the file chooses the names.
+    struct Key {
+        std::uint64_t list;
+        std::string name;
+
+        [[nodiscard]] auto operator<=>(const Key&) const = default;
+    };
+    struct Piece {
+        Key key;
+        ByteView bytes;
+    };
+    struct Joined {
         tensor::Segments segments;
         std::optional<Error> fault;  // why there are none
     };
 
-    std::vector<Group> groups_;
-    std::unordered_map<const std::uint8_t*, std::size_t> group_of_;  // by where a piece begins
+    [[nodiscard]] Joined join(std::size_t first) const;
+    [[nodiscard]] std::size_t first_of(const std::uint8_t* begin) const;
+
+    std::vector<Piece> pieces_;              // by key
+    std::vector<std::uint32_t> by_address_;  // positions in pieces_
+    std::vector<bool> others_;               // at a key's first piece: others have its name
+    mutable std::mutex mutex_;
+    mutable std::map<std::size_t, Joined> joined_;  // by the first piece, what was asked for
 };
 
 }  // namespace onnxmap::model

@@ -17,7 +17,7 @@ bool holds(ByteView bytes, const std::uint8_t* target) noexcept {
 
 struct Step {
     onnx::Message child;
-    std::string key;
+    std::optional<std::uint64_t> position;  // among several
 };
 
 // The occurrence that the target lies in: they are in the order of their addresses.
@@ -36,8 +36,7 @@ std::optional<Step> find_repeated(const FieldIndex& fields, const wire::FieldRow
     const ByteView bytes = fields.at(row, low - 1).bytes;
     if (!holds(bytes, target)) return std::nullopt;
     onnx::Message child(onnx::kSchema.message_of(row), bytes);
-    std::string key = path_key(child, low - 1);
-    return Step{std::move(child), std::move(key)};
+    return Step{std::move(child), low - 1};
 }
 
 std::optional<Step> find_child(const Document& document, const onnx::Message& message,
@@ -46,7 +45,7 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     auto child = document.child(message, row);
     if (!child) return std::nullopt;
     for (std::size_t i = 0; i < child->piece_count(); ++i) {
-        if (holds(child->piece(i), target)) return Step{std::move(*child), {}};
+        if (holds(child->piece(i), target)) return Step{std::move(*child), std::nullopt};
     }
     return std::nullopt;
 }
@@ -62,7 +61,8 @@ std::string path_of(const Document& document, const wire::MessageTable& table,
             step = find_child(document, message, row, begin);
             if (!step) continue;
             if (!path.empty()) path += '.';
-            path += std::string(row.name) + step->key;
+            path += row.name;
+            if (step->position) path += path_key(path, step->child, *step->position);
             break;
         }
         if (!step) return {};  // a part of a message that was merged away

@@ -30,9 +30,11 @@ consteval auto find_holders() {
 
 constexpr auto kHolds = find_holders();
 
-using Visit = std::function<void(const std::string&, const onnx::Message&)>;
+using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
 
-constexpr std::size_t kLongestKey = 200;  // bytes of a name that is repeated in every path below it
+// Bytes of a name, and of a path that takes another: they are repeated in every path below.
+constexpr std::size_t kLongestKey = 200;
+constexpr std::size_t kLongPath = 1000;
 
 class Walk {
   public:
@@ -40,7 +42,7 @@ class Walk {
 
     void enter(const onnx::Message& message) {
         if (&message.table() == &onnx::message<"TensorProto">) {
-            visit_(path_, message);
+            visit_(path_, message, list_);
             return;
         }
         if (depth_left_ == 0) {
@@ -61,12 +63,15 @@ class Walk {
         if (row.repeated()) {
             const std::size_t stem = path_.size();
             std::uint64_t position = 0;
+            const bool is_list = row.type_name == "TensorProto";
+            if (is_list) list_ = ++lists_;
             parent.for_each_value(row, [&](const wire::Field& value) {
                 const onnx::Message child(onnx::kSchema.message_of(row), value.bytes);
-                path_ += path_key(child, position++);
+                path_ += path_key(path_, child, position++);
                 enter(child);
                 path_.resize(stem);
             });
+            list_ = 0;
         } else if (const auto child = parent.child(row)) {
             enter(*child);
         }
@@ -76,6 +81,8 @@ class Walk {
     std::uint32_t depth_left_;
     const Visit& visit_;
     std::string path_;
+    std::uint64_t lists_ = 0;
+    std::uint64_t list_ = 0;
 };
 
 }  // namespace
@@ -84,17 +91,31 @@ bool holds_tensors(const wire::FieldRow& row) noexcept {
     return row.is_message() && (row.type_name == "TensorProto" || kHolds[row.type_index]);
 }
 
-std::string path_key(const onnx::Message& child, std::uint64_t position) {
+std::string path_key(std::string_view path, const onnx::Message& child, std::uint64_t position) {
     const std::string_view name = &child.table() == &onnx::message<"AttributeProto">
                                       ? child.text(field<"AttributeProto.name">)
                                       : std::string_view{};
-    if (name.empty() || name.size() > kLongestKey) return '[' + std::to_string(position) + ']';
-    return "[\"" + escaped(name, '"') + "\"]";
+    if (!name.empty() && name.size() <= kLongestKey && path.size() <= kLongPath) {
+        const std::string key = escaped(name, '"');
+        if (key.size() <= kLongestKey) return "[\"" + key + "\"]";
+    }
+    return '[' + std::to_string(position) + ']';
 }
 
-void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth, const Visit& visit) {
-    // The load pass counts messages below the root, this walk the root too.
-    Walk(max_depth + 1, visit).enter(root);
+// The load pass counts messages below the root, this walk the root too.
+void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
+                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
+                                std::uint64_t) { visit(path, tensor); };
+    Walk(max_depth + 1, with_path).enter(root);
+}
+
+void for_each_listed_tensor(
+    const onnx::Message& root, std::uint32_t max_depth,
+    const std::function<void(std::uint64_t list, const onnx::Message&)>& visit) {
+    const Visit with_list = [&](const std::string&, const onnx::Message& tensor,
+                                std::uint64_t list) { visit(list, tensor); };
+    Walk(max_depth + 1, with_list).enter(root);
 }
 
 }  // namespace onnxmap::model

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "onnx/message.hpp"
 
@@ -16,10 +17,18 @@ namespace onnxmap::model {
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
+/// The same, and which list each is in: a number for each occurrence of a repeated field of
+/// tensors, 0 for a tensor that is in none.
+void for_each_listed_tensor(
+    const onnx::Message& root, std::uint32_t max_depth,
+    const std::function<void(std::uint64_t list, const onnx::Message&)>& visit);
+
 /// Whether the messages of a field are tensors or can hold some, at any depth.
 [[nodiscard]] bool holds_tensors(const wire::FieldRow& row) noexcept;
 
-/// How a path names one of several children: `["name"]` of an attribute, otherwise `[position]`.
-[[nodiscard]] std::string path_key(const onnx::Message& child, std::uint64_t position);
+/// How `path` goes on to one of several children: `["name"]` of an attribute, otherwise
+/// `[position]`, as for a name that would make the paths of all tensors below it long.
+[[nodiscard]] std::string path_key(std::string_view path, const onnx::Message& child,
+                                   std::uint64_t position);
 
 }  // namespace onnxmap::model

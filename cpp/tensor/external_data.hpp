@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "io/contained_open.hpp"
@@ -47,20 +48,12 @@ class ExternalFiles {
     [[nodiscard]] const std::string& root() const noexcept { return root_; }
 
   private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const noexcept {
-            return std::hash<std::string_view>{}(text);
-        }
-    };
-
     std::string root_;
     io::IoMode mode_;
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const io::Folder> folder_;
-    mutable std::unordered_map<std::string, std::shared_ptr<const io::Source>, TextHash,
-                               std::equal_to<>>
-        files_;
+    // No hash: the file chooses the names.
+    mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;
 };
 
 }  // namespace onnxmap::tensor

@@ -1,11 +1,13 @@
 #include "tensor/payload.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "onnx/schema.hpp"
+#include "tensor/segments.hpp"
 #include "tensor/typed_values.hpp"
 
 namespace onnxmap::tensor {
@@ -29,7 +31,12 @@ void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Sto
     if (places + (header.external ? 1 : 0) <= 1) return;
     const char* message = "its data are stored in more than one place";
     if (header.external) fail(header, "tensor.ambiguous_data", message);
-    overlook_or_fail(header, store, "tensor.ambiguous_data", message);
+    // Where none of them is onnx's choice, it is not overlooked: two fields of other types.
+    const bool has_choice =
+        header.raw_data || (header.typed_fields & field_bit(*type.storage)) != 0;
+    if (has_choice || !store.overlook) {
+        overlook_or_fail(header, store, "tensor.ambiguous_data", message);
+    }
     keep_one_place(type, header);
 }
 
@@ -124,7 +131,8 @@ std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header) 
         return sum;
     }
     try {
-        const std::uint64_t count = element_count(header);
+        std::uint64_t count = element_count(header);
+        if (header.has_segment) count = std::min(count, segment_count(message));
         check_fits_numpy(header);  // otherwise its bytes need not fit in 64 bits
         return packed_nbytes(count, type->bits);
     } catch (const Error&) {

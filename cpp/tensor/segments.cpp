@@ -9,6 +9,27 @@ namespace onnxmap::tensor {
 
 using onnx::field;
 
+namespace {
+
+struct Range {
+    std::int64_t begin;
+    std::int64_t end;
+};
+
+Range range_of(const onnx::Message& tensor) {
+    const auto segment = tensor.child(field<"TensorProto.segment">);
+    if (!segment) return {0, 0};
+    return {segment->int64(field<"TensorProto.Segment.begin">),
+            segment->int64(field<"TensorProto.Segment.end">)};
+}
+
+}  // namespace
+
+std::uint64_t segment_count(const onnx::Message& tensor) {
+    const auto [begin, end] = range_of(tensor);
+    return begin < 0 || end < begin ? 0 : static_cast<std::uint64_t>(end - begin);
+}
+
 std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
     std::vector<Segment> segments;
     segments.reserve(pieces.size());
@@ -23,9 +44,7 @@ std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
             !std::ranges::equal(header.dims(), whole.dims())) {
             fail(whole, "tensor.segment", "its segments differ in shape or type");
         }
-        const auto segment = piece.child(field<"TensorProto.segment">);
-        const std::int64_t begin = segment ? segment->int64(field<"TensorProto.Segment.begin">) : 0;
-        const std::int64_t end = segment ? segment->int64(field<"TensorProto.Segment.end">) : 0;
+        const auto [begin, end] = range_of(piece);
         if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > count) {
             fail(whole, "tensor.segment",
                  "a segment from " + std::to_string(begin) + " to " + std::to_string(end) +

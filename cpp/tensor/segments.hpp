@@ -19,6 +19,9 @@ struct Segment {
     [[nodiscard]] std::uint64_t count() const noexcept { return end - begin; }
 };
 
+/// How many elements a TensorProto with a segment says it has; 0 where that makes no sense.
+[[nodiscard]] std::uint64_t segment_count(const onnx::Message& tensor);
+
 /// Puts the pieces of one tensor in order. Throws Error `tensor.segment` where they are not of one
 /// shape and type, or do not tile it, and what element_count and element_type throw.
 [[nodiscard]] std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces);

@@ -28,6 +28,10 @@ std::uint64_t elements_per_entry(const onnx::DataTypeInfo& type) noexcept {
     return type.bits == 2 || type.bits == 4 ? 8 / type.bits : 1;
 }
 
+[[noreturn]] void fail_changed() {
+    throw Error("file.changed", "the bytes of the model changed after it was loaded");
+}
+
 // onnx itself has written negative packed bytes, so both signs of a width are read.
 ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
     const std::uint32_t nbytes = type.itemsize() / type.parts();
@@ -49,6 +53,8 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
       type_(&element_type(header_)),
       count_(check_storage(header_, store)),
       segments_(std::move(segments)) {
+    // They were joined earlier, and the bytes of the model may have changed since.
+    if (segments_ && segments_->back().end != count_) fail_changed();
     if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store);
 }
 
@@ -63,6 +69,7 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
 Values Values::piece(const Segment& segment) const {
     Header header;
     read_header(segment.tensor, header);
+    if (header.data_type != header_.data_type) fail_changed();
     return {segment.tensor, header, *store_, segment.count()};
 }
 
@@ -128,10 +135,49 @@ void Values::read_payload(const Conversion& conversion, std::uint8_t* out) const
     });
 }
 
+std::uint64_t Values::stored_nbytes() const {
+    if (!in_pieces()) return tensor::stored_nbytes(message_, header_);
+    std::uint64_t sum = 0;
+    for (const Segment& segment : *segments_) {
+        Header header;
+        read_header(segment.tensor, header);
+        sum += tensor::stored_nbytes(segment.tensor, header);
+    }
+    return sum;
+}
+
+void Values::make_resident() const {
+    for (std::size_t i = 0; i < message_.piece_count(); ++i) {
+        static_cast<void>(store_->source->resident(message_.piece(i)));
+    }
+}
+
+void Values::check_pieces() const {
+    // A few bytes of a file, named by many pieces, would become an array of any size.
+    std::vector<std::pair<const std::uint8_t*, const std::uint8_t*>> ranges;
+    for (const Segment& segment : *segments_) {
+        Values part = piece(segment);
+        part.check_count();
+        if (part.payload_ && !part.payload_->bytes.empty()) {
+            const ByteView bytes = part.payload_->bytes;
+            ranges.emplace_back(bytes.data(), bytes.data() + bytes.size());
+        }
+    }
+    std::ranges::sort(ranges);
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+        if (ranges[i].first < ranges[i - 1].second) {
+            fail(header_, "tensor.segment", "two of its segments have the same bytes");
+        }
+    }
+}
+
 void Values::check_count() {
     if (in_pieces()) {
-        for (const Segment& segment : *segments_) piece(segment).check_count();
-    } else if (type_->bits == 0) {
+        check_pieces();
+        return;
+    }
+    if (!payload_) make_resident();
+    if (type_->bits == 0) {
         std::uint64_t found = 0;
         message_.for_each_value(field<"TensorProto.string_data">,
                                 [&](const wire::Field&) { ++found; });
@@ -226,6 +272,7 @@ void Values::for_each_string(
         }
         return;
     }
+    make_resident();
     std::uint64_t i = 0;
     message_.for_each_value(field<"TensorProto.string_data">, [&](const wire::Field& value) {
         if (i < count_) visit(i, value.text());

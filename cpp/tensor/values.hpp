@@ -45,6 +45,9 @@ class Values {
     /// Whether they are stored in several tensors, each with a segment.
     [[nodiscard]] bool in_pieces() const noexcept { return segments_ && segments_->size() > 1; }
 
+    /// Bytes that the values take as they are stored, in all pieces.
+    [[nodiscard]] std::uint64_t stored_nbytes() const;
+
     /// Reads elements begin .. begin + count of values that have a payload.
     void read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
                    std::uint8_t* out) const;
@@ -74,6 +77,8 @@ class Values {
            std::uint64_t count);
 
     [[nodiscard]] Values piece(const Segment& segment) const;
+    void check_pieces() const;
+    void make_resident() const;
     [[nodiscard]] std::uint64_t stored_values() const noexcept;
     void read_payload(const Conversion& conversion, std::uint8_t* out) const;
     void read_typed(std::uint8_t* out) const;

@@ -14,6 +14,7 @@ from onnxmap.types import ExternalData
 """
 The C++ core of onnxmap. Use the package onnxmap, not this.
 """
+import collections.abc
 import typing
 
 __all__: list[str] = [
@@ -721,6 +722,8 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> _ndarray[Any, Any]: ...
     def __bool__(self) -> bool: ...
+    def __complex__(self) -> complex: ...
+    def __contains__(self, arg0: Any) -> bool: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any) -> Tensor: ...
     def __dlpack__(
@@ -736,11 +739,15 @@ class Tensor:
         """
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __float__(self) -> float: ...
     def __getitem__(self, key: Any) -> Any:
         """
         What numpy()[key] gives, reading only those bytes where it can.
         """
 
+    def __index__(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any:
         """
@@ -782,8 +789,13 @@ class Tensor:
         Flat bytes of the values, in place; None where they are not stored so.
         """
 
+    def item(self) -> Any:
+        """
+        The value of a tensor of one element, as a Python object.
+        """
+
     def numpy(
-        self, *, dtype: Any = None, out: Any = None, copy: Any = None, writable: bool = False
+        self, dtype: Any = None, *, out: Any = None, copy: Any = None, writable: bool = False
     ) -> _ndarray[Any, Any]:
         """
         The values as an array of shape `shape`: a read-only view of the file where they are stored in whole bytes, raw, externally or as one run of float_data or double_data; otherwise a new array. A view may be unaligned; a new array is aligned to 64 bytes. Types of 2, 4 and 6 bits have a byte per element, as in ml_dtypes.

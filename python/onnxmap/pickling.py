@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ _POLICY = "contained"
 _SAMPLE = 4 << 10
 _SAMPLES = 16
 
+# In a location these are judged as another system would read them; in our own file's name they are
+# letters like any other.
+_MEANS_SOMETHING = re.compile(rb"[\\:]|_ORT_MEM_ADDR_")
+
 _new_root: ContextVar[str | None] = ContextVar("onnxmap.relocate", default=None)
 
 
@@ -36,7 +41,8 @@ def relocate(root: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Itera
     """While it is active, tensors are unpickled from files of the same names below `root`.
 
     For data that were copied to another folder or machine. `root` stands for the folder of the
-    model, or of its external data. The files must have the same size and content.
+    model, or of its external data. The files must have the same size and content. As every
+    context variable, it does not reach into other threads.
 
     Example:
         >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
@@ -55,13 +61,17 @@ def reduce_tensor(tensor: _core.Tensor) -> tuple[Callable[..., _core.Tensor], tu
     if place is None:
         return _by_value, (_message(tensor), tensor._lenient)
     root, location, offset, nbytes, file_size = place
-    # The file itself, not the link to it: a link may lead out of its folder, and be replaced.
-    path = os.path.realpath(os.path.join(root, location))
-    if os.path.basename(path) != os.path.basename(location):
-        root, location = os.path.split(path)
+    name = location
+    if not tensor.is_external:
+        if _MEANS_SOMETHING.search(location):
+            return _by_value, (_message(tensor), tensor._lenient)
+        # The file itself, not the link by which it was opened: that may lead out of its folder.
+        path = os.path.realpath(os.path.join(root, location))
+        if path != os.path.join(os.path.realpath(root), location):
+            root, location = os.path.split(path)
     digest = _digest(tensor, nbytes)
-    where = (os.fsdecode(root), os.fsdecode(location), offset, nbytes, file_size)
-    return _by_reference, (_header(tensor), *where, digest, _POLICY)
+    where = tuple(map(os.fsdecode, (root, location, name)))
+    return _by_reference, (_header(tensor), *where, offset, nbytes, file_size, digest, _POLICY)
 
 
 def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
@@ -72,6 +82,7 @@ def _by_reference(
     header: bytes,
     root: str,
     location: str,
+    name: str,
     offset: int,
     nbytes: int,
     file_size: int,
@@ -80,7 +91,11 @@ def _by_reference(
 ) -> _core.Tensor:
     if policy != _POLICY:
         raise ValueError(f"this version knows no link policy {policy!r}")
-    folder = _new_root.get() or root
+    folder = _new_root.get()
+    if folder is None:
+        folder = root
+    else:
+        location = name  # which a copy has, where `location` is what a link led to
     entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
     message = header + encode(
         "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
@@ -123,10 +138,10 @@ def _digest(tensor: _core.Tensor, nbytes: int) -> bytes:
 
 
 def _message(tensor: _core.Tensor) -> bytes:
-    message = tensor._message()
+    message = None if tensor.is_external else tensor._message()
     if message is not None:
         return message
-    # One of several segments: the whole tensor that it is read as.
+    # Without bytes of its own in the message: a segment of several, an empty part of a file.
     if tensor.dtype == DataType.STRING:
         texts = tensor.numpy().reshape(-1)
         return _header(tensor) + encode("TensorProto", string_data=list(texts))

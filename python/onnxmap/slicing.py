@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +56,15 @@ def stored_bytes(tensor: _core.Tensor) -> Any:
 def write_all(file: Any, data: memoryview) -> None:
     """Writes bytes to a path, or to an object whose `write()` may take less than it is given."""
     if not hasattr(file, "write"):
-        with open(file, "wb") as opened:  # noqa: PTH123 -- a path may be bytes
+        with open(os.fspath(file), "wb") as opened:  # noqa: PTH123 -- a path may be bytes
             write_all(opened, data)
         return
     while data:
         written = file.write(data)
-        data = data[len(data) if written is None else written :]
+        if written is None:
+            if isinstance(file, io.RawIOBase):
+                raise BlockingIOError(errno.EAGAIN, "the file takes no more at the moment", 0)
+            return  # an object that takes all it is given, and does not count
+        if written <= 0:
+            raise OSError(errno.EIO, "the file takes no more")
+        data = data[written:]

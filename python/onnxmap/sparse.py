@@ -7,6 +7,7 @@ flattened tensor or [NNZ, rank], in ascending order without duplicates.
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,22 +18,16 @@ from onnxmap.errors import LimitError, TensorError
 if TYPE_CHECKING:
     from onnxmap import _core
 
-_MOST_DIMENSIONS = 64  # NumPy's
-_MOST_ELEMENTS = 2**63 - 1
+_MOST_BYTES = 2**63 - 1  # of an array
 
 
 def to_dense(sparse: _core.SparseTensor, max_bytes: int | None) -> np.ndarray[Any, Any]:
     """See `SparseTensor.to_dense`."""
-    shape = _shape(sparse)
     dtype = _dtype(sparse)
-    most = sparse._dense_bytes if max_bytes is None else max_bytes
+    shape = _shape(sparse, dtype.itemsize)
+    most = sparse._dense_bytes if max_bytes is None else operator.index(max_bytes)
     nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes > most:
-        raise LimitError(
-            f"sparse tensor {sparse.name[:200]!r} takes {nbytes} bytes as an array, and {most} are "
-            "allowed; raise it with to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)",
-            code="limit.dense_bytes",
-        )
+    _check_limit(sparse, nbytes, most, "to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)")
     positions = _linear(sparse, shape)
     values = sparse.values.numpy()
     dense = np.full(shape, "", object) if dtype == object else np.zeros(shape, dtype)
@@ -44,21 +39,32 @@ def to_scipy(sparse: _core.SparseTensor) -> Any:
     """See `SparseTensor.to_scipy`."""
     from scipy.sparse import coo_array
 
-    shape = _shape(sparse)
+    shape = _shape(sparse, _dtype(sparse).itemsize)
+    if not shape:
+        raise ValueError("SciPy has no sparse arrays without dimensions")
+    nbytes = sparse.nnz * len(shape) * 8  # a few bytes of dims, a column of indices for each
+    _check_limit(sparse, nbytes, sparse._dense_bytes, "limits=Limits(dense_bytes=...)")
     positions = _linear(sparse, shape)
-    coordinates = np.unravel_index(positions, shape) if shape else ()
+    coordinates = np.unravel_index(positions, shape)
     return coo_array((sparse.values.numpy(), coordinates), shape=shape)
 
 
-def _shape(sparse: _core.SparseTensor) -> tuple[int, ...]:
+def _check_limit(sparse: _core.SparseTensor, nbytes: int, most: int, remedy: str) -> None:
+    if nbytes > most:
+        raise LimitError(
+            f"sparse tensor {sparse.name[:200]!r} takes {nbytes} bytes so, and {most} are allowed; "
+            f"raise it with {remedy}",
+            code="limit.dense_bytes",
+        )
+
+
+def _shape(sparse: _core.SparseTensor, itemsize: int) -> tuple[int, ...]:
     shape = sparse.shape
-    if len(shape) > _MOST_DIMENSIONS:
-        _fail(sparse, "tensor.rank", f"it has {len(shape)} dimensions, and NumPy takes 64 at most")
     negative = [dim for dim in shape if dim < 0]
     if negative:
         _fail(sparse, "tensor.negative_dim", f"dimension {negative[0]}")
-    if math.prod(dim for dim in shape if dim) > _MOST_ELEMENTS:
-        _fail(sparse, "tensor.sparse_overflow", "its shape has more than 2^63 elements")
+    if math.prod(dim for dim in shape if dim) * itemsize > _MOST_BYTES:
+        _fail(sparse, "tensor.sparse_overflow", "its shape has more than 2^63 elements or bytes")
     return shape
 
 
@@ -66,9 +72,11 @@ def _dtype(sparse: _core.SparseTensor) -> np.dtype[Any]:
     values = sparse.values
     if values.dtype == DataType.UNDEFINED:
         _fail(sparse, "tensor.dtype", "its values have no element type")
-    if values.dtype == DataType.FLOAT8E8M0:
-        _fail(sparse, "tensor.sparse_dtype", "FLOAT8E8M0 has no zero to put between its values")
-    return values.dtype.numpy()
+    dtype = values.dtype.numpy()
+    if dtype != object and np.zeros((), dtype).astype(np.complex128) != 0:
+        message = f"{values.dtype.name} has no zero to put between its values"
+        _fail(sparse, "tensor.sparse_dtype", message)
+    return dtype
 
 
 def _linear(sparse: _core.SparseTensor, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def to_ir(tensor: _core.Tensor) -> Any:
     """See `Tensor.to_ir`."""
     if tensor.dtype == DataType.STRING:
-        texts = [
-            text.encode() if isinstance(text, str) else text for text in tensor.numpy().reshape(-1)
-        ]
+        texts = tensor.numpy(copy=True)
+        flat = texts.reshape(-1)
+        for i, text in enumerate(flat):  # as an array of bytes they would lose trailing zeros
+            flat[i] = text.encode() if isinstance(text, str) else text
         return onnx_ir.StringTensor(
             texts,
             shape=onnx_ir.Shape(tensor.shape),

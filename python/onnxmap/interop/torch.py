@@ -7,26 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from onnxmap.enums import DataType
-
 if TYPE_CHECKING:
     from onnxmap import _core
 
-# torch has no arithmetic for integers of fewer bits: the values, a byte each.
-_WIDENED = {
-    DataType.INT4: np.int8,
-    DataType.INT2: np.int8,
-    DataType.UINT4: np.uint8,
-    DataType.UINT2: np.uint8,
-}
 _NATIVE = "?bBhHiIlLqQefdFD"  # the characters of NumPy's types that torch takes as they are
 
 
 def to_torch(tensor: _core.Tensor) -> Any:
     """See `Tensor.torch`."""
     dtype = tensor.dtype
-    if dtype in _WIDENED:
-        return torch.from_numpy(tensor.numpy(dtype=_WIDENED[dtype], copy=True))
+    if dtype.bits < 8 and "INT" in dtype.name:
+        # torch has no arithmetic for integers of fewer bits: the values, a byte each.
+        widened = np.uint8 if dtype.name.startswith("U") else np.int8
+        return torch.from_numpy(tensor.numpy(dtype=widened, copy=True))
     if dtype.numpy().char in _NATIVE:
         return torch.from_numpy(tensor.numpy(writable=True))
     torch_dtype = getattr(torch, dtype.numpy().name, None) if dtype.bits >= 8 else None
