@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 from run_options import SANITIZED, TORCH_REQUIRED
 from sample_models import model_of
 from stored_tensors import NUMERIC, number_of, random_codes, stored, values_of, write_sparse
@@ -266,3 +266,13 @@ def test_without_torch_the_error_says_what_is_missing(tmp_path: Path) -> None:
         report(text=str(error))
     """
     assert "torch" in facts_from(code, str(tmp_path / "model.onnx"))["text"]
+
+
+def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
+    """torch.asarray would take the buffer as flat float32, whatever it holds; see docs/tensors.md."""
+    path = tmp_path / "t.pb"
+    path.write_bytes(numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "t").SerializeToString())
+    made = torch.as_tensor(onnxmap.load_tensor(path).numpy(copy=True))
+    assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
+    made = torch.from_dlpack(onnxmap.load_tensor(path))
+    assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
