@@ -196,8 +196,11 @@ void bind_sparse(py::module_& module) {
                 if (rank > tensor::kMaxRank) {
                     Error error("tensor.rank", "it has " + std::to_string(rank) +
                                                    " dimensions, and NumPy takes 64 at most");
-                    error.tensor =
-                        model::sparse_tensor_path(*self.document, self.message.piece(0).data());
+                    error.tensor = sparse_fact(self, "name").cast<std::string>();
+                    if (error.tensor.empty()) {
+                        error.tensor =
+                            model::sparse_tensor_path(*self.document, self.message.piece(0).data());
+                    }
                     throw error;
                 }
                 return py::tuple(repeated_to_python(self, field<"SparseTensorProto.dims">, false));

@@ -109,6 +109,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     fields->for_each(row, [&](const wire::Field& piece) {
         if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
     });
+    if (pieces.empty()) return onnx::Message(table, fields->last(row)->bytes);
     return onnx::Message(table, std::move(pieces));
 }
 

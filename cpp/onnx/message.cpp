@@ -48,12 +48,16 @@ std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
 
 std::optional<Message> Message::child(const wire::FieldRow& row) const {
     bool present = false;
+    ByteView empty;  // where an empty one is: a message is known by its address
     std::optional<ByteView> first;
     std::vector<ByteView> pieces;  // only from the second on, so that the usual case is free
     for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
         if (known == &row) {
             present = true;
-            if (field.bytes.empty()) return;
+            if (field.bytes.empty()) {
+                empty = field.bytes;
+                return;
+            }
             if (!first) {
                 first = field.bytes;
             } else {
@@ -68,7 +72,7 @@ std::optional<Message> Message::child(const wire::FieldRow& row) const {
     });
     if (!present) return std::nullopt;
     const wire::MessageTable& table = kSchema.message_of(row);
-    if (pieces.empty()) return Message(table, first.value_or(ByteView{}));
+    if (pieces.empty()) return Message(table, first.value_or(empty));
     return Message(table, std::move(pieces));
 }
 

@@ -68,8 +68,10 @@ std::uint64_t decode_varints(ByteView run, std::uint64_t count, Writer<T>& write
         i += here;
     }
     wire::PackedVarints rest(ByteView(p, end));
-    for (std::uint64_t value; i < count && rest.next(value);) write(i++, value);
-    return i;
+    for (std::uint64_t value; rest.next(value); ++i) {
+        if (i < count) write(i, value);
+    }
+    return i;  // more than `count` where the bytes have changed
 }
 
 template <class T>
@@ -106,7 +108,8 @@ TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row
     const std::uint8_t* end = nullptr;
     std::uint64_t count = 0;
     const auto close = [&] {
-        if (count > 0) stretches_.push_back({ByteView(begin, end), false, 0, count});
+        // Without a value, too: a run that no load has judged may be cut in its first.
+        if (begin != nullptr) stretches_.push_back({ByteView(begin, end), false, 0, count});
         begin = nullptr;
         count = 0;
     };

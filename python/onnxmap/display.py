@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from onnxmap import _core
+
 _LONGEST = 80  # characters of a name that come from the file
 _MOST_NAMES = 8  # in a list of them
 
@@ -54,6 +56,15 @@ def _names(texts: Iterable[str]) -> str:
 
 def _shape(dims: Iterable[object]) -> str:
     return f"[{_names('?' if dim is None else str(dim) for dim in dims)}]"
+
+
+def _shape_of(tensor: _core.Tensor | _core.SparseTensor) -> str:
+    from onnxmap.errors import OnnxMapError
+
+    try:
+        return _shape(tensor.shape)
+    except OnnxMapError:
+        return "invalid shape"
 
 
 def _quoted(text: str) -> str:
@@ -111,10 +122,7 @@ def _tensor_words(tensor: Any) -> tuple[str, str, str]:
         dtype = getattr(tensor.dtype, "name", str(tensor.dtype))
     except OnnxMapError:
         dtype = f"data_type {tensor.proto.data_type}"
-    try:
-        shape = _shape(tensor.shape)
-    except OnnxMapError:
-        shape = "invalid shape"
+    shape = _shape_of(tensor)
     try:
         where = tensor.external
         place = "inline" if where is None else f"in {_quoted(where.location)} at {where.offset}"
@@ -130,7 +138,7 @@ def _tensor(tensor: Any) -> str:
 
 def _sparse_tensor(sparse: Any) -> str:
     values = _shape(sparse.proto.values.dims)
-    return f"{_quoted(sparse.name)} {_shape(sparse.shape)}, values {values}"
+    return f"{_quoted(sparse.name)} {_shape_of(sparse)}, values {values}"
 
 
 def _function(function: Any) -> str:
@@ -184,7 +192,7 @@ def _tensor_rows(tensor: Any) -> list[tuple[str, object]]:
 
 
 def _sparse_rows(sparse: Any) -> list[tuple[str, object]]:
-    return [("name", sparse.name), ("shape", _shape(sparse.shape)), ("values", sparse.values)]
+    return [("name", sparse.name), ("shape", _shape_of(sparse)), ("values", sparse.values)]
 
 
 _DESCRIPTIONS: dict[str, Callable[[Any], str]] = {

@@ -61,8 +61,8 @@ Bytes large_subgraph(std::size_t seed) {
     return bytes;
 }
 
-// Values that must be decoded or unpacked: in one run that several threads share, one by one, of
-// types of 16, 6, 4 and 2 bits, and in segments.
+// Values that must be decoded or unpacked: in runs that several threads share, one by one, of types
+// of 16, 6, 4 and 2 bits, and in segments.
 Bytes stored_values() {
     const auto named = [](std::string_view name, std::uint64_t type, std::uint64_t count,
                           const Bytes& fields) {
@@ -70,12 +70,13 @@ Bytes stored_values() {
     };
     Bytes run;
     Bytes single;
-    for (std::uint64_t i = 0; i < 400'000; ++i) append(run, varint(i * i * i));
+    for (std::uint64_t i = 0; i < 15'000; ++i) append(run, varint(i * i * i));
     for (std::uint64_t i = 0; i < 9'000; ++i) append(single, scalar(5, i % 256));
     const auto piece = [](std::uint64_t begin, std::uint64_t end, const Bytes& values) {
         return join(values, blob(3, join(scalar(1, begin), scalar(2, end))));
     };
-    return join(named("run", 7, 400'000, blob(7, run)), named("single", 2, 9'000, single),
+    return join(named("runs", 7, 30'000, join(blob(7, run), blob(7, run))),
+                named("single", 2, 9'000, single),
                 named("halves", 10, 15'000, blob(9, pattern(30'000, 1))),
                 named("float6", 27, 20'000, blob(9, pattern(15'000, 2))),
                 named("float4", 23, 9'999, blob(9, pattern(5'000, 3))),

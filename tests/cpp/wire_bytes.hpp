@@ -2,7 +2,6 @@
 // would. Independent of the reader on purpose: it is what the reader is judged with.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,9 +16,7 @@ using Bytes = std::vector<std::uint8_t>;
 using wire::WireType;
 
 inline void append(Bytes& bytes, ByteView more) {
-    // Not insert(): optimised, GCC 12 warns of an overflow in it that is none.
-    const std::size_t needed = bytes.size() + more.size();
-    if (needed > bytes.capacity()) bytes.reserve(std::max(needed, 2 * bytes.size()));
+    // Not insert(), nor reserve(): optimised, GCC 12 warns of an overflow in them that is none.
     for (const std::uint8_t byte : more) bytes.push_back(byte);
 }
 

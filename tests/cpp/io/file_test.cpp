@@ -32,6 +32,32 @@ TEST_CASE("file: reads what is asked for") {
     CHECK(error->offset == 10);
 }
 
+TEST_CASE("file: a file that changed is not what it was") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("f", "0123456789");
+    const auto file = io::File::open(path);
+    const io::FileIdentity before = file.identity();
+    CHECK(before.size == 10);
+    CHECK(before == io::File::open(path).identity());
+    const auto code = [&] {
+        return code_of([&] {
+            file.check_unchanged(before);
+            return 0;
+        });
+    };
+    CHECK(code() == "accepted");
+    // A rename, a link and another mode change nothing of it.
+    std::filesystem::rename(path, folder / "g");
+    std::filesystem::create_hard_link(folder / "g", folder / "h");
+    REQUIRE(::chmod((folder / "g").c_str(), 0400) == 0);
+    CHECK(code() == "accepted");
+    REQUIRE(::chmod((folder / "g").c_str(), 0600) == 0);
+    std::filesystem::resize_file(folder / "g", 9);
+    CHECK(code() == "file.changed");
+    CHECK(file.identity() == before);  // as it was when it was opened
+    CHECK(io::File::open(folder.write("other", "0123456789")).identity() != before);
+}
+
 TEST_CASE("file: what is no regular file is refused and let go") {
     const TemporaryFolder folder;
     const std::size_t before = open_descriptors();

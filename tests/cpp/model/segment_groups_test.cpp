@@ -14,6 +14,7 @@
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
+#include "temporary_folder.hpp"
 
 namespace onnxmap::test {
 
@@ -36,10 +37,12 @@ Bytes raw(const Bytes& bytes) { return blob(9, bytes); }
 // A loaded message and what reading each of its tensors gives, in the order of the walk.
 class Loaded {
   public:
-    explicit Loaded(const Bytes& bytes, const wire::MessageTable& root = message<"ModelProto">)
+    explicit Loaded(const Bytes& bytes, const wire::MessageTable& root = message<"ModelProto">,
+                    const std::string& external_root = "")
         : source_(std::make_shared<MemorySource>(bytes)) {
         model::LoadOptions options;
         options.root = &root;
+        options.external_root = external_root;
         document_ = std::make_unique<model::Document>(source_, options);
         model::for_each_tensor(
             document_->root(), document_->limits().depth,
@@ -139,24 +142,24 @@ TEST_CASE("segment_groups: a lone segment that covers everything reads normally"
     const Loaded half(piece("w", 2, 0, 1, raw({1})), message<"TensorProto">);
     CHECK(half.code(0) == "tensor.segment");
     // Begin and end that are absent are zero: of two elements that is no part.
-    const Bytes no_end = join(scalar(1, 2), scalar(2, 1), blob(8, "w"), raw(Bytes(8)),
-                              blob(3, scalar(1, 0)));
+    const Bytes no_end =
+        join(scalar(1, 2), scalar(2, 1), blob(8, "w"), raw(Bytes(8)), blob(3, scalar(1, 0)));
     CHECK(Loaded(model(graph_of({no_end}))).code(0) == "tensor.segment");
 }
 
 TEST_CASE("segment_groups: pieces that do not make up a tensor, beside tensors that are good") {
-    const Loaded loaded(model(graph_of({piece("gap", 5, 0, 2, raw({1, 2})), raw_tensor("good", {7}),
-                                        piece("gap", 5, 3, 5, raw({4, 5})),
-                                        piece("whole", 1, 0, 1, raw({9}))})));
+    const Loaded loaded(
+        model(graph_of({piece("gap", 5, 0, 2, raw({1, 2})), raw_tensor("good", {7}),
+                        piece("gap", 5, 3, 5, raw({4, 5})), piece("whole", 1, 0, 1, raw({9}))})));
     CHECK(loaded.codes() == Codes{"tensor.segment", "accepted", "tensor.segment", "accepted"});
     // A second look gives the same error.
     CHECK(loaded.code(0) == "tensor.segment");
     // The values of each piece are as many as its segment says, not as its shape says.
-    const Loaded sizes(model(graph_of(
-        {piece("a", 4, 0, 2, raw({1, 2, 3, 4})), piece("a", 4, 2, 4, raw({3, 4}))})));
+    const Loaded sizes(model(
+        graph_of({piece("a", 4, 0, 2, raw({1, 2, 3, 4})), piece("a", 4, 2, 4, raw({3, 4}))})));
     CHECK(sizes.codes() == Codes{"tensor.data_size", "tensor.data_size"});
-    const Loaded typed(model(graph_of(
-        {piece("a", 4, 0, 2, packed(5, {1})), piece("a", 4, 2, 4, packed(5, {3, 4}))})));
+    const Loaded typed(model(
+        graph_of({piece("a", 4, 0, 2, packed(5, {1})), piece("a", 4, 2, 4, packed(5, {3, 4}))})));
     CHECK(typed.codes() == Codes{"tensor.data_size", "tensor.data_size"});
     const Loaded huge(model(graph_of({piece("a", 1ULL << 50, 0, 2, raw({1, 2})),
                                       piece("a", 1ULL << 50, 2, 1ULL << 50, raw({3, 4}))})));
@@ -164,8 +167,8 @@ TEST_CASE("segment_groups: pieces that do not make up a tensor, beside tensors t
 }
 
 TEST_CASE("segment_groups: tensors of one name that are not all segments") {
-    const Loaded loaded(model(graph_of({piece("w", 2, 0, 1, raw({1})), raw_tensor("w", {1, 2}),
-                                        piece("w", 2, 1, 2, raw({2}))})));
+    const Loaded loaded(model(graph_of(
+        {piece("w", 2, 0, 1, raw({1})), raw_tensor("w", {1, 2}), piece("w", 2, 1, 2, raw({2}))})));
     CHECK(loaded.code(0) == "model.duplicate_name");
     CHECK(loaded.code(2) == "model.duplicate_name");
     CHECK(loaded.code(1) == "accepted");  // it has no segment: nothing is unclear about it
@@ -185,8 +188,8 @@ TEST_CASE("segment_groups: names count within one list alone") {
     const Loaded lists(model(join(blob(1, with_t(join(blob(10, first), blob(10, second)))),
                                   blob(1, with_t(join(blob(10, second), blob(10, first)))))));
     CHECK(lists.codes() == Codes(4, "accepted"));
-    const Loaded split(model(
-        join(blob(1, with_t(blob(10, first))), blob(1, with_t(blob(10, second))))));
+    const Loaded split(
+        model(join(blob(1, with_t(blob(10, first))), blob(1, with_t(blob(10, second))))));
     CHECK(split.codes() == Codes{"tensor.segment", "tensor.segment"});
     // Tensors without a name are not put together.
     const Loaded unnamed(model(graph_of({piece("", 2, 0, 1, raw({1})), piece("", 2, 1, 2, raw({2})),
@@ -201,13 +204,11 @@ TEST_CASE("segment_groups: names count within one list alone") {
 TEST_CASE("segment_groups: attributes of the same name are different lists") {
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
-    const Loaded lists(
-        model(blob(1, node("Op", {attribute("same", 9, blob(10, first)),
-                                  attribute("same", 9, blob(10, second))}))));
+    const Loaded lists(model(blob(1, node("Op", {attribute("same", 9, blob(10, first)),
+                                                 attribute("same", 9, blob(10, second))}))));
     CHECK(lists.codes() == Codes{"tensor.segment", "tensor.segment"});
-    const Loaded singular(
-        model(blob(1, node("Op", {attribute("same", 4, blob(5, first)),
-                                  attribute("same", 4, blob(5, second))}))));
+    const Loaded singular(model(blob(1, node("Op", {attribute("same", 4, blob(5, first)),
+                                                    attribute("same", 4, blob(5, second))}))));
     CHECK(singular.codes() == Codes{"tensor.segment", "tensor.segment"});
 }
 
@@ -224,15 +225,35 @@ TEST_CASE("segment_groups: pieces of a merged graph and of a merged tensor") {
     CHECK(one.read(0) == Bytes{1, 2});
 }
 
-TEST_CASE("segment_groups: a tensor that was no segment when they were found") {
+TEST_CASE("segment_groups: pieces that name the same bytes of a file") {
+    const TemporaryFolder folder;
+    folder.write("w.bin", "0123456789");
+    const auto external = [](std::uint64_t begin, std::uint64_t end, std::string_view offset) {
+        return piece("w", 8, begin, end,
+                     join(blob(13, string_entry("location", "w.bin")),
+                          blob(13, string_entry("offset", offset)), scalar(14, 1)));
+    };
+    const auto codes = [&](const std::vector<Bytes>& pieces) {
+        return Loaded(model(graph_of(pieces)), message<"ModelProto">, folder.path().string())
+            .codes();
+    };
+    CHECK(codes({external(0, 4, "0"), external(4, 8, "4")}) == Codes(2, "accepted"));
+    CHECK(codes({external(0, 4, "4"), external(4, 8, "0")}) == Codes(2, "accepted"));
+    CHECK(codes({external(0, 4, "6"), external(4, 8, "2")}) == Codes(2, "accepted"));
+    // A small file would become an array of any size.
+    CHECK(codes({external(0, 4, "0"), external(4, 8, "0")}) == Codes(2, "tensor.segment"));
+    CHECK(codes({external(0, 4, "0"), external(4, 8, "3")}) == Codes(2, "tensor.segment"));
+    CHECK(codes({external(0, 4, "0"), external(4, 8, "7")}) == Codes(2, "ext.bounds"));
+}
+
+TEST_CASE("segment_groups: a tensor that is in no list is alone") {
+    const Bytes whole = piece("w", 2, 0, 2, raw({1, 2}));
+    const Bytes half = piece("w", 2, 0, 1, raw({1}));
     model::SegmentGroups groups;
-    const Bytes bytes = piece("w", 2, 0, 2, raw({1, 2}));
-    const onnx::Message tensor(message<"TensorProto">, bytes);
-    groups.find(onnx::Message(message<"TensorProto">, raw_tensor("other", {1})),
-                wire::kDefaultDepth);
-    CHECK(code_of([&] { return groups.whole(tensor); }) == "file.changed");
-    groups.find(tensor, wire::kDefaultDepth);
-    CHECK(groups.whole(tensor)->size() == 1);
+    groups.find(onnx::Message(message<"TensorProto">, whole), wire::kDefaultDepth);
+    CHECK(groups.whole(onnx::Message(message<"TensorProto">, whole))->size() == 1);
+    CHECK(code_of([&] { return groups.whole(onnx::Message(message<"TensorProto">, half)); }) ==
+          "tensor.segment");
 }
 
 }  // namespace onnxmap::test

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +90,53 @@ TEST_CASE("tensor_walk: pieces of one graph and of one tensor") {
           Found{{"graph.initializer[0]", "x"}, {"graph.initializer[1]", "y"}});
     const Bytes twice = join(blob(5, named("old")), blob(5, named("new")));
     CHECK(walk(message<"AttributeProto">, twice) == Found{{"t", "new"}});
+}
+
+TEST_CASE("tensor_walk: which tensors are in one list") {
+    const Bytes t = named("t");
+    const Bytes lists = node("Op", {join(blob(1, "same"), blob(10, t), blob(10, t)),
+                                    join(blob(1, "same"), blob(10, t)), blob(5, t)});
+    const Bytes graph =
+        join(blob(5, t), blob(1, lists), blob(5, t), blob(15, join(blob(1, t), blob(2, t))),
+             blob(1, node("If", {blob(6, join(blob(5, t), blob(5, t)))})));
+    std::vector<std::uint64_t> found;
+    model::for_each_listed_tensor(
+        onnx::Message(message<"ModelProto">, join(blob(7, graph), blob(7, blob(5, t)))),
+        wire::kDefaultDepth,
+        [&](std::uint64_t list, const onnx::Message&) { found.push_back(list); });
+    // The attributes of the nodes come first; then three initializers, of both parts of the graph.
+    REQUIRE(found.size() == 11);
+    CHECK(found[0] == found[1]);  // one attribute's tensors
+    CHECK(found[2] != found[0]);  // another one's, though it has the same name
+    CHECK(found[3] == 0);         // t
+    CHECK(found[4] == found[5]);  // initializers of the subgraph
+    CHECK(found[6] == found[7]);
+    CHECK(found[6] == found[8]);
+    CHECK(found[9] == 0);  // values and indices
+    CHECK(found[10] == 0);
+    const std::set<std::uint64_t> numbers = {0, found[0], found[2], found[4], found[6]};
+    CHECK(numbers.size() == 5);
+}
+
+TEST_CASE("tensor_walk: paths do not grow with names as long as the file likes") {
+    // Each level adds a name that is short enough, but there are many levels below each other.
+    Bytes graph = blob(5, named("deepest"));
+    for (int level = 0; level < 20; ++level) {
+        graph = blob(1, node("If", {join(blob(1, std::string(200, 'n')), blob(6, graph))}));
+    }
+    const Found found = walk(message<"GraphProto">, graph);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].first.size() < 20 * 40 + 1500);
+    // A name is short enough as it is written in the path: escaped.
+    const auto key = [](const std::string& name) {
+        const Bytes attribute_bytes = blob(1, name);
+        return model::path_key("", onnx::Message(message<"AttributeProto">, attribute_bytes), 3);
+    };
+    CHECK(key(std::string(200, 'n')) == "[\"" + std::string(200, 'n') + "\"]");
+    CHECK(key(std::string(201, 'n')) == "[3]");
+    CHECK(key(std::string(100, '"')) != "[3]");
+    CHECK(key(std::string(101, '"')) == "[3]");
+    CHECK(key("") == "[3]");
 }
 
 }  // namespace onnxmap::test

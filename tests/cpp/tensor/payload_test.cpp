@@ -159,6 +159,14 @@ TEST_CASE("payload: bytes as stored for listings") {
     CHECK(stored(join(scalar(2, 8), blob(6, "abc"), blob(6, ""), blob(6, "de"))) == 5);
     CHECK(stored(join(scalar(1, UINT64_MAX), scalar(2, 1))) == 0);
     CHECK(stored(scalar(2, 99)) == 0);
+    // One segment of several stores its own elements, and never more than there are.
+    const auto segment = [](std::uint64_t begin, std::uint64_t end) {
+        return blob(3, join(scalar(1, begin), scalar(2, end)));
+    };
+    const Bytes floats = join(scalar(1, 10), scalar(2, 1));
+    CHECK(stored(join(floats, segment(2, 5))) == 12);
+    CHECK(stored(join(floats, segment(2, INT64_MAX))) == 40);
+    CHECK(stored(join(floats, segment(5, 2))) == 0);
     // Elements that can be counted, and bytes that cannot.
     CHECK(stored(join(scalar(1, (1ULL << 62) + 1), scalar(2, 1))) == 0);
 }

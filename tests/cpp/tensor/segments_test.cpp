@@ -92,6 +92,21 @@ TEST_CASE("segments: shape and type must be the same in all") {
     CHECK(both(piece({2, 5}, {5, 10}, 99)) == "tensor.segment");
 }
 
+TEST_CASE("segments: how many elements one says it has") {
+    const auto count = [](const Bytes& bytes) {
+        return tensor::segment_count(onnx::Message(onnx::message<"TensorProto">, bytes));
+    };
+    CHECK(count(segment(3, 10)) == 7);
+    CHECK(count(segment(3, 3)) == 0);
+    CHECK(count(segment(0, INT64_MAX)) == INT64_MAX);
+    CHECK(count(blob(3, scalar(2, 4))) == 4);
+    CHECK(count({}) == 0);
+    // What makes no sense.
+    CHECK(count(segment(4, 3)) == 0);
+    CHECK(count(segment(kMinusOne, 5)) == 0);
+    CHECK(count(segment(0, kMinusOne)) == 0);
+}
+
 TEST_CASE("segments: absent numbers are zero, and errors name the tensor") {
     const Bytes no_begin = join(scalar(1, 4), scalar(2, 2), blob(8, "p"), blob(3, scalar(2, 4)));
     CHECK(join_all({no_begin}).front().count() == 4);
@@ -103,9 +118,8 @@ TEST_CASE("segments: absent numbers are zero, and errors name the tensor") {
     CHECK(code_of([] { return join_all({piece({2, 5}, {0, 10}, 0)}).size(); }) == "tensor.dtype");
     CHECK(code_of([] { return join_all({piece({kMinusOne}, {0, 1})}).size(); }) ==
           "tensor.negative_dim");
-    CHECK(code_of([] {
-              return join_all({piece({1ULL << 40, 1ULL << 40}, {0, 1})}).size();
-          }) == "tensor.size_overflow");
+    CHECK(code_of([] { return join_all({piece({1ULL << 40, 1ULL << 40}, {0, 1})}).size(); }) ==
+          "tensor.size_overflow");
 }
 
 }  // namespace onnxmap::test

@@ -325,8 +325,8 @@ TEST_CASE("typed_values: bytes that changed after they were counted") {
     const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
     REQUIRE(values.count() == 50);
     copy.data()[10] = 0x01;
-    HeapCopy room{ByteView(Bytes(50 * 8))};
-    CHECK(code_of([&] { return values.decode(0, kAny8, room.data()); }) == "file.changed");
+    GuardedPages room(50 * 8);
+    CHECK(code_of([&] { return values.decode(0, kAny8, room.last(50 * 8)); }) == "file.changed");
 }
 
 TEST_CASE("typed_values: a single run of a fixed width") {

@@ -83,8 +83,7 @@ TEST_CASE("values: every part of a small tensor, from memory and from a file") {
                 for (std::size_t count = 0; begin + count <= kCount; ++count) {
                     HeapCopy room{ByteView(Bytes(count))};
                     values.read_part(begin, count, conversion, room.data());
-                    REQUIRE(join(room.view()) ==
-                            join(ByteView(expected).subspan(begin, count)));
+                    REQUIRE(join(room.view()) == join(ByteView(expected).subspan(begin, count)));
                 }
             }
             const auto to_float = Conversion::find(type, float32());

@@ -78,16 +78,34 @@ TEST_CASE("packed_scan: a row of continuation bytes of every length at every pla
     }
 }
 
+TEST_CASE("packed_scan: a row of continuation bytes across the ends of blocks of 64") {
+    for (std::size_t before = 0; before < 140; ++before) {
+        for (const std::size_t row : {8UL, 9UL, 10UL, 11UL, 64UL, 70UL}) {
+            const Bytes run = join(repeat(before, {0x01}), repeat(row, {0xff}), repeat(70, {0x00}));
+            const HeapCopy copy(run);
+            REQUIRE(agree(std::array{copy.view()}));
+            for (const std::size_t i : {1UL, 7UL, 63UL, 64UL, 65UL, 128UL, before + row}) {
+                if (i > run.size()) continue;
+                REQUIRE(agree(std::array{copy.view().first(i), copy.view().subspan(i)}));
+            }
+        }
+        // Two rows that are ten together, with a byte between them.
+        const Bytes apart = join(repeat(before, {0x01}), repeat(5, {0xff}), Bytes{0x01},
+                                 repeat(5, {0xff}), repeat(70, {0x00}));
+        REQUIRE(agree(std::array{ByteView(apart)}));
+    }
+}
+
 TEST_CASE("packed_scan: random runs in random parts") {
     std::mt19937_64 random(1);
     for (int round = 0; round < 2000; ++round) {
-        Bytes run(random() % 300);
+        Bytes run(random() % 700);
         // Mostly continuation bytes, so that rows of nine and ten are common.
-        for (std::uint8_t& byte : run) byte = random() % 4 == 0 ? 0x05 : 0x95;
+        for (std::uint8_t& byte : run) byte = random() % (3 + round % 8) < 2 ? 0x05 : 0x95;
         wire::PackedScan fast;
         SlowScan slow;
         for (std::size_t at = 0; at < run.size() && slow.good;) {
-            const std::size_t size = std::min<std::size_t>(random() % 40, run.size() - at);
+            const std::size_t size = std::min<std::size_t>(random() % 200, run.size() - at);
             const HeapCopy part(ByteView(run).subspan(at, size));
             slow.feed(part.view());
             REQUIRE(fast.feed(part.view()) == slow.good);
