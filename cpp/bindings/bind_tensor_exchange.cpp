@@ -94,8 +94,10 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
         if (made == nullptr) throw py::error_already_set();
         auto result = py::reinterpret_steal<py::bytearray>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
-        const py::gil_scoped_release release;
-        payload->source->read(payload->offset + begin, {out, nbytes});
+        {
+            const py::gil_scoped_release release;
+            payload->source->read(payload->offset + begin, {out, nbytes});
+        }
         return result;
     });
 }

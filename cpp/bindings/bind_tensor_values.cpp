@@ -100,9 +100,11 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
         const tensor::Payload* payload = values.payload();
         if (!overlap(memory, tensor.document->source().bytes()) &&
             (payload == nullptr || !overlap(memory, payload->bytes))) {
-            const py::gil_scoped_release release;
-            values.check_count();
-            values.read(*conversion, memory);
+            {
+                const py::gil_scoped_release release;
+                values.check_count();
+                values.read(*conversion, memory);
+            }
             return out;
         }
     }
@@ -160,8 +162,10 @@ py::bytes tobytes(const Tensor& tensor) {
         if (made == nullptr) throw py::error_already_set();
         auto result = py::reinterpret_steal<py::bytes>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
-        const py::gil_scoped_release release;
-        values.read_packed({out, nbytes});
+        {
+            const py::gil_scoped_release release;
+            values.read_packed({out, nbytes});
+        }
         return result;
     });
 }
