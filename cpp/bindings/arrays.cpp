@@ -146,6 +146,15 @@ py::object array_of(tensor::Values& values, py::object& owner) {
     return make_view(type, values.header().dims(), values.payload()->bytes, owner);
 }
 
+std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> dims, std::int64_t step) {
+    std::vector<std::int64_t> strides(dims.size());
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        strides[i] = step;
+        step *= dims[i];
+    }
+    return strides;
+}
+
 bool is_aligned(const onnx::DataTypeInfo& type, ByteView bytes) {
     return bytes.empty() || aligned_to(bytes.data(), numpy_type(type).alignment);
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "bindings/python_objects.hpp"
 #include "io/owned_bytes.hpp"
@@ -41,6 +42,10 @@ namespace onnxmap::bindings {
 /// A read-only array: a view of the values, whose base is `owner` (made if it is null), where they
 /// can be looked at, otherwise fresh.
 [[nodiscard]] py::object array_of(tensor::Values& values, py::object& owner);
+
+/// How far elements next to each other are in each dimension, in units of the last one's `step`.
+[[nodiscard]] std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> dims,
+                                                          std::int64_t step);
 
 /// Whether a view of these bytes is aligned for its type.
 [[nodiscard]] bool is_aligned(const onnx::DataTypeInfo& type, ByteView bytes);

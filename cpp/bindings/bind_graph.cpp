@@ -96,16 +96,6 @@ py::list text_lists(const Graph& graph, const wire::FieldRow& text) {
     });
 }
 
-py::tuple shape_of(const tensor::Header& header) {
-    const auto dims = header.dims();
-    py::tuple shape(dims.size());
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-        PyObject* dim = PyLong_FromLongLong(dims[i]);
-        PyTuple_SET_ITEM(shape.ptr(), static_cast<py::ssize_t>(i), dim);
-    }
-    return shape;
-}
-
 template <class Make>
 py::list header_column(const Graph& graph, Make&& make) {
     return column(graph, kInitializer, [&](const onnx::Message& tensor) -> py::object {
@@ -122,7 +112,7 @@ py::list shapes(const Graph& graph) {
                              const auto dims = header.dims();
                              const std::string_view key(reinterpret_cast<const char*>(dims.data()),
                                                         dims.size_bytes());
-                             return share(key, [&] { return shape_of(header); });
+                             return share(key, [&] { return to_tuple(dims); });
                          });
 }
 

@@ -41,9 +41,7 @@ bool is_aligned_view(const Tensor& tensor) {
 py::tuple shape(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
-    py::tuple dims(header.dims().size());
-    for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = py::int_(header.dims()[i]);
-    return dims;
+    return to_tuple(header.dims());
 }
 
 py::object dtype(const Tensor& tensor) {

@@ -120,8 +120,7 @@ void bind_tensor_exchange(py::class_<Tensor>& cls) {
             py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
             py::arg("copy") = py::none(),
             "A DLPack capsule, flagged read-only, for `torch.from_dlpack` and the like. Of a file "
-            "it "
-            "shows copy-on-write pages (a copy, where that costs less), so that a consumer that "
+            "it shows copy-on-write pages (a copy, where that costs less), so that a consumer that "
             "ignores the flag does no harm; with copy=False the stored bytes themselves. Types of "
             "2, 4 and 6 bits are packed. Raises BufferError for strings.")
         .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })

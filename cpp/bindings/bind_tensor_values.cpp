@@ -84,9 +84,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
     if (!dtype.is_none() && !out_dtype.equal(dtype_of(dtype))) {
         throw py::value_error("dtype and the dtype of out differ");
     }
-    const auto dims = values.header().dims();
-    py::tuple shape(dims.size());
-    for (std::size_t i = 0; i < dims.size(); ++i) shape[i] = py::int_(dims[i]);
+    const py::tuple shape = to_tuple(values.header().dims());
     if (!shape.equal(out.attr("shape"))) {
         throw py::value_error("the shape of the tensor is " + std::string(py::str(shape)) +
                               ", that of out " + std::string(py::str(out.attr("shape"))));
@@ -156,7 +154,10 @@ py::bytes tobytes(const Tensor& tensor) {
     return naming(tensor, [&] {
         Values values = values_of(tensor);
         if (values.type().bits == 0) throw py::type_error("strings have no raw bytes");
-        values.check_count();
+        {
+            const py::gil_scoped_release release;
+            values.check_count();
+        }
         const std::uint64_t nbytes = tensor::packed_nbytes(values.count(), values.type().bits);
         PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
         if (made == nullptr) throw py::error_already_set();
@@ -248,12 +249,7 @@ py::buffer_info buffer(const Tensor& tensor) {
     const ByteView bytes = payload->source->resident(payload->bytes);
     const auto dims = values.header().dims();
     std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
-    std::vector<py::ssize_t> strides(sizes.size());
-    py::ssize_t stride = type.itemsize();
-    for (std::size_t i = sizes.size(); i-- > 0;) {
-        strides[i] = stride;
-        stride *= sizes[i];
-    }
+    std::vector<py::ssize_t> strides = row_major_strides(dims, type.itemsize());
     return {const_cast<std::uint8_t*>(bytes.data()),
             static_cast<py::ssize_t>(type.itemsize()),
             type.buffer_format,

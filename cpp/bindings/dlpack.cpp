@@ -1,5 +1,7 @@
 #include "bindings/dlpack.hpp"
 
+#include "bindings/arrays.hpp"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -85,12 +87,7 @@ std::unique_ptr<Export<Managed>> make_export(const onnx::DataTypeInfo& type,
     auto made = std::make_unique<Export<Managed>>();
     made->source = std::move(source);
     made->shape.assign(dims.begin(), dims.end());
-    made->strides.resize(dims.size());
-    std::int64_t stride = 1;
-    for (std::size_t i = dims.size(); i-- > 0;) {
-        made->strides[i] = stride;
-        stride *= dims[i];
-    }
+    made->strides = row_major_strides(dims, 1);
     made->managed.manager_ctx = made.get();
     made->managed.deleter = &Export<Managed>::destroy;
     made->managed.dl_tensor = {

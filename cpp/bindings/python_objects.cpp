@@ -79,6 +79,16 @@ py::bytes to_bytes(ByteView bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+py::tuple to_tuple(std::span<const std::int64_t> dims) {
+    py::tuple shape(dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        PyObject* dim = PyLong_FromLongLong(dims[i]);
+        if (dim == nullptr) throw py::error_already_set();
+        PyTuple_SET_ITEM(shape.ptr(), static_cast<py::ssize_t>(i), dim);
+    }
+    return shape;
+}
+
 py::object data_type_or_none(std::int32_t number) {
     const auto& members = data_type_members();
     if (number < 0 || static_cast<std::size_t>(number) >= members.size()) return py::none();

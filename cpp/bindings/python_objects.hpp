@@ -4,6 +4,8 @@
 #include <pybind11/gil_safe_call_once.h>
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "bindings/handles.hpp"
@@ -28,6 +30,9 @@ const py::object& python_object() {
 [[nodiscard]] py::str to_str(std::string_view text);
 
 [[nodiscard]] py::bytes to_bytes(ByteView bytes);
+
+/// Dimensions as a tuple of int.
+[[nodiscard]] py::tuple to_tuple(std::span<const std::int64_t> dims);
 
 /// The member of onnxmap.DataType with this number, or None for a number nobody has assigned.
 [[nodiscard]] py::object data_type_or_none(std::int32_t number);

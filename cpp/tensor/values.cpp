@@ -47,6 +47,10 @@ ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
                Segments segments)
+    : Values(message, header, store, std::nullopt, std::move(segments)) {}
+
+Values::Values(const onnx::Message& message, const Header& header, const Store& store,
+               std::optional<std::uint64_t> part, Segments segments)
     : message_(message),
       header_(header),
       store_(&store),
@@ -55,22 +59,15 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
       segments_(std::move(segments)) {
     // They were joined earlier, and the bytes of the model may have changed since.
     if (segments_ && segments_->back().end != count_) fail_changed();
+    if (part) count_ = *part;
     if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store);
-}
-
-Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               std::uint64_t count)
-    : message_(message), header_(header), store_(&store), type_(&element_type(header_)) {
-    static_cast<void>(check_storage(header_, store));
-    count_ = count;
-    payload_ = find_payload(message_, header_, count_, store);
 }
 
 Values Values::piece(const Segment& segment) const {
     Header header;
     read_header(segment.tensor, header);
     if (header.data_type != header_.data_type) fail_changed();
-    return {segment.tensor, header, *store_, segment.count()};
+    return {segment.tensor, header, *store_, segment.count(), nullptr};
 }
 
 std::uint64_t Values::stored_values() const noexcept {
@@ -201,7 +198,8 @@ void Values::read_typed(std::uint8_t* out) const {
         } else {
             std::vector<std::uint8_t> entries(values.count(i));
             good = values.decode(i, range, entries.data());
-            const std::uint64_t first = values.first(i) * per_entry;
+            // A stretch without values may begin behind the last element.
+            const std::uint64_t first = std::min(count_, values.first(i) * per_entry);
             const std::uint64_t here = std::min(count_ - first, entries.size() * per_entry);
             unpack.stored(entries.data(), here, out + first);
         }

@@ -73,8 +73,9 @@ class Values {
         const std::function<void(std::uint64_t i, std::string_view text)>& visit) const;
 
   private:
+    /// `part`: how many elements the message holds, where it is one piece of the tensor.
     Values(const onnx::Message& message, const Header& header, const Store& store,
-           std::uint64_t count);
+           std::optional<std::uint64_t> part, Segments segments);
 
     [[nodiscard]] Values piece(const Segment& segment) const;
     void check_pieces() const;

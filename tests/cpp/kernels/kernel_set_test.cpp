@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "each_kernel_set.hpp"
 #include "kernels/scalar.hpp"
 #include "placed_bytes.hpp"
 #include "slow_kernels.hpp"
@@ -75,15 +76,6 @@ Bytes look_up_slowly(ByteView from, const Table& table) {
     Bytes bytes;
     for (const std::uint8_t code : from) append(bytes, little_endian(table[code], 4));
     return bytes;
-}
-
-// Runs `work` with each set that this processor can run.
-template <class Work>
-void with_each_set(Work&& work) {
-    for (const KernelSet* set : kernels::supported_sets()) {
-        CAPTURE(std::string(set->name));
-        work(*set);
-    }
 }
 
 }  // namespace

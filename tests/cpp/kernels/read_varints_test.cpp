@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caught.hpp"
+#include "each_kernel_set.hpp"
 #include "kernels/kernel_set.hpp"
 #include "placed_bytes.hpp"
 #include "wire/reader.hpp"
@@ -95,14 +96,6 @@ Bytes random_run(std::mt19937_64& random, std::size_t count, std::size_t shortes
     Bytes run;
     for (std::size_t i = 0; i < count; ++i) append(run, random_varint(random, shortest, longest));
     return run;
-}
-
-template <class Work>
-void with_each_set(Work&& work) {
-    for (const KernelSet* set : kernels::supported_sets()) {
-        CAPTURE(std::string(set->name));
-        work(*set);
-    }
 }
 
 }  // namespace
