@@ -143,7 +143,7 @@ py::object array_of(tensor::Values& values, py::object& owner) {
     const onnx::DataTypeInfo& type = values.type();
     if (!values.is_view()) return read_array(values, tensor::Conversion::none(type), false);
     if (!owner) owner = make_owner(values.payload()->source);
-    return make_view(type, values.header().dims(), values.payload()->bytes, owner);
+    return make_view(type, values.header().dims(), values.payload()->bytes(), owner);
 }
 
 std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> dims, std::int64_t step) {

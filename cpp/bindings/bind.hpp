@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
 
 namespace onnxmap::bindings {
@@ -16,8 +17,9 @@ void bind_lists(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_tensor(py::module_& module);
-void bind_tensor_values(py::class_<Tensor>& cls);
-void bind_tensor_exchange(py::class_<Tensor>& cls);
+void bind_tensor_values(GuardedClass<Tensor>& cls);
+void bind_tensor_exchange(GuardedClass<Tensor>& cls);
+void bind_external_file(py::module_& module);
 void bind_kernels(py::module_& module);
 
 }  // namespace onnxmap::bindings

@@ -8,6 +8,7 @@
 #include "bindings/tensor_access.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
+#include "tensor/location.hpp"
 
 namespace onnxmap::bindings {
 
@@ -21,6 +22,7 @@ class PythonBuffer final : public io::Source {
             throw py::error_already_set();
         }
         data_ = static_cast<const std::uint8_t*>(view_.buf);
+        lost_pages().writable = view_.readonly == 0;
         size_ = static_cast<std::uint64_t>(view_.len);
     }
 
@@ -43,17 +45,15 @@ const wire::MessageTable& table_of(std::string_view name) {
     return *table;
 }
 
+// Values are checked by onnxmap.options.
 io::IoMode io_mode(std::string_view name) {
-    if (name == "auto") return io::IoMode::automatic;
     if (name == "mmap") return io::IoMode::mmap;
-    if (name == "read") return io::IoMode::read;
-    throw py::value_error("io must be 'auto', 'mmap' or 'read', not " + quoted(name));
+    return name == "read" ? io::IoMode::read : io::IoMode::automatic;
 }
 
-bool is_full(std::string_view check) {
-    if (check == "full") return true;
-    if (check == "lazy") return false;
-    throw py::value_error("check must be 'full' or 'lazy', not " + quoted(check));
+io::LinkPolicy link_policy(std::string_view name) {
+    if (name == "strict") return io::LinkPolicy::strict;
+    return name == "trusted" ? io::LinkPolicy::trusted : io::LinkPolicy::contained;
 }
 
 void warn(const Error& fault) {
@@ -63,43 +63,46 @@ void warn(const Error& fault) {
     python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
 }
 
-model::LoadOptions options_of(std::string_view message, std::string_view io, std::string_view check,
-                              const py::bytes& external_root, const py::object& limits,
-                              bool lenient) {
+// `given`: an onnxmap.options.Options.
+model::LoadOptions options_of(std::string_view message, const py::object& given,
+                              const py::bytes& external_root) {
     model::LoadOptions options;
     options.root = &table_of(message);
-    options.scan_packed = is_full(check);
-    options.external_root = std::string(external_root);
-    options.external_io = io_mode(io);
+    options.scan_packed = given.attr("check").cast<std::string>() == "full";
+    options.watch = is_true(given.attr("watch"));
+    options.external.root = std::string(external_root);
+    options.external.policy = {link_policy(given.attr("link_policy").cast<std::string>()),
+                               is_true(given.attr("allow_hardlinks"))};
+    options.external.mode = io_mode(given.attr("io").cast<std::string>());
+    const py::object limits = given.attr("limits");
     options.limits.tensors = limits.attr("tensors").cast<std::uint64_t>();
     options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
     options.limits.depth = limits.attr("depth").cast<std::uint32_t>();
     options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
     options.limits.dense_bytes = limits.attr("dense_bytes").cast<std::uint64_t>();
-    if (lenient) options.overlook = warn;
+    if (is_true(given.attr("lenient"))) options.overlook = warn;
     return options;
 }
 
-DocumentPtr load_file(const py::bytes& path, std::string_view message, std::string_view io,
-                      std::string_view check, const py::bytes& external_root,
-                      const py::object& limits, bool lenient, const py::bytes& folder) {
-    auto options = options_of(message, io, check, external_root, limits, lenient);
+DocumentPtr load_file(const py::bytes& path, std::string_view message, const py::object& given,
+                      const py::bytes& external_root, const py::bytes& folder) {
+    auto options = options_of(message, given, external_root);
     options.folder = std::string(folder);
     const std::string name(path);
     const py::gil_scoped_release release;
-    return model::load_file(name, io_mode(io), options);
+    return model::load_file(name, options.external.mode, std::move(options));
 }
 
-DocumentPtr load_buffer(const py::object& buffer, std::string_view message, std::string_view io,
-                        std::string_view check, const py::bytes& external_root,
-                        const py::object& limits, bool lenient, bool require_model) {
-    const auto options = options_of(message, io, check, external_root, limits, lenient);
+DocumentPtr load_buffer(const py::object& buffer, std::string_view message, const py::object& given,
+                        const py::bytes& external_root, bool require_model) {
+    const auto options = options_of(message, given, external_root);
     auto source = std::make_shared<PythonBuffer>(buffer);
     const py::gil_scoped_release release;
     return model::load_source(std::move(source), options, require_model);
 }
 
 py::list tensors(const DocumentPtr& document) {
+    static_cast<void>(document->look_for_changes());
     py::list found;
     model::for_each_tensor(
         document->root(), document->limits().depth,
@@ -107,6 +110,15 @@ py::list tensors(const DocumentPtr& document) {
             found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
         });
     return found;
+}
+
+bool is_safe_location(const py::bytes& location) {
+    try {
+        tensor::check_location(std::string_view(location));
+        return true;
+    } catch (const tensor::LocationFault&) {
+        return false;
+    }
 }
 
 }  // namespace
@@ -120,15 +132,16 @@ void bind_document(py::module_& module) {
                                [](const model::Document& self) { return self.source().kind(); })
         .def_property_readonly(
             "proto", [](const DocumentPtr& self) { return ProtoView{{self, self->root()}}; })
-        .def("root", [](const DocumentPtr& self) { return wrap_message({self, self->root()}); })
-        .def("tensors", tensors);
+        .def("root",
+             guarded([](const DocumentPtr& self) { return wrap_message({self, self->root()}); }))
+        .def("tensors", guarded(tensors));
 
-    module.def("load_file", load_file, py::arg("path"), py::arg("message"), py::arg("io"),
-               py::arg("check"), py::arg("external_root"), py::arg("limits"), py::arg("lenient"),
-               py::arg("folder"));
-    module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"), py::arg("io"),
-               py::arg("check"), py::arg("external_root"), py::arg("limits"),
-               py::arg("lenient") = false, py::arg("require_model") = false);
+    module.def("load_file", load_file, py::arg("path"), py::arg("message"), py::arg("options"),
+               py::arg("external_root"), py::arg("folder"));
+    module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
+               py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
+    module.def("is_safe_location", is_safe_location, py::arg("location"),
+               "Whether the text of an external location names a file that may be opened.");
 }
 
 }  // namespace onnxmap::bindings

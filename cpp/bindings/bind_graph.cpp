@@ -40,6 +40,7 @@ constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
 // Appends make(element message) for each occurrence of a repeated message field.
 template <class Make>
 py::list column(const Graph& graph, const wire::FieldRow& row, Make&& make) {
+    static_cast<void>(graph.document->look_for_changes());
     const GarbageCollectionPause pause;
     py::list values(graph.index->count(row));
     py::ssize_t i = 0;
@@ -59,6 +60,7 @@ py::list op_types(const Graph& graph) {
 }
 
 py::dict op_counts(const Graph& graph) {
+    static_cast<void>(graph.document->look_for_changes());
     SharedObjects share;
     py::dict positions;                                        // Python's hash is seeded
     std::vector<std::pair<py::object, std::uint64_t>> counts;  // by first occurrence
@@ -135,6 +137,7 @@ py::list segments(const Graph& graph) {
 }
 
 std::uint64_t total_nbytes(const Graph& graph) {
+    static_cast<void>(graph.document->look_for_changes());
     std::uint64_t sum = 0;
     graph.index->for_each(kInitializer, [&](const wire::Field& element) {
         const onnx::Message tensor(message<"TensorProto">, element.bytes);
@@ -153,15 +156,15 @@ wire::Field initializer_at(const Graph& graph, std::uint64_t position) {
 // Makes the arrays of one call: neighbours nearly always share a source, and so an owner.
 class ViewMaker {
   public:
-    explicit ViewMaker(const Graph& graph) : graph_(graph) {}
+    explicit ViewMaker(const Graph& graph)
+        : graph_(graph), since_(graph.document->look_for_changes()) {}
 
     py::object operator()(const onnx::Message& tensor, const tensor::Header& header) {
         try {
             tensor::Values values = find(tensor, header);
-            if (const tensor::Payload* payload = values.payload();
-                payload != nullptr && payload->source.get() != source_) {
+            if (&values.source() != source_) {
                 owner_ = py::object();
-                source_ = payload->source.get();
+                source_ = &values.source();
             }
             return array_of(values, owner_);
         } catch (const Error& error) {
@@ -171,13 +174,14 @@ class ViewMaker {
 
     /// Finds the values and checks them, but makes no array.
     tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
-        if (!header.has_segment) return graph_.document->values(tensor, header);
+        if (!header.has_segment) return graph_.document->values(tensor, header, since_);
         const py::gil_scoped_release release;  // the first one looks for all
-        return graph_.document->values(tensor, header);
+        return graph_.document->values(tensor, header, since_);
     }
 
   private:
     const Graph& graph_;
+    io::Moment since_;
     const io::Source* source_ = nullptr;
     py::object owner_;
 };
@@ -235,7 +239,7 @@ py::str singular_text(const Graph& graph, const wire::FieldRow& row) {
     return value ? to_str(value->text()) : py::str();
 }
 
-void bind_columns(py::class_<Graph>& cls) {
+void bind_columns(GuardedClass<Graph>& cls) {
     cls.def("op_types", op_types, "op_type of each node.")
         .def("op_counts", op_counts, "How often each op_type occurs, the commonest first.")
         .def("node_names",
@@ -260,7 +264,7 @@ void bind_columns(py::class_<Graph>& cls) {
 }  // namespace
 
 void bind_graph(py::module_& module) {
-    py::class_<Graph> cls(module, "Graph", "What onnxmap.Graph wraps.");
+    GuardedClass<Graph> cls(module, "Graph", "What onnxmap.Graph wraps.");
     bind_columns(cls);
     cls.def_property_readonly("initializer_count",
                               [](const Graph& self) { return self.index->count(kInitializer); })

@@ -63,7 +63,7 @@ std::string repr(const MessageList& list) {
 }  // namespace
 
 void bind_lists(py::module_& module) {
-    py::class_<MessageIterator>(module, "MessageIterator")
+    GuardedClass<MessageIterator>(module, "MessageIterator")
         .def("__iter__", [](MessageIterator& self) -> MessageIterator& { return self; })
         .def("__next__", [](MessageIterator& self) {
             wire::Field field;
@@ -71,7 +71,7 @@ void bind_lists(py::module_& module) {
             return element(self.list, field);
         });
 
-    py::class_<MessageList>(
+    GuardedClass<MessageList>(
         module, "MessageList",
         "A repeated message field: an immutable sequence whose elements are made when asked for.")
         .def("__len__", length)

@@ -35,7 +35,7 @@ std::string plural(const wire::FieldRow& row) {
 
 // A property per field of the message, except those that the class words differently.
 template <class Class>
-void bind_fields(py::class_<Class>& cls, const wire::MessageTable& table,
+void bind_fields(GuardedClass<Class>& cls, const wire::MessageTable& table,
                  std::initializer_list<std::string_view> except = {}) {
     for (const wire::FieldRow& row : table.fields) {
         if (std::find(except.begin(), except.end(), row.name) != except.end()) continue;
@@ -47,14 +47,14 @@ void bind_fields(py::class_<Class>& cls, const wire::MessageTable& table,
     cls.def_property_readonly(
         "proto", [](const Class& self) { return ProtoView{self}; },
         "The source message under the exact names of onnx.proto.");
-    cls.def("__repr__", [](const py::object& self) {
-        return python_object<"onnxmap.display", "describe">()(self);
-    });
+    cls.def("__repr__", unguarded([](const py::object& self) {
+                return python_object<"onnxmap.display", "describe">()(self);
+            }));
 }
 
 template <class Class>
 void bind_plain(py::module_& module, const char* name, const wire::MessageTable& table) {
-    py::class_<Class> cls(module, name, ("A " + std::string(table.name) + ".").c_str());
+    GuardedClass<Class> cls(module, name, ("A " + std::string(table.name) + ".").c_str());
     bind_fields(cls, table);
 }
 
@@ -178,7 +178,7 @@ py::object value_shape(const ValueInfo& info) {
 }
 
 void bind_node(py::module_& module) {
-    py::class_<Node> cls(module, "Node", "A node of a graph or function.");
+    GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
     bind_fields(cls, message<"NodeProto">, {"attribute"});
     cls.def_property_readonly(
         "attributes",
@@ -187,7 +187,7 @@ void bind_node(py::module_& module) {
 }
 
 void bind_attribute(py::module_& module) {
-    py::class_<Attribute> cls(module, "Attribute", "An attribute of a node.");
+    GuardedClass<Attribute> cls(module, "Attribute", "An attribute of a node.");
     bind_fields(cls, message<"AttributeProto">,
                 {"type", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs",
                  "sparse_tensor", "sparse_tensors", "tp", "type_protos"});
@@ -204,7 +204,7 @@ void bind_attribute(py::module_& module) {
 }
 
 void bind_value_info(py::module_& module) {
-    py::class_<ValueInfo> cls(module, "ValueInfo", "Name and type of a value.");
+    GuardedClass<ValueInfo> cls(module, "ValueInfo", "Name and type of a value.");
     bind_fields(cls, message<"ValueInfoProto">, {"type"});
     cls.def_property_readonly("dtype", value_dtype, "DataType of a tensor, or None.");
     cls.def_property_readonly(
@@ -220,7 +220,7 @@ void bind_value_info(py::module_& module) {
 }
 
 void bind_function(py::module_& module) {
-    py::class_<Function> cls(module, "Function", "A function that the model defines.");
+    GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
     bind_fields(cls, message<"FunctionProto">, {"opset_import", "attribute_proto"});
     cls.def_property_readonly(
         "opset_imports",
@@ -255,23 +255,20 @@ void bind_messages(py::module_& module) {
     bind_plain<IntIntListEntry>(module, "IntIntListEntry", message<"IntIntListEntryProto">);
     bind_plain<QuantizationAnnotation>(module, "QuantizationAnnotation",
                                        message<"TensorAnnotation">);
-    module.def("opset_imports", [](const ProtoView& view) {
-        return opset_imports(view, *view.message.table().find("opset_import"));
-    });
-    module.def("metadata_props", [](const ProtoView& view) {
-        return read_only(string_map(view, *view.message.table().find("metadata_props")));
-    });
-    module.def(
-        "wrap", [](const ProtoView& view) { return wrap_message(view); }, py::arg("view"),
-        "The friendly object of a message, where its type has one.");
-    module.def(
-        "friendly",
-        [](const ProtoView& view, std::string_view name) {
-            const wire::FieldRow* row = view.message.table().find(name);
-            if (row == nullptr) throw py::attribute_error(std::string(name));
-            return field_value(view, *row);
-        },
-        "The value of a field as the friendly classes have it.");
+    module.def("opset_imports", guarded([](const ProtoView& view) {
+                   return opset_imports(view, *view.message.table().find("opset_import"));
+               }));
+    module.def("metadata_props", guarded([](const ProtoView& view) {
+                   return read_only(string_map(view, *view.message.table().find("metadata_props")));
+               }));
+    module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
+               py::arg("view"), "The friendly object of a message, where its type has one.");
+    module.def("friendly", guarded([](const ProtoView& view, std::string_view name) {
+                   const wire::FieldRow* row = view.message.table().find(name);
+                   if (row == nullptr) throw py::attribute_error(std::string(name));
+                   return field_value(view, *row);
+               }),
+               "The value of a field as the friendly classes have it.");
 }
 
 }  // namespace onnxmap::bindings

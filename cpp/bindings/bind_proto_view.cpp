@@ -147,7 +147,7 @@ void bind_proto_view(py::module_& module) {
         .def_readonly("wire_type", &UnknownField::wire_type)
         .def_readonly("data", &UnknownField::data);
 
-    py::class_<ProtoView>(
+    GuardedClass<ProtoView>(
         module, "ProtoView",
         "A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`."
         " An absent field reads as protobuf's default, an absent message as an empty view.")

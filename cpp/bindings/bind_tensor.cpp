@@ -35,7 +35,7 @@ bool is_view(const Tensor& tensor) {
 
 bool is_aligned_view(const Tensor& tensor) {
     const auto values = values_if_good(tensor);
-    return values && values->is_view() && is_aligned(values->type(), values->payload()->bytes);
+    return values && values->is_view() && is_aligned(values->type(), values->payload()->bytes());
 }
 
 py::tuple shape(const Tensor& tensor) {
@@ -118,7 +118,7 @@ py::str text_field(const Tensor& tensor, const wire::FieldRow& row) {
     return to_str(tensor.message.text(row));
 }
 
-void bind_facts(py::class_<Tensor>& cls) {
+void bind_facts(GuardedClass<Tensor>& cls) {
     cls.def_property_readonly(
            "name", [](const Tensor& self) { return text_field(self, field<"TensorProto.name">); },
            "Name, or an empty string.")
@@ -152,18 +152,27 @@ void bind_facts(py::class_<Tensor>& cls) {
                                "Whether that view is aligned for its type.")
         .def_property_readonly(
             "proto", [](const Tensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.");
+            "The source message under the exact names of onnx.proto.")
+        .def(
+            "verify", unguarded([](const py::object& self) -> py::object {
+                return python_object<"onnxmap.checksums", "verify_tensor">()(self);
+            }),
+            "Compares the external file with the SHA-1 that the model declares for it, reading all "
+            "of it. True where they agree, False where none is declared.\n\n"
+            "Raises:\n    ChecksumError: they differ.\n"
+            "    ExternalDataError: what is declared is no SHA-1; the file cannot be opened.\n"
+            "    FileChangedError: the file is not the one any more that was opened.\n\n"
+            "Source: onnx.proto, TensorProto.external_data.");
 }
 
 template <class Class>
-void bind_display(py::class_<Class>& cls) {
-    cls.def("__repr__",
-            [](const py::object& self) {
+void bind_display(GuardedClass<Class>& cls) {
+    cls.def("__repr__", unguarded([](const py::object& self) {
                 return python_object<"onnxmap.display", "describe">()(self);
-            })
-        .def("_repr_html_", [](const py::object& self) {
-            return python_object<"onnxmap.display", "describe_html">()(self);
-        });
+            }))
+        .def("_repr_html_", unguarded([](const py::object& self) {
+                 return python_object<"onnxmap.display", "describe_html">()(self);
+             }));
 }
 
 py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {
@@ -178,7 +187,7 @@ py::object sparse_fact(const SparseTensor& sparse, const char* name) {
 }
 
 void bind_sparse(py::module_& module) {
-    py::class_<SparseTensor> cls(module, "SparseTensor", "Values and where they stand.");
+    GuardedClass<SparseTensor> cls(module, "SparseTensor", "Values and where they stand.");
     cls.def_property_readonly(
            "name", [](const SparseTensor& self) { return sparse_fact(self, "name"); },
            "Name of its values, which is the sparse tensor's.")
@@ -224,9 +233,9 @@ void bind_sparse(py::module_& module) {
             "The source message under the exact names of onnx.proto.")
         .def(
             "to_dense",
-            [](const py::object& self, const py::object& max_bytes) -> py::object {
+            unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
                 return python_object<"onnxmap.sparse", "to_dense">()(self, max_bytes);
-            },
+            }),
             py::kw_only(), py::arg("max_bytes") = py::none(),
             "The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for "
             "the values.\n\n"
@@ -235,14 +244,12 @@ void bind_sparse(py::module_& module) {
             "the load.\n\n"
             "Raises:\n    LimitError: `limit.dense_bytes`: it would be larger.\n"
             "    TensorError: `tensor.sparse_*`: values, indices and shape do not agree.")
-        .def(
-            "to_scipy",
-            [](const py::object& self) -> py::object {
-                return python_object<"onnxmap.sparse", "to_scipy">()(self);
-            },
-            "The same as a `scipy.sparse.coo_array`; its indices are copied, its values where "
-            "they must be.\n\nRaises:\n    TensorError: as `to_dense`.\n"
-            "    ValueError: SciPy has no arrays of this type or number of dimensions.")
+        .def("to_scipy", unguarded([](const py::object& self) -> py::object {
+                 return python_object<"onnxmap.sparse", "to_scipy">()(self);
+             }),
+             "The same as a `scipy.sparse.coo_array`; its indices are copied, its values where "
+             "they must be.\n\nRaises:\n    TensorError: as `to_dense`.\n"
+             "    ValueError: SciPy has no arrays of this type or number of dimensions.")
         .def_property_readonly("_path",
                                [](const SparseTensor& self) {
                                    return to_str(model::sparse_tensor_path(
@@ -257,8 +264,8 @@ void bind_sparse(py::module_& module) {
 }  // namespace
 
 void bind_tensor(py::module_& module) {
-    py::class_<Tensor> cls(module, "Tensor", py::buffer_protocol(),
-                           "A tensor of a model. Holds the model's bytes; its arrays do, too.");
+    GuardedClass<Tensor> cls(module, "Tensor", py::buffer_protocol(),
+                             "A tensor of a model. Holds the model's bytes; its arrays do, too.");
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_exchange(cls);

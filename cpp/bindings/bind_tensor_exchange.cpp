@@ -22,8 +22,7 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
     }
     DlpackOptions options;
     options.versioned = at_least_1_0(max_version);
-    return naming(tensor, [&]() -> py::object {
-        tensor::Values values = values_of(tensor);
+    return with_values(tensor, [&](tensor::Values& values) -> py::object {
         const onnx::DataTypeInfo& type = values.type();
         if (type.bits == 0) throw py::buffer_error("DLPack has no strings");
         const auto dims = values.header().dims();
@@ -38,13 +37,13 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
         // would otherwise end the process.
         const bool is_file = in_place && !payload->source->path().empty();
         if (in_place && !is_true(copy) && options.versioned && (is_false(copy) || !is_file)) {
-            return make_dlpack(type, dims, payload->bytes, payload->source, options);
+            return make_dlpack(type, dims, payload->bytes(), payload->source, options);
         }
         std::shared_ptr<io::OwnedBytes> bytes;
         {
             const py::gil_scoped_release release;
             if (is_file && !is_true(copy)) {
-                bytes = payload->source->writable_copy(payload->offset, payload->bytes.size());
+                bytes = payload->source->writable_copy(payload->offset, payload->nbytes);
             } else {
                 values.check_count();
                 bytes = std::make_shared<io::OwnedBytes>(
@@ -62,10 +61,9 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
 // Where the values are: root, location, offset, bytes, size of the file. None where they are not in
 // a file as they are.
 py::object place(const Tensor& tensor) {
-    return naming(tensor, [&]() -> py::object {
-        const tensor::Values values = values_of(tensor);
+    return with_values(tensor, [&](const tensor::Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
-        if (payload == nullptr || payload->bytes.empty() || payload->source->path().empty()) {
+        if (payload == nullptr || payload->nbytes == 0 || payload->source->path().empty()) {
             return py::none();
         }
         std::string root = tensor.document->folder();
@@ -78,16 +76,14 @@ py::object place(const Tensor& tensor) {
                            .location;
         }
         return py::make_tuple(py::bytes(root), py::bytes(location), payload->offset,
-                              payload->bytes.size(), payload->source->size());
+                              payload->nbytes, payload->source->size());
     });
 }
 
 py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
-    return naming(tensor, [&] {
-        const tensor::Values values = values_of(tensor);
+    return with_values(tensor, [&](const tensor::Values& values) {
         const tensor::Payload* payload = values.payload();
-        if (payload == nullptr || begin > payload->bytes.size() ||
-            nbytes > payload->bytes.size() - begin) {
+        if (payload == nullptr || begin > payload->nbytes || nbytes > payload->nbytes - begin) {
             throw py::index_error("outside the tensor");
         }
         PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
@@ -100,6 +96,19 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
         }
         return result;
     });
+}
+
+// How files are opened: link_policy, allow_hardlinks, io and watch.
+py::tuple policy(const Tensor& tensor) {
+    const tensor::Store& store = tensor.document->store();
+    const tensor::ExternalPlace& place = store.external.place();
+    const char* links = place.policy.links == io::LinkPolicy::contained ? "contained"
+                        : place.policy.links == io::LinkPolicy::strict  ? "strict"
+                                                                        : "trusted";
+    const char* mode = place.mode == io::IoMode::automatic ? "auto"
+                       : place.mode == io::IoMode::mmap    ? "mmap"
+                                                           : "read";
+    return py::make_tuple(links, place.policy.allow_hardlinks, mode, store.watch);
 }
 
 // The bytes of the TensorProto, or None for a part of a tensor.
@@ -115,7 +124,7 @@ py::object message(const Tensor& tensor) {
 
 }  // namespace
 
-void bind_tensor_exchange(py::class_<Tensor>& cls) {
+void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
     cls.def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(),
             py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
             py::arg("copy") = py::none(),
@@ -125,36 +134,33 @@ void bind_tensor_exchange(py::class_<Tensor>& cls) {
             "2, 4 and 6 bits are packed. Raises BufferError for strings.")
         .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
         .def(
-            "torch",
-            [](const py::object& self) -> py::object {
+            "torch", unguarded([](const py::object& self) -> py::object {
                 return python_object<"onnxmap.interop.torch", "to_torch">()(self);
-            },
+            }),
             "A torch tensor that may be written to: on copy-on-write pages of the file, a copy "
             "where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become "
             "int8 and uint8.\n\nRaises:\n    TypeError: torch has no such type.")
-        .def(
-            "to_ir",
-            [](const py::object& self) -> py::object {
-                return python_object<"onnxmap.interop.ir", "to_ir">()(self);
-            },
-            "The same tensor as an onnx_ir tensor, not copied but for strings.")
+        .def("to_ir", unguarded([](const py::object& self) -> py::object {
+                 return python_object<"onnxmap.interop.ir", "to_ir">()(self);
+             }),
+             "The same tensor as an onnx_ir tensor, not copied but for strings.")
         .def("_place", place, "Root, location, offset, bytes and file size of the values, or None.")
         .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
         .def("_message", message, "The bytes of the message; None for a segment of several.")
         .def_property_readonly(
             "_lenient",
             [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })
+        .def_property_readonly("_policy", policy)
         .def(
-            "__reduce__",
-            [](const py::object& self) -> py::object {
+            "__reduce__", unguarded([](const py::object& self) -> py::object {
                 return python_object<"onnxmap.pickling", "reduce_tensor">()(self);
-            },
+            }),
             "For pickle: by reference where the values are bytes of a file (its path, their place, "
             "and enough to notice that the file changed), otherwise by value.")
-        .def("__copy__", [](const py::object& self) { return self; })
-        .def(
-            "__deepcopy__", [](const py::object& self, const py::object&) { return self; },
-            py::arg("memo"));
+        .def("__copy__", unguarded([](const py::object& self) { return self; }))
+        .def("__deepcopy__",
+             unguarded([](const py::object& self, const py::object&) { return self; }),
+             py::arg("memo"));
 }
 
 }  // namespace onnxmap::bindings

@@ -42,7 +42,7 @@ py::object writable_array(Values& values) {
     std::shared_ptr<io::OwnedBytes> bytes;
     {
         const py::gil_scoped_release release;
-        bytes = payload.source->writable_copy(payload.offset, payload.bytes.size());
+        bytes = payload.source->writable_copy(payload.offset, payload.nbytes);
     }
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
 }
@@ -65,6 +65,7 @@ py::object converted_array(Values& values, const py::object& dtype, bool writabl
     const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
     if (conversion) return read_array(values, *conversion, writable);
     const py::object array = castable(values, dtype).attr("astype")(dtype);
+    values.look_again();
     if (!writable) array.attr("flags").attr("writeable") = false;
     return array;
 }
@@ -97,7 +98,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
             values.count() * to->itemsize());
         const tensor::Payload* payload = values.payload();
         if (!overlap(memory, tensor.document->source().bytes()) &&
-            (payload == nullptr || !overlap(memory, payload->bytes))) {
+            (payload == nullptr || !payload->is_view() || !overlap(memory, payload->bytes()))) {
             {
                 const py::gil_scoped_release release;
                 values.check_count();
@@ -113,13 +114,13 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
         array = array.attr("copy")();
     }
     python_object<"numpy", "copyto">()(out, array, py::arg("casting") = "unsafe");
+    values.look_again();
     return out;
 }
 
 py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object& out,
                  const py::object& copy, bool writable) {
-    return naming(tensor, [&]() -> py::object {
-        Values values = values_of(tensor);
+    return with_values(tensor, [&](Values& values) -> py::object {
         if (!out.is_none()) {
             if (is_false(copy)) throw py::value_error("copy=False, but out= is a copy");
             if (writable) throw py::value_error("writable=True, but out= is the caller's");
@@ -151,8 +152,7 @@ py::object array_protocol(const Tensor& tensor, const py::object& dtype, const p
 
 // Bytes in the layout of raw_data, however they are stored.
 py::bytes tobytes(const Tensor& tensor) {
-    return naming(tensor, [&] {
-        Values values = values_of(tensor);
+    return with_values(tensor, [&](Values& values) {
         if (values.type().bits == 0) throw py::type_error("strings have no raw bytes");
         {
             const py::gil_scoped_release release;
@@ -172,8 +172,7 @@ py::bytes tobytes(const Tensor& tensor) {
 }
 
 py::object packed(const Tensor& tensor) {
-    return naming(tensor, [&]() -> py::object {
-        Values values = values_of(tensor);
+    return with_values(tensor, [&](Values& values) -> py::object {
         const onnx::DataTypeInfo& type = values.type();
         if (!type.sub_byte()) {
             throw py::type_error(std::string(type.name) + " is not packed; use numpy()");
@@ -181,7 +180,7 @@ py::object packed(const Tensor& tensor) {
         if (const tensor::Payload* payload = values.payload()) {
             values.check_padding();
             if (payload->is_view()) {
-                return make_bytes_view(payload->bytes, make_owner(payload->source));
+                return make_bytes_view(payload->bytes(), make_owner(payload->source));
             }
         }
         const auto nbytes =
@@ -198,19 +197,18 @@ py::object packed(const Tensor& tensor) {
     });
 }
 
-py::object stored_view(const Tensor& tensor) {
-    return naming(tensor, [&]() -> py::object {
-        const Values values = values_of(tensor);
+// How many bytes raw_data would have, where they are stored so.
+py::object stored_nbytes(const Tensor& tensor) {
+    return with_values(tensor, [&](const Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
-        if (payload == nullptr || !payload->is_view()) return py::none();
+        if (payload == nullptr) return py::none();
         values.check_padding();
-        return make_bytes_view(payload->bytes, make_owner(payload->source));
+        return py::int_(payload->nbytes);
     });
 }
 
 py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_t count) {
-    return naming(tensor, [&]() -> py::object {
-        const Values values = values_of(tensor);
+    return with_values(tensor, [&](const Values& values) -> py::object {
         if (values.payload() == nullptr) return py::none();
         if (begin > values.count() || count > values.count() - begin) {
             throw py::index_error("outside the tensor");
@@ -227,12 +225,6 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
     });
 }
 
-// A path, or anything with write(). Raw files and sockets may take less than they are given.
-void tofile(const Tensor& tensor, const py::object& file) {
-    const py::object data = python_object<"onnxmap.slicing", "stored_bytes">()(py::cast(tensor));
-    python_object<"onnxmap.slicing", "write_all">()(file, data);
-}
-
 py::buffer_info buffer(const Tensor& tensor) {
     const Values values = values_of(tensor);
     const onnx::DataTypeInfo& type = values.type();
@@ -246,7 +238,7 @@ py::buffer_info buffer(const Tensor& tensor) {
     if (payload == nullptr) {
         throw py::buffer_error("the values are not stored as raw bytes; use numpy()");
     }
-    const ByteView bytes = payload->source->resident(payload->bytes);
+    const ByteView bytes = payload->source->resident(payload->offset, payload->nbytes);
     const auto dims = values.header().dims();
     std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
     std::vector<py::ssize_t> strides = row_major_strides(dims, type.itemsize());
@@ -266,21 +258,26 @@ std::int64_t length(const Tensor& tensor) {
     return header.dims()[0];
 }
 
-py::object item(const py::object& self, const py::object& key) {
-    const auto& tensor = self.cast<const Tensor&>();
-    py::object view = naming(tensor, [&]() -> py::object {
-        Values values = values_of(tensor);
-        return values.is_view() ? view_or_decoded(values) : py::object();
+py::object item(const Tensor& tensor, const py::object& key) {
+    py::object found = with_values(tensor, [&](Values& values) -> py::object {
+        return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::object();
     });
-    if (view) return view[key];
-    return python_object<"onnxmap.slicing", "read_slice">()(self, key);
+    if (found) return found;
+    return python_object<"onnxmap.slicing", "read_slice">()(py::cast(tensor), key);
 }
 
-py::object whole(const Tensor& tensor) {
-    return numpy(tensor, py::none(), py::none(), py::none(), false);
+// What `use` makes of the whole array.
+template <class Use>
+auto with_array(const Tensor& tensor, Use&& use) {
+    return with_values(tensor, [&](Values& values) { return use(view_or_decoded(values)); });
 }
 
-void bind_arrays(py::class_<Tensor>& cls) {
+py::object call_on_array(const Tensor& tensor, const char* method) {
+    return with_array(tensor,
+                      [&](const py::object& array) { return py::object(array.attr(method)()); });
+}
+
+void bind_arrays(GuardedClass<Tensor>& cls) {
     cls.def("numpy", numpy, py::arg("dtype") = py::none(), py::kw_only(),
             py::arg("out") = py::none(), py::arg("copy") = py::none(), py::arg("writable") = false,
             "The values as an array of shape `shape`: a read-only view of the file where they are "
@@ -307,28 +304,36 @@ void bind_arrays(py::class_<Tensor>& cls) {
         .def("__getitem__", item, py::arg("key"),
              "What numpy()[key] gives, reading only those bytes where it can.")
         .def(
-            "item", [](const Tensor& self) { return whole(self).attr("item")(); },
+            "item", [](const Tensor& self) { return call_on_array(self, "item"); },
             "The value of a tensor of one element, as a Python object.")
-        .def("__iter__", [](const Tensor& self) { return py::iter(whole(self)); })
-        .def("__contains__", [](const Tensor& self,
-                                const py::object& value) { return whole(self).contains(value); })
+        .def("__iter__",
+             [](const Tensor& self) {
+                 return with_array(self, [](const py::object& array) { return py::iter(array); });
+             })
+        .def("__contains__",
+             [](const Tensor& self, const py::object& value) {
+                 return with_array(self,
+                                   [&](const py::object& array) { return array.contains(value); });
+             })
         // Without these, Python would read the bytes as text.
-        .def("__int__", [](const Tensor& self) { return py::int_(whole(self)); })
-        .def("__float__", [](const Tensor& self) { return py::float_(whole(self)); })
-        .def("__index__", [](const Tensor& self) { return whole(self).attr("__index__")(); })
-        .def("__complex__", [](const Tensor& self) { return whole(self).attr("__complex__")(); })
+        .def("__int__", [](const Tensor& self) { return call_on_array(self, "__int__"); })
+        .def("__float__", [](const Tensor& self) { return call_on_array(self, "__float__"); })
+        .def("__index__", [](const Tensor& self) { return call_on_array(self, "__index__"); })
+        .def("__complex__", [](const Tensor& self) { return call_on_array(self, "__complex__"); })
         .def("__len__", length)
         .def("__bool__", [](const Tensor&) -> bool {
             throw py::value_error("a Tensor is neither true nor false; look at its numpy()");
         });
 }
 
-void bind_bytes(py::class_<Tensor>& cls) {
+void bind_bytes(GuardedClass<Tensor>& cls) {
     cls.def("tobytes", tobytes,
             "The values in the layout of raw_data, little-endian and packed, in a new bytes "
             "object. Raises TypeError for strings.")
-        .def("tofile", tofile, py::arg("file"),
-             "Writes what tobytes() gives to a path or to an object with write().")
+        .def("tofile", unguarded([](const py::object& self, const py::object& file) {
+                 python_object<"onnxmap.slicing", "write_values">()(self, file);
+             }),
+             py::arg("file"), "Writes what tobytes() gives to a path or to an object with write().")
         .def("packed", packed,
              "The stored bytes of a 2-, 4- or 6-bit tensor: read-only, uint8, flat, in the layout "
              "of raw_data. A view where those bytes can be looked at, a new array where they are "
@@ -336,15 +341,16 @@ void bind_bytes(py::class_<Tensor>& cls) {
              "typed field or a file that is read. Raises TypeError for other types.\n\n"
              "Source: onnx.proto, TensorProto.raw_data.")
         .def_buffer(buffer)
-        .def("_stored", stored_view,
-             "Flat bytes of the values, in place; None where they are not stored so.")
+        .def_property_readonly(
+            "_stored_nbytes", stored_nbytes,
+            "Bytes of the values as they are stored; None where they are in a typed field.")
         .def("_elements", read_elements, py::arg("begin"), py::arg("count"),
              "Some elements, flat, read now; None where they are in a typed field.");
 }
 
 }  // namespace
 
-void bind_tensor_values(py::class_<Tensor>& cls) {
+void bind_tensor_values(GuardedClass<Tensor>& cls) {
     bind_arrays(cls);
     bind_bytes(cls);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "bindings/python_objects.hpp"
+#include "io/read_guard.hpp"
 #include "model/tensor_path.hpp"
 #include "tensor/header.hpp"
 #include "tensor/values.hpp"
@@ -49,6 +50,16 @@ auto naming(const Tensor& tensor, Work&& work) {
     }
     const py::gil_scoped_release release;
     return tensor.document->values(tensor.message, header);
+}
+
+/// Calls work(values) with the values of a tensor. Whatever reads them meanwhile, NumPy included,
+/// is below a guard of the file that they are in.
+template <class Work>
+auto with_values(const Tensor& tensor, Work&& work) {
+    return naming(tensor, [&] {
+        tensor::Values values = values_of(tensor);
+        return io::guard_reads(values.source(), [&] { return work(values); });
+    });
 }
 
 // NumPy's copy argument: None, or true or false.

@@ -4,103 +4,162 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/weak_registry.hpp"
 
 namespace onnxmap::io {
 
 namespace {
 
-int open_beneath(int folder, const char* path) {
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
+// File systems whose regular files are doors to the kernel: reading may have effects, or show what
+// belongs to the process. Source: linux/magic.h.
+constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
+    0x9fa0,      // proc
+    0x62656572,  // sysfs
+    0x64626720,  // debugfs
+    0x74726163,  // tracefs
+    0x73636673,  // securityfs
+    0x27e0eb,    // cgroup
+    0x63677270,  // cgroup2
+    0xcafe4a11,  // bpf
+    0x6165676c,  // pstore
+    0x62656570,  // configfs
+    0xde5e81e4,  // efivarfs
+    0xf97cff8c,  // selinuxfs
+    0x43415d53,  // smackfs
+    0x5a3c69f0,  // apparmorfs
+    0x19800202,  // mqueue
+    0x65735543,  // fusectl
+    0x42494e4d,  // binfmt_misc
+    0x6e667364,  // nfsd
+    0x6e736673,  // nsfs
+    0x7655821,   // resctrl
+    0x1cd1,      // devpts
+    0x09041934,  // anonymous inodes
+};
+
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+bool on_pseudo_file_system(int descriptor) noexcept {
+    struct statfs status{};
+    if (::fstatfs(descriptor, &status) != 0) return false;
+    const auto type = static_cast<std::uint32_t>(status.f_type);
+    return std::find(kPseudoFileSystems.begin(), kPseudoFileSystems.end(), type) !=
+           kPseudoFileSystems.end();
 }
 
-// Where the kernel lacks openat2 or a sandbox forbids it: one component at a time, no links.
-int walk(int folder, const std::string& path) {
-    int at = ::fcntl(folder, F_DUPFD_CLOEXEC, 0);
-    for (std::size_t begin = 0; at >= 0 && begin < path.size();) {
-        std::size_t end = path.find('/', begin);
-        if (end == std::string::npos) end = path.size();
-        const std::string component = path.substr(begin, end - begin);
-        begin = end + 1;
-        if (component.empty() || component == ".") continue;
-        int next = -1;
-        if (component == "..") {
-            errno = EXDEV;
-        } else {
-            next = ::openat(at, component.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        }
-        struct stat status{};
-        if (next >= 0 && ::fstat(next, &status) == 0 && S_ISLNK(status.st_mode)) {
-            ::close(next);
-            next = -1;
-            errno = ELOOP;
-        }
-        const int number = errno;
-        ::close(at);
-        errno = number;
-        at = next;
+// The very object that was looked at, not its name again; nothing where there is no /proc. Any
+// other failure is the file's: going by its name then would open what may have been put there
+// since.
+std::optional<File> open_object(const Descriptor& object, const std::string& path) {
+    const std::string handle = "/proc/self/fd/" + std::to_string(object.number());
+    Descriptor opened = open_descriptor([&] { return ::open(handle.c_str(), kReadFlags); });
+    if (opened) return File(std::move(opened), path);
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw FileError(errno, path);
+}
+
+// By name, in the folder where it was found; it must be what was looked at.
+File open_by_name(const Found& found, int flags, const std::string& path) {
+    Descriptor opened = open_descriptor(
+        [&] { return ::openat(found.folder->number(), found.name.c_str(), flags); });
+    if (!opened && errno == ELOOP) throw Refused(Refusal::being_replaced, path);
+    if (!opened) throw FileError(errno, path);
+    if (!identity_of(opened.number(), path).same_file(identity_of(found.object.number(), path))) {
+        throw Refused(Refusal::being_replaced, path);
     }
-    return at;
+    return {std::move(opened), path};
 }
 
 }  // namespace
 
-Folder::Folder(std::string path) : path_(std::move(path)) {
-    descriptor_ = ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor_ < 0) throw FileError(errno, path_);
+ContainedOpen::ContainedOpen(std::vector<std::shared_ptr<const Folder>> roots, OpenPolicy policy)
+    : roots_(std::move(roots)), policy_(policy) {}
+
+std::string ContainedOpen::path_of(const std::string& relative_path) const {
+    const std::string& base = roots_.front()->path();
+    return base + (base.ends_with('/') ? "" : "/") + relative_path;
 }
 
-std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
-    using Key = std::tuple<dev_t, ino_t, std::string>;  // the path is what messages say
-    static auto* const open_folders = new WeakRegistry<Key, const Folder>;
-    auto folder = std::make_shared<const Folder>(path);
-    struct stat status{};
-    if (::fstat(folder->descriptor_, &status) != 0) throw FileError(errno, path);
-    const Key key{status.st_dev, status.st_ino, path};
-    if (auto known = open_folders->find(key)) return known;
-    open_folders->note(key, folder);
-    return folder;
-}
-
-Folder::~Folder() { ::close(descriptor_); }
-
-int Folder::find(const std::string& relative_path, const std::string& full) const {
-    int found = open_beneath(descriptor_, relative_path.c_str());
-    if (found < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
-        found = walk(descriptor_, relative_path);
+// One system call, for nearly all locations. Where it does not find the file, for whatever reason,
+// the walk has the last word.
+Descriptor ContainedOpen::find_by_kernel(const std::string& relative_path) const {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    if (policy_.links != LinkPolicy::trusted) {
+        how.resolve |= RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
     }
-    if (found < 0) throw FileError(errno, full);
-    return found;
+    if (policy_.links == LinkPolicy::strict) how.resolve |= RESOLVE_NO_SYMLINKS;
+    const auto folder = roots_.front()->open();
+    return open_descriptor([&] {
+        return static_cast<int>(
+            ::syscall(SYS_openat2, folder->number(), relative_path.c_str(), &how, sizeof how));
+    });
 }
 
-File Folder::open(const std::string& relative_path) const {
-    const std::string full = path_ + (path_.ends_with('/') ? "" : "/") + relative_path;
-    const int found = find(relative_path, full);
-    struct stat status{};
-    const bool regular = ::fstat(found, &status) == 0 && S_ISREG(status.st_mode);
-    if (!regular) {
-        ::close(found);
-        Error error("ext.not_regular", quoted(full) + " is not a regular file");
-        error.file = full;
-        throw error;
+Found ContainedOpen::find_by_steps(const std::string& relative_path,
+                                   const std::string& path) const {
+    try {
+        if (policy_.links != LinkPolicy::trusted) {
+            LinkWalk walk(roots_, policy_.links == LinkPolicy::contained);
+            return walk.find(relative_path);
+        }
+        auto folder = roots_.front()->open();
+        Descriptor object = open_descriptor(
+            [&] { return ::openat(folder->number(), relative_path.c_str(), O_PATH | O_CLOEXEC); });
+        if (!object) throw FileError(errno, path);
+        return {std::move(object), std::move(folder), relative_path};
+    } catch (const FileError& error) {
+        throw FileError(error.code().value(), path);
     }
-    // The very file that was looked at, not its name again.
-    const std::string handle = "/proc/self/fd/" + std::to_string(found);
-    const int descriptor = ::open(handle.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    const int number = errno;
-    ::close(found);
-    if (descriptor < 0) throw FileError(number, full);
-    return File::adopt(descriptor, full);
+}
+
+void ContainedOpen::judge(const Descriptor& object, const std::string& path, bool any_links) const {
+    struct stat status{};
+    if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
+    if (S_ISDIR(status.st_mode)) throw FileError(EISDIR, path);
+    if (!S_ISREG(status.st_mode) || on_pseudo_file_system(object.number())) {
+        throw Refused(Refusal::not_regular, path);
+    }
+    if (status.st_nlink > 1 && !any_links) throw Refused(Refusal::has_hard_links, path);
+}
+
+File ContainedOpen::open(const std::string& relative_path) const {
+    return open_judged(relative_path,
+                       policy_.allow_hardlinks || policy_.links == LinkPolicy::trusted);
+}
+
+File ContainedOpen::open_again(const std::string& relative_path) const {
+    return open_judged(relative_path, true);
+}
+
+File ContainedOpen::open_judged(const std::string& relative_path, bool any_links) const {
+    const std::string path = path_of(relative_path);
+    if (const Descriptor object = find_by_kernel(relative_path)) {
+        judge(object, path, any_links);
+        if (auto file = open_object(object, path)) return std::move(*file);
+    }
+    const Found found = find_by_steps(relative_path, path);
+    judge(found.object, path, any_links);
+    if (auto file = open_object(found.object, path)) return std::move(*file);
+    const int links = policy_.links == LinkPolicy::trusted ? 0 : O_NOFOLLOW;
+    return open_by_name(found, kReadFlags | links, path);
+}
+
+FileIdentity ContainedOpen::look(const std::string& relative_path) const {
+    const std::string path = path_of(relative_path);
+    if (const Descriptor object = find_by_kernel(relative_path)) {
+        return identity_of(object.number(), path);
+    }
+    return identity_of(find_by_steps(relative_path, path).object.number(), path);
 }
 
 }  // namespace onnxmap::io

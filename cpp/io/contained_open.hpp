@@ -1,37 +1,55 @@
-// Opens a file by a name that came out of an untrusted file, inside one folder and nowhere else.
+// Opens files by names that came out of an untrusted file, in the folders where they may be and
+// nowhere else.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/file.hpp"
+#include "io/folder.hpp"
+#include "io/link_walk.hpp"
+#include "io/refusal.hpp"
 
 namespace onnxmap::io {
 
-/// A folder that is held open, so that a later rename of it changes nothing.
-class Folder {
+enum class LinkPolicy {
+    contained,  // symbolic links are followed where they end in one of the folders
+    strict,     // none is followed
+    trusted,    // all are followed, and hard links are of no interest
+};
+
+struct OpenPolicy {
+    LinkPolicy links = LinkPolicy::contained;
+    bool allow_hardlinks = false;
+};
+
+class ContainedOpen {
   public:
-    /// The folder at `path`; one that is open already is shared. Throws FileError.
-    [[nodiscard]] static std::shared_ptr<const Folder> open_shared(const std::string& path);
+    /// Names are relative to the first of `roots`; a link may lead into any of them.
+    ContainedOpen(std::vector<std::shared_ptr<const Folder>> roots, OpenPolicy policy);
 
-    /// Throws FileError.
-    explicit Folder(std::string path);
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder();
-
-    [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
-    /// Opens a regular file below the folder. Symbolic links are followed only while they stay
-    /// inside; nothing but a regular file is ever opened for reading. Throws FileError, with ELOOP
-    /// or EXDEV where a link or `..` leads outside, and Error `ext.not_regular`.
+    /// Opens a regular file for reading. Nothing else is opened, only looked at: not a FIFO, not a
+    /// device, not a file of /proc, nor anything outside. `relative_path` must not lead out by its
+    /// text. Throws FileError (ELOOP: links in a circle; EISDIR), Refused, and Error `file.changed`
+    /// where the folder had to be opened again and is another.
     [[nodiscard]] File open(const std::string& relative_path) const;
 
-  private:
-    [[nodiscard]] int find(const std::string& relative_path, const std::string& full) const;
+    /// The way that open() goes, for a file that was opened by it: that it has got another hard
+    /// link since then is of no interest.
+    [[nodiscard]] File open_again(const std::string& relative_path) const;
+    [[nodiscard]] FileIdentity look(const std::string& relative_path) const;
 
-    std::string path_;
-    int descriptor_;
+  private:
+    [[nodiscard]] std::string path_of(const std::string& relative_path) const;
+    [[nodiscard]] File open_judged(const std::string& relative_path, bool any_links) const;
+    [[nodiscard]] Descriptor find_by_kernel(const std::string& relative_path) const;
+    [[nodiscard]] Found find_by_steps(const std::string& relative_path,
+                                      const std::string& path) const;
+    void judge(const Descriptor& object, const std::string& path, bool any_links) const;
+
+    std::vector<std::shared_ptr<const Folder>> roots_;
+    OpenPolicy policy_;
 };
 
 }  // namespace onnxmap::io

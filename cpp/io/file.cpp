@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/descriptor_pool.hpp"
 
 namespace onnxmap::io {
 
@@ -32,66 +34,72 @@ constexpr std::array<std::uint32_t, 12> kNetworkFileSystems = {
     0x73757245,  // Coda
 };
 
-FileIdentity identity_of(const struct stat& status) noexcept {
-    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-            static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+std::int64_t nanoseconds(const struct statx_timestamp& time) noexcept {
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
 }  // namespace
 
-File::File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {
-    struct stat status{};
-    if (::fstat(descriptor_, &status) != 0) {
-        const int number = errno;
-        ::close(descriptor_);
-        throw FileError(number, path_);
+FileIdentity identity_of(int descriptor, const std::string& path) {
+    struct statx status{};
+    if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) {
+        throw FileError(errno, path);
     }
+    const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
+    return {gnu_dev_makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino,
+            status.stx_size, nanoseconds(status.stx_mtime),
+            has_birth ? nanoseconds(status.stx_btime) : 0};
+}
+
+void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now) {
+    if (now == before) return;
+    std::string message = quoted(path);
+    if (!now.same_file(before)) {
+        message += " is not the file any more that was opened before";
+    } else if (now.size == before.size) {
+        message += " was written to after it was opened; it still has " + std::to_string(now.size) +
+                   " bytes";
+    } else {
+        message += " had " + std::to_string(before.size) + " bytes when it was opened, and has " +
+                   std::to_string(now.size) + " now";
+    }
+    Error error("file.changed", message);
+    error.file = path;
+    throw error;
+}
+
+File::File(Descriptor descriptor, std::string path)
+    : descriptor_(std::move(descriptor)), path_(std::move(path)) {
+    struct stat status{};
+    if (::fstat(descriptor_.number(), &status) != 0) throw FileError(errno, path_);
     if (!S_ISREG(status.st_mode)) {
-        ::close(descriptor_);
         if (S_ISDIR(status.st_mode)) throw FileError(EISDIR, path_);
         Error error("model.not_regular", quoted(path_) + " is not a regular file");
         error.file = path_;
         throw error;
     }
-    identity_ = identity_of(status);
+    identity_ = identity_of(descriptor_.number(), path_);
 }
 
 File File::open(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) throw FileError(errno, path);
-    return {descriptor, path};
-}
-
-File File::adopt(int descriptor, std::string path) { return {descriptor, std::move(path)}; }
-
-File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      path_(std::move(other.path_)),
-      identity_(other.identity_) {}
-
-File& File::operator=(File&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(path_, other.path_);
-    std::swap(identity_, other.identity_);
-    return *this;
-}
-
-File::~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    Descriptor descriptor = open_descriptor(
+        [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
+    if (!descriptor) throw FileError(errno, path);
+    return {std::move(descriptor), path};
 }
 
 void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     while (!out.empty()) {
         const ssize_t count =
-            ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
+            ::pread(descriptor(), out.data(), out.size(), static_cast<off_t>(offset));
         if (count < 0) {
             if (errno == EINTR) continue;
             throw FileError(errno, path_);
         }
         if (count == 0) {
-            Error error("file.changed", quoted(path_) + " had " + std::to_string(size()) +
-                                            " bytes when it was opened and is shorter now");
+            check_unchanged(path_, identity_, identity_now());
+            Error error("file.changed",
+                        quoted(path_) + " ends before its " + std::to_string(size()) + " bytes");
             error.file = path_;
             error.offset = offset;
             throw error;
@@ -101,18 +109,11 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     }
 }
 
-void File::check_unchanged(const FileIdentity& expected) const {
-    struct stat status{};
-    if (::fstat(descriptor_, &status) != 0) throw FileError(errno, path_);
-    if (identity_of(status) == expected) return;
-    Error error("file.changed", quoted(path_) + " is not the file any more that was opened before");
-    error.file = path_;
-    throw error;
-}
+FileIdentity File::identity_now() const { return identity_of(descriptor(), path_); }
 
 bool File::on_network() const noexcept {
     struct statfs status{};
-    if (::fstatfs(descriptor_, &status) != 0) return false;
+    if (::fstatfs(descriptor(), &status) != 0) return false;
     const auto type = static_cast<std::uint32_t>(status.f_type);
     return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=
            kNetworkFileSystems.end();

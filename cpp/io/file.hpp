@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "io/descriptor.hpp"
+
 namespace onnxmap::io {
 
 /// What tells one state of a file from another. A rename, a link or a chmod changes none of it.
@@ -14,9 +16,21 @@ struct FileIdentity {
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0;
+    std::int64_t born_ns = 0;  // 0 where the file system does not tell; inodes are used again
 
     [[nodiscard]] auto operator<=>(const FileIdentity&) const = default;
+
+    /// Whether it is the same file, in whatever state.
+    [[nodiscard]] bool same_file(const FileIdentity& other) const noexcept {
+        return device == other.device && inode == other.inode && born_ns == other.born_ns;
+    }
 };
+
+/// Of whatever is open there, O_PATH included. Throws FileError, with `path`.
+[[nodiscard]] FileIdentity identity_of(int descriptor, const std::string& path);
+
+/// Throws Error `file.changed` where a file that was `before` is another, or in another state, now.
+void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now);
 
 class File {
   public:
@@ -24,24 +38,17 @@ class File {
     /// a device is an Error `model.not_regular`. Throws FileError.
     [[nodiscard]] static File open(const std::string& path);
 
-    /// Takes over a descriptor; `path` is what messages say.
-    [[nodiscard]] static File adopt(int descriptor, std::string path);
-
-    File(File&& other) noexcept;
-    File& operator=(File&& other) noexcept;
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File();
+    /// Takes over a descriptor; `path` is what messages say. Throws as open() does.
+    File(Descriptor descriptor, std::string path);
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
     /// As it was when it was opened.
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
     [[nodiscard]] std::uint64_t size() const noexcept { return identity_.size; }
 
-    /// Throws Error `file.changed` where the file is by now another than `expected`, or in another
-    /// state.
-    void check_unchanged(const FileIdentity& expected) const;
+    /// As it is now. Throws FileError.
+    [[nodiscard]] FileIdentity identity_now() const;
 
     /// Fills `out` from `offset` on. Throws FileError, and Error `file.changed` where the file
     /// is by now too short.
@@ -51,9 +58,7 @@ class File {
     [[nodiscard]] bool on_network() const noexcept;
 
   private:
-    File(int descriptor, std::string path);
-
-    int descriptor_;
+    Descriptor descriptor_;
     std::string path_;
     FileIdentity identity_;
 };

@@ -4,38 +4,36 @@
 #pragma once
 
 #include <mutex>
-#include <vector>
+#include <optional>
 
-#include "io/file.hpp"
+#include "io/address_range.hpp"
+#include "io/byte_ranges.hpp"
+#include "io/held_file.hpp"
 #include "io/source.hpp"
 
 namespace onnxmap::io {
 
 class FileCopy final : public Source {
   public:
-    explicit FileCopy(File file);
-    ~FileCopy() override;
+    FileCopy(File file, std::shared_ptr<const WayToFile> way);
 
     [[nodiscard]] bool viewable() const noexcept override { return false; }
     [[nodiscard]] const char* kind() const noexcept override { return "read"; }
+    /// From here on the source has addresses; one whose structure nobody reads needs none.
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
-    [[nodiscard]] ByteView resident(ByteView bytes) const override;
+    [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
-
-    /// Reads bytes offset .. offset + nbytes into place.
-    void fill(std::uint64_t offset, std::uint64_t nbytes) const;
+    [[nodiscard]] std::optional<FileIdentity> identity() const override;
+    void add_way(std::shared_ptr<const WayToFile> way) const override;
 
   private:
-    struct Range {
-        std::uint64_t begin, end;
-    };
+    void look_for_changes() const override;
+    [[nodiscard]] AddressRange& memory() const;  // below the mutex
 
-    void note_filled(Range range) const;
-
-    File file_;
-    std::uint8_t* memory_ = nullptr;
+    mutable HeldFile file_;
     mutable std::mutex mutex_;
-    mutable std::vector<Range> filled_;  // sorted, apart from each other
+    mutable std::optional<AddressRange> memory_;
+    mutable ByteRanges filled_;
 };
 
 }  // namespace onnxmap::io

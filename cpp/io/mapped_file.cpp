@@ -26,37 +26,50 @@ constexpr std::uint64_t kLeastToMap = 128 << 10;
 
 }  // namespace
 
-MappedFile::MappedFile(File& file, Reopen reopen) : identity_(file.identity()) {
-    data_ = map(file);
-    size_ = file.size();
-    path_ = file.path();
-    File taken = std::move(file);  // closed here, unless it is kept
-    reopen_ = std::move(reopen);
-    if (!reopen_) file_.emplace(std::move(taken));
+MappedFile::MappedFile(File& file, const std::shared_ptr<const WayToFile>& way)
+    : MappedFile(map(file), file, way) {}
+
+MappedFile::MappedFile(const std::uint8_t* data, File& file,
+                       const std::shared_ptr<const WayToFile>& way)
+    : file_(std::move(file), way) {
+    data_ = data;
+    size_ = file_.identity().size;
+    path_ = file_.path();
 }
 
 MappedFile::~MappedFile() {
     if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-std::unique_ptr<ByteFeed> MappedFile::feed() {
-    if (!file_) return Source::feed();
-    return std::make_unique<WindowFeed>(*file_);
+std::unique_ptr<ByteFeed> MappedFile::feed() { return std::make_unique<WindowFeed>(file_.open()); }
+
+std::optional<FileIdentity> MappedFile::identity() const { return file_.identity(); }
+
+void MappedFile::look_for_changes() const { file_.check_unchanged(); }
+
+void MappedFile::add_way(std::shared_ptr<const WayToFile> way) const {
+    file_.add_way(std::move(way));
+}
+
+void MappedFile::read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
+    file_.read(offset, out);
 }
 
 std::shared_ptr<OwnedBytes> MappedFile::writable_copy(std::uint64_t offset,
                                                       std::uint64_t nbytes) const {
     if (nbytes < kLeastToMap) return Source::writable_copy(offset, nbytes);
-    const auto map_from = [&](const File& file) {
-        file.check_unchanged(identity_);
-        return OwnedBytes::map_private(file, offset, nbytes);
-    };
+    std::shared_ptr<const File> file;
     try {
-        return file_ ? map_from(*file_) : map_from(reopen_());
+        file = file_.open();
+    } catch (const FileError&) {
+    } catch (const Error&) {}
+    // No descriptor is left, or another file has its name by now: copying needs neither.
+    if (!file) return Source::writable_copy(offset, nbytes);
+    io::check_unchanged(path_, file_.identity(), file->identity_now());
+    try {
+        return OwnedBytes::map_private(*file, offset, nbytes);
     } catch (const FileError& error) {
-        // No more mappings, or no descriptor: the bytes can still be copied.
-        const int number = error.code().value();
-        if (number != ENOMEM && number != EMFILE && number != ENFILE) throw;
+        if (error.code().value() != ENOMEM) throw;  // that is: no more mappings
         return Source::writable_copy(offset, nbytes);
     }
 }

@@ -3,9 +3,7 @@
 // and a file that is truncated meanwhile gives an error instead of SIGBUS.
 #pragma once
 
-#include <optional>
-
-#include "io/file.hpp"
+#include "io/held_file.hpp"
 #include "io/source.hpp"
 
 namespace onnxmap::io {
@@ -13,19 +11,23 @@ namespace onnxmap::io {
 class MappedFile final : public Source {
   public:
     /// Takes the file over, but leaves it as it was where it throws (FileError).
-    MappedFile(File& file, Reopen reopen);
+    MappedFile(File& file, const std::shared_ptr<const WayToFile>& way);
     ~MappedFile() override;
 
     [[nodiscard]] const char* kind() const noexcept override { return "mmap"; }
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
+    void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const override;
     /// Throws Error `file.changed` where the file is no longer what was mapped.
     [[nodiscard]] std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
                                                             std::uint64_t nbytes) const override;
+    [[nodiscard]] std::optional<FileIdentity> identity() const override;
+    void add_way(std::shared_ptr<const WayToFile> way) const override;
 
   private:
-    std::optional<File> file_;
-    Reopen reopen_;  // where file_ is not kept
-    FileIdentity identity_;
+    MappedFile(const std::uint8_t* data, File& file, const std::shared_ptr<const WayToFile>& way);
+    void look_for_changes() const override;
+
+    mutable HeldFile file_;
 };
 
 }  // namespace onnxmap::io

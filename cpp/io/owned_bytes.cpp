@@ -68,8 +68,8 @@ std::shared_ptr<OwnedBytes> OwnedBytes::map_private(const File& file, std::uint6
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t before = offset % page;
     const std::uint64_t mapped = before + nbytes;
-    void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.descriptor(),
-                           static_cast<off_t>(offset - before));
+    void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                           file.descriptor(), static_cast<off_t>(offset - before));
     if (address == MAP_FAILED) throw FileError(errno, file.path());
     Memory memory(static_cast<std::uint8_t*>(address), Release{mapped});
     std::uint8_t* begin = memory.get() + before;

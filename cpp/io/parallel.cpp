@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "io/read_guard.hpp"
+
 namespace onnxmap::io {
 
 unsigned usable_cpus() noexcept {
@@ -28,7 +30,9 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
     std::atomic<std::uint64_t> next = 0;
     std::mutex mutex;
     std::exception_ptr failure;
+    ReadGuard* const guards = ReadGuard::current();
     const auto take_ranges = [&] {
+        const GuardOfCaller guarded(guards);
         try {
             for (std::uint64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < ranges;) {
                 work(i * grain, std::min(total, (i + 1) * grain));

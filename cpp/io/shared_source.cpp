@@ -11,7 +11,7 @@ namespace {
 
 struct Key {
     FileIdentity identity;
-    IoMode mode;
+    bool viewable;
 
     auto operator<=>(const Key&) const = default;
 };
@@ -24,11 +24,15 @@ auto& open_sources() {
 
 }  // namespace
 
-std::shared_ptr<const Source> open_shared(File file, IoMode mode, Reopen reopen) {
-    const Key key{file.identity(), mode};
-    if (auto known = open_sources().find(key)) return known;
-    std::shared_ptr<const Source> source = open_source(std::move(file), mode, std::move(reopen));
-    open_sources().note(key, source);
+std::shared_ptr<const Source> open_shared(File file, IoMode mode,
+                                          std::shared_ptr<const WayToFile> way) {
+    const FileIdentity identity = file.identity();
+    auto source = open_sources().find({identity, mode != IoMode::read});
+    if (!source) {
+        source = open_source(std::move(file), mode, way);
+        source = open_sources().keep({identity, source->viewable()}, source);
+    }
+    source->add_way(std::move(way));
     return source;
 }
 

@@ -9,6 +9,7 @@
 namespace onnxmap::io {
 
 /// As open_source; or the source that is open already, if the file is the same in the same state.
-[[nodiscard]] std::shared_ptr<const Source> open_shared(File file, IoMode mode, Reopen reopen);
+[[nodiscard]] std::shared_ptr<const Source> open_shared(File file, IoMode mode,
+                                                        std::shared_ptr<const WayToFile> way);
 
 }  // namespace onnxmap::io

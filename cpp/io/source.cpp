@@ -5,17 +5,18 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/file.hpp"
 #include "io/file_copy.hpp"
 #include "io/mapped_file.hpp"
 #include "io/owned_bytes.hpp"
+#include "io/read_guard.hpp"
 
 namespace onnxmap::io {
 
 std::unique_ptr<ByteFeed> Source::feed() { return std::make_unique<MemoryFeed>(bytes()); }
 
 void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
-    if (!out.empty()) std::memcpy(out.data(), data_ + offset, out.size());
+    if (out.empty()) return;
+    read_or_leave(*this, [&] { std::memcpy(out.data(), data_ + offset, out.size()); });
 }
 
 std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
@@ -25,15 +26,24 @@ std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
     return copy;
 }
 
-std::shared_ptr<Source> open_source(File file, IoMode mode, Reopen reopen) {
+void Source::check_unchanged(Moment since) const {
+    if (looked_at_.load(std::memory_order_relaxed) >= since) return;
+    const Moment looked_at = now();
+    // Where it throws, the next one looks again.
+    looked_at_.store(Moment::min(), std::memory_order_relaxed);
+    look_for_changes();
+    looked_at_.store(looked_at, std::memory_order_relaxed);
+}
+
+std::shared_ptr<Source> open_source(File file, IoMode mode, std::shared_ptr<const WayToFile> way) {
     if (mode == IoMode::read || (mode == IoMode::automatic && file.on_network())) {
-        return std::make_shared<FileCopy>(std::move(file));
+        return std::make_shared<FileCopy>(std::move(file), std::move(way));
     }
     try {
-        return std::make_shared<MappedFile>(file, std::move(reopen));
+        return std::make_shared<MappedFile>(file, way);
     } catch (const FileError&) {
         if (mode == IoMode::mmap) throw;
-        return std::make_shared<FileCopy>(std::move(file));
+        return std::make_shared<FileCopy>(std::move(file), std::move(way));
     }
 }
 

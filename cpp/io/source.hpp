@@ -2,19 +2,27 @@
 // NumPy array's base, shares it; the last one lets go of the mapping.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/byte_feed.hpp"
 #include "base/bytes.hpp"
+#include "io/held_file.hpp"
+#include "io/lost_pages.hpp"
 
 namespace onnxmap::io {
 
-class File;
 class OwnedBytes;
+
+/// When something was last looked at, or must have been.
+using Moment = std::chrono::steady_clock::time_point;
+
+[[nodiscard]] inline Moment now() noexcept { return std::chrono::steady_clock::now(); }
 
 enum class IoMode { automatic, mmap, read };
 
@@ -39,11 +47,24 @@ class Source {
     /// For the one pass over the structure, before anything else looks at the bytes.
     [[nodiscard]] virtual std::unique_ptr<ByteFeed> feed();
 
-    /// Makes sure that these bytes of ours are in memory, payload or not, and returns them.
-    [[nodiscard]] virtual ByteView resident(ByteView bytes) const { return bytes; }
+    /// Makes sure that bytes from `offset` on are in memory, payload or not, for as long as the
+    /// source lives, and returns them.
+    [[nodiscard]] virtual ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const {
+        return {data_ + offset, nbytes};
+    }
+    /// The same for bytes that are known by their addresses.
+    [[nodiscard]] ByteView resident(ByteView bytes) const {
+        return bytes.empty() ? bytes : resident(offset_of(bytes), bytes.size());
+    }
 
-    /// Copies bytes from `offset` on into `out`.
+    /// Copies bytes from `offset` on into `out`. Throws FileError, and Error `file.changed` where
+    /// the file has lost them.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+
+    /// The same by a system call where there is a file, and not through a mapping of it.
+    virtual void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
+        read(offset, out);
+    }
 
     /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
     /// pages where that is possible and worth a mapping, otherwise a copy.
@@ -54,20 +75,36 @@ class Source {
         return static_cast<std::uint64_t>(bytes.data() - data_);
     }
 
+    /// The file that was opened, as it was then; nothing for what has none.
+    [[nodiscard]] virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
+
+    /// Throws Error `file.changed` where the file has changed since it was opened. Does not look
+    /// again where that was done at `since` or later.
+    void check_unchanged(Moment since = now()) const;
+
+    /// One more way to the file of the source.
+    virtual void add_way(std::shared_ptr<const WayToFile>) const {}
+
+    [[nodiscard]] LostPages& lost_pages() const noexcept { return lost_pages_; }
+
   protected:
     Source() = default;
+
+    virtual void look_for_changes() const {}
 
     const std::uint8_t* data_ = nullptr;
     std::uint64_t size_ = 0;
     std::string path_;
+
+  private:
+    mutable std::atomic<Moment> looked_at_ = now();
+    mutable LostPages lost_pages_;
 };
 
-/// Opens a file once more: there may be thousands of data files, and a mapping needs no descriptor.
-using Reopen = std::function<File()>;
-
 /// Maps the file, or with IoMode::read prepares to read it piece by piece; automatic maps where
-/// that works and is wise. A mapped file stays open besides, unless `reopen` says how to get it
-/// again. Throws FileError.
-[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode, Reopen reopen = {});
+/// that works and is wise. `way` leads to it again where its descriptor could not be kept. Throws
+/// FileError.
+[[nodiscard]] std::shared_ptr<Source> open_source(File file, IoMode mode,
+                                                  std::shared_ptr<const WayToFile> way);
 
 }  // namespace onnxmap::io

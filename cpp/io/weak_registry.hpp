@@ -3,8 +3,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "io/fork_safe_mutex.hpp"
 
 namespace onnxmap::io {
 
@@ -18,17 +19,21 @@ class WeakRegistry {
         return known == entries_.end() ? nullptr : known->second.lock();
     }
 
-    void note(const Key& key, const std::shared_ptr<T>& value) {
+    /// Remembers `value`, and returns it; or returns what is known by that key already.
+    [[nodiscard]] std::shared_ptr<T> keep(const Key& key, std::shared_ptr<T> value) {
         const std::lock_guard lock(mutex_);
         if (entries_.size() >= next_sweep_) {
             std::erase_if(entries_, [](const auto& entry) { return entry.second.expired(); });
             next_sweep_ = 2 * entries_.size() + 16;
         }
-        entries_[key] = value;
+        std::weak_ptr<T>& known = entries_[key];
+        if (auto first = known.lock()) return first;
+        known = value;
+        return value;
     }
 
   private:
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::map<Key, std::weak_ptr<T>> entries_;
     std::size_t next_sweep_ = 16;
 };

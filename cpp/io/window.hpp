@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/byte_feed.hpp"
@@ -33,14 +35,13 @@ class ReadAhead {
 
 class WindowFeed final : public ByteFeed {
   public:
-    /// `file` must outlive the feed.
-    explicit WindowFeed(const File& file) : file_(file) {}
+    explicit WindowFeed(std::shared_ptr<const File> file) : file_(std::move(file)) {}
 
-    [[nodiscard]] std::uint64_t size() const noexcept override { return file_.size(); }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return file_->size(); }
     [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override;
 
   private:
-    const File& file_;
+    std::shared_ptr<const File> file_;
     ReadAhead read_ahead_;
     std::vector<std::uint8_t> window_;
 };

@@ -1,9 +1,11 @@
 #include "model/document.hpp"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/read_guard.hpp"
 #include "model/tensor_path.hpp"
 #include "wire/structure_pass.hpp"
 
@@ -17,6 +19,9 @@ namespace {
 // Bytes. Below, an index is made and dropped again: the walk takes some 20 microseconds, and an
 // index that is kept costs more memory than a small message has.
 constexpr std::uint64_t kLarge = 32 << 10;
+
+// A loop over 100 000 tensors shall not pay for a system call each.
+constexpr std::chrono::milliseconds kLookEvery{10};
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
                          const std::vector<wire::Span>& spans) {
@@ -32,11 +37,12 @@ const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.p
 
 }  // namespace
 
-Document::Document(std::shared_ptr<io::Source> source, const LoadOptions& options)
+Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
     : store_{source,
-             {options.external_root, options.external_io},
+             tensor::ExternalFiles(std::move(options.external)),
              options.limits.external_entries,
-             {}},
+             {},
+             options.watch},
       folder_(options.folder),
       limits_(options.limits) {
     if (options.overlook) {
@@ -55,6 +61,8 @@ Document::Document(std::shared_ptr<io::Source> source, const LoadOptions& option
     pass.max_payload_messages = options.limits.tensors;
     pass.max_pieces = options.limits.pieces;
     auto structure = wire::read_structure(*source->feed(), onnx::kSchema, *options.root, pass);
+
+    static_cast<void>(look_for_changes());
 
     const std::uint8_t* origin = source->data();
     root_ = std::make_shared<const FieldIndex>(onnx::Message(*options.root, source->bytes()),
@@ -86,7 +94,9 @@ std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) 
             return known->second;
         }
     }
-    auto made = std::make_shared<const FieldIndex>(message, origin);
+    // Nothing is kept that was made of bytes which the file had lost.
+    auto made = io::guard_reads(
+        *store_.source, [&] { return std::make_shared<const FieldIndex>(message, origin); });
     const std::lock_guard lock(mutex_);
     return indexes_.insert_or_assign(key, std::move(made)).first->second;
 }
@@ -119,10 +129,21 @@ tensor::Values Document::values(const onnx::Message& tensor) const {
     return values(tensor, header);
 }
 
-tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header) const {
-    if (!header.has_segment) return {tensor, header, store_};
-    std::call_once(segments_found_, [&] { segments_.find(root(), limits_.depth); });
-    return {tensor, header, store_, segments_.whole(tensor)};
+io::Moment Document::look_for_changes() const {
+    const io::Moment started = io::now();
+    store_.check_unchanged(*store_.source, started);
+    return started;
+}
+
+tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header,
+                                std::optional<io::Moment> since) const {
+    if (!since) since = store_.watch ? io::now() - kLookEvery : io::Moment::min();
+    store_.check_unchanged(*store_.source, *since);
+    if (!header.has_segment) return {tensor, header, store_, *since};
+    std::call_once(segments_found_, [&] {
+        io::guard_reads(*store_.source, [&] { segments_.find(root(), limits_.depth); });
+    });
+    return {tensor, header, store_, *since, segments_.whole(tensor)};
 }
 
 }  // namespace onnxmap::model

@@ -32,10 +32,10 @@ struct Limits {
 
 struct LoadOptions {
     const wire::MessageTable* root = nullptr;  // the message that the bytes hold
-    bool scan_packed = true;    // check="full"; without it typed payloads are judged when read
-    std::string folder;         // of the file, absolute; empty: it is a buffer
-    std::string external_root;  // absolute; empty: none
-    io::IoMode external_io = io::IoMode::automatic;
+    bool scan_packed = true;  // check="full"; without it typed payloads are judged when read
+    bool watch = true;        // notice files that change
+    std::string folder;       // of the file, absolute; empty: it is a buffer
+    tensor::ExternalPlace external;
     Limits limits;
     /// Set: tensors that are wrong in a way that onnx overlooks are read, and this is told about
     /// it.
@@ -46,7 +46,7 @@ class Document {
   public:
     /// Walks over the structure and gives protobuf's verdict on it. Throws Error `wire.*`,
     /// `limit.*`, `file.changed`, and FileError.
-    Document(std::shared_ptr<io::Source> source, const LoadOptions& options);
+    Document(std::shared_ptr<io::Source> source, LoadOptions options);
 
     [[nodiscard]] const io::Source& source() const noexcept { return *store_.source; }
     [[nodiscard]] const tensor::Store& store() const noexcept { return store_; }
@@ -66,11 +66,17 @@ class Document {
     [[nodiscard]] std::optional<onnx::Message> child(const onnx::Message& message,
                                                      const wire::FieldRow& row) const;
 
+    /// Looks whether the file has changed, to be called at the start of whatever reads much of it.
+    /// Returns when, for values(): each external file is then looked at once, too.
+    /// Throws Error `file.changed`.
+    io::Moment look_for_changes() const;
+
     /// The values of a TensorProto of this document; of the whole tensor where it is one segment
-    /// of several. Throws Error `tensor.*` or `ext.*`.
+    /// of several. Looks for changes of files that were not looked at since `since`, by default for
+    /// 10 ms. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
-    [[nodiscard]] tensor::Values values(const onnx::Message& tensor,
-                                        const tensor::Header& header) const;
+    [[nodiscard]] tensor::Values values(const onnx::Message& tensor, const tensor::Header& header,
+                                        std::optional<io::Moment> since = std::nullopt) const;
 
   private:
     tensor::Store store_;

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/fault_handler.hpp"
 #include "io/file.hpp"
+#include "io/folder.hpp"
+#include "io/read_guard.hpp"
 
 namespace onnxmap::model {
 
@@ -39,29 +42,37 @@ Error explained(const Error& error, const io::Source& source) {
 
 std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
                                             const LoadOptions& options, bool require_model) {
-    try {
-        if (require_model && source->size() == 0) {
-            Error error("model.empty", "file is empty");
-            error.offset = 0;
-            throw error;
+    io::renew_fault_handler();
+    return io::guard_reads(*source, [&] {
+        try {
+            if (require_model && source->size() == 0) {
+                Error error("model.empty", "file is empty");
+                error.offset = 0;
+                throw error;
+            }
+            auto document = std::make_shared<const Document>(source, options);
+            if (require_model && !document->find(document->root(), field<"ModelProto.graph">)) {
+                Error error("model.no_graph", "the model has no graph");
+                error.offset = 0;
+                throw error;
+            }
+            return document;
+        } catch (const Error& error) {
+            if (error.code == "file.changed") throw;
+            throw explained(error, *source);
         }
-        auto document = std::make_shared<const Document>(source, options);
-        if (require_model && !document->find(document->root(), field<"ModelProto.graph">)) {
-            Error error("model.no_graph", "the model has no graph");
-            error.offset = 0;
-            throw error;
-        }
-        return document;
-    } catch (const Error& error) {
-        if (error.code == "file.changed") throw;
-        throw explained(error, *source);
-    }
+    });
 }
 
 std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
-                                          const LoadOptions& options) {
+                                          LoadOptions options) {
     const bool is_model = options.root == &onnx::message<"ModelProto">;
-    return load_source(io::open_source(io::File::open(path), mode), options, is_model);
+    io::File file = io::File::open(path);
+    options.external.model_folder = io::real_folder_of(path, file.identity());
+    // Once more by a name that stays the same when the process changes its folder.
+    const std::string name = path.substr(path.rfind('/') + 1);
+    auto way = io::way_by_path(options.folder.empty() ? path : options.folder + "/" + name);
+    return load_source(io::open_source(std::move(file), mode, std::move(way)), options, is_model);
 }
 
 }  // namespace onnxmap::model

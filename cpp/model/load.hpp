@@ -12,7 +12,7 @@ namespace onnxmap::model {
 /// Throws Error (`model.empty`, `model.no_graph`, and what Document throws) with the file's path,
 /// naming what the file looks like where it is no ONNX model; and FileError.
 [[nodiscard]] std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
-                                                        const LoadOptions& options);
+                                                        LoadOptions options);
 
 /// The same for bytes that are in memory. `require_model` false: protobuf's verdict alone.
 [[nodiscard]] std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,

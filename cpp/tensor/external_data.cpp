@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/refusal.hpp"
 #include "io/shared_source.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/header.hpp"
+#include "tensor/location.hpp"
 
 namespace onnxmap::tensor {
 
@@ -23,6 +25,45 @@ namespace {
     error.file = file;
     throw error;
 }
+
+[[noreturn]] void fail_location(const char* code, std::string_view tensor,
+                                std::string_view location, const std::string& why,
+                                const std::string& root) {
+    std::string message = "external location " + quoted(location) + " " + why;
+    if (!root.empty()) message += " (the model directory is " + quoted(root) + ")";
+    fail(code, tensor, location, message);
+}
+
+const char* reason_of(io::Refusal reason) {
+    switch (reason) {
+        case io::Refusal::leads_outside:
+            return "a symlink leads outside the model directory; link_policy=\"trusted\" follows "
+                   "it";
+        case io::Refusal::is_link:
+            return "it is, or goes through, a symlink, and link_policy is strict; "
+                   "link_policy=\"contained\" follows links that stay in the folder";
+        case io::Refusal::has_hard_links:
+            return "it has another hard link, which may be outside the model directory; "
+                   "allow_hardlinks=True reads it";
+        case io::Refusal::being_replaced: return "it is being replaced while it is opened";
+        case io::Refusal::not_regular: break;
+    }
+    return "it is not a regular file";
+}
+
+// A location of a model as a way to its file.
+class LocationOf final : public io::WayToFile {
+  public:
+    LocationOf(std::shared_ptr<const io::ContainedOpen> opener, std::string location)
+        : opener_(std::move(opener)), location_(std::move(location)) {}
+
+    [[nodiscard]] io::File open() const override { return opener_->open_again(location_); }
+    [[nodiscard]] io::FileIdentity look() const override { return opener_->look(location_); }
+
+  private:
+    std::shared_ptr<const io::ContainedOpen> opener_;
+    std::string location_;
+};
 
 // ASCII digits and nothing else; what does not fit in 64 bits is past the end of any file.
 std::uint64_t read_number(std::string_view text, const char* code, const char* key,
@@ -40,37 +81,6 @@ std::uint64_t read_number(std::string_view text, const char* code, const char* k
              std::string("external ") + key + " " + quoted(text) + " does not fit in 64 bits");
     }
     return value;
-}
-
-// Judges the text alone, as both POSIX and Windows would read it, so that a model has the same
-// verdict everywhere. Links are the file system's to judge, when the file is opened.
-void check_location(std::string_view location, std::string_view tensor) {
-    const auto unsafe = [&](const char* why) {
-        fail("ext.unsafe_path", tensor, location,
-             "external location " + quoted(location) + " is unsafe: " + why);
-    };
-    if (location.empty()) fail("ext.location", tensor, location, "external location is empty");
-    if (location.find('\0') != std::string_view::npos) unsafe("NUL byte");
-    const bool drive = location.size() >= 2 && location[1] == ':' &&
-                       ((location[0] | 0x20) >= 'a' && (location[0] | 0x20) <= 'z');
-    if (location[0] == '/' || location[0] == '\\' || drive) unsafe("absolute");
-    if (location.find("_ORT_MEM_ADDR_") != std::string_view::npos) unsafe("a memory address");
-    std::int64_t depth = 0;
-    for (std::size_t begin = 0; begin <= location.size();) {
-        std::size_t end = location.find_first_of("/\\", begin);
-        if (end == std::string_view::npos) end = location.size();
-        const std::string_view component = location.substr(begin, end - begin);
-        begin = end + 1;
-        if (component == "..") {
-            if (--depth < 0) unsafe("outside the model directory");
-        } else if (!component.empty() && component != ".") {
-            ++depth;
-        }
-    }
-    if (depth == 0 || location.back() == '/') {
-        fail("ext.location", tensor, location,
-             "external location " + quoted(location) + " is not a file");
-    }
 }
 
 }  // namespace
@@ -116,52 +126,107 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
     return entry;
 }
 
+ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
+    try {
+        if (!place_.root.empty()) opener_ = make_opener();
+    } catch (const FileError& error) {
+        // There is no such folder. Whoever asks for a file in it will hear.
+        const int number = error.code().value();
+        if (number == EMFILE || number == ENFILE || number == ENOMEM) throw;
+    }
+}
+
+std::shared_ptr<const io::ContainedOpen> ExternalFiles::make_opener() const {
+    std::vector<std::shared_ptr<const io::Folder>> roots = {io::Folder::open_shared(place_.root)};
+    if (place_.model_folder) roots.push_back(place_.model_folder);
+    return std::make_shared<const io::ContainedOpen>(std::move(roots), place_.policy);
+}
+
+void ExternalFiles::check(std::string_view location, std::string_view tensor) const {
+    try {
+        check_location(location);
+    } catch (const LocationFault& fault) {
+        const bool unsafe = std::string_view(fault.code) == "ext.unsafe_path";
+        fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
+                      place_.root);
+    }
+}
+
 std::string ExternalFiles::path_of(std::string_view location, std::string_view tensor) const {
-    check_location(location, tensor);
-    if (root_.empty()) return {};
-    return root_ + (root_.ends_with('/') ? "" : "/") + std::string(location);
+    check(location, tensor);
+    if (place_.root.empty()) return {};
+    return place_.root + (place_.root.ends_with('/') ? "" : "/") + std::string(location);
 }
 
 std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
                                                       std::string_view tensor) const {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = files_.find(location); known != files_.end()) return known->second;
-    check_location(location, tensor);
-    if (root_.empty()) {
+    std::shared_ptr<const io::ContainedOpen> known_opener;
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto known = files_.find(location); known != files_.end()) return known->second;
+        known_opener = opener_;
+    }
+    check(location, tensor);
+    if (place_.root.empty()) {
         fail("ext.no_root", tensor, location,
              "its data are in " + quoted(location) +
                  ", and a model from a buffer has no folder; give loads() an external_root");
     }
-    std::shared_ptr<const io::Source> source;
+    // Not below the mutex: it may take a while, and a fork would find it locked. Two threads that
+    // open one file get one source all the same.
+    auto opened_by = opener(std::move(known_opener), location, tensor);
+    auto source = open_anew(opened_by, location, tensor);
+    const std::lock_guard lock(mutex_);
+    opener_ = std::move(opened_by);
+    return files_.emplace(location, std::move(source)).first->second;
+}
+
+std::shared_ptr<const io::ContainedOpen> ExternalFiles::opener(
+    std::shared_ptr<const io::ContainedOpen> known, std::string_view location,
+    std::string_view tensor) const {
+    if (known) return known;
     try {
-        if (!folder_) folder_ = io::Folder::open_shared(root_);
-        const auto open = [folder = folder_, name = std::string(location)] {
-            return folder->open(name);
-        };
-        source = io::open_shared(open(), mode_, open);
+        return make_opener();
     } catch (const FileError& error) {
-        const std::string full = quoted(error.path);
-        switch (error.code().value()) {
-            case ENOENT:
-            case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);
-            case EACCES:
-            case EPERM:
-                fail("ext.permission", tensor, location, "no permission to read " + full,
-                     error.path);
-            case ELOOP:
-            case EXDEV:
-                fail("ext.unsafe_path", tensor, location,
-                     "external location " + quoted(location) +
-                         " is unsafe: a symlink leads outside the model directory");
-            case ENAMETOOLONG:
-                fail("ext.location", tensor, location, "external location is too long");
-            default: throw;
+        fail_to_open(error, location, tensor);
+    }
+}
+
+std::shared_ptr<const io::Source> ExternalFiles::open_anew(
+    const std::shared_ptr<const io::ContainedOpen>& opener, std::string_view location,
+    std::string_view tensor) const {
+    try {
+        const std::string name(location);
+        return io::open_shared(opener->open(name), place_.mode,
+                               std::make_shared<const LocationOf>(opener, name));
+    } catch (const FileError& error) {
+        fail_to_open(error, location, tensor);
+    } catch (const io::Refused& refused) {
+        if (refused.reason == io::Refusal::not_regular) {
+            fail("ext.not_regular", tensor, location,
+                 quoted(refused.path) + " is not a regular file", refused.path);
         }
+        fail_location("ext.unsafe_path", tensor, location,
+                      std::string("is unsafe: ") + reason_of(refused.reason), root());
     } catch (const Error& error) {
         fail(error.code.c_str(), tensor, location, error.what(), error.file);
     }
-    files_.emplace(location, source);
-    return source;
+}
+
+void ExternalFiles::fail_to_open(const FileError& error, std::string_view location,
+                                 std::string_view tensor) const {
+    const std::string full = quoted(error.path);
+    switch (error.code().value()) {
+        case ENOENT:
+        case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);
+        case ELOOP: fail("ext.missing", tensor, location, "symlink loop at " + full, error.path);
+        case EACCES:
+        case EPERM:
+            fail("ext.permission", tensor, location, "no permission to read " + full, error.path);
+        case EISDIR: fail_location("ext.location", tensor, location, "is not a file", root());
+        case ENAMETOOLONG: fail_location("ext.location", tensor, location, "is too long", root());
+        default: throw error;
+    }
 }
 
 }  // namespace onnxmap::tensor

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "io/contained_open.hpp"
 #include "io/source.hpp"
 #include "onnx/message.hpp"
@@ -30,14 +31,25 @@ struct ExternalEntry {
 [[nodiscard]] ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view name,
                                                 std::uint64_t max_entries);
 
+/// Where the external data of a model may be, and how they are opened.
+struct ExternalPlace {
+    std::string root;  // absolute path of the folder that locations are relative
+                       // to; empty: none
+    std::shared_ptr<const io::Folder> model_folder;  // that holds the model, if it is another one
+    io::OpenPolicy policy;
+    io::IoMode mode = io::IoMode::automatic;
+};
+
 /// The external files of one model: each opened and mapped once, when first asked for, and let go
 /// when the model and all its arrays are gone. Safe to share between threads.
 class ExternalFiles {
   public:
-    /// `root`: absolute path of the folder that locations are relative to; empty: there is none.
-    ExternalFiles(std::string root, io::IoMode mode) : root_(std::move(root)), mode_(mode) {}
+    /// Opens the folder at once, so that another of its name cannot take its place. Throws
+    /// FileError where the process has no descriptor left.
+    explicit ExternalFiles(ExternalPlace place);
 
-    /// Throws Error `ext.*`.
+    /// Throws Error `ext.*`, `file.changed` where the folder is another by now, and FileError for
+    /// what is nobody's fault (no descriptor left).
     [[nodiscard]] std::shared_ptr<const io::Source> open(std::string_view location,
                                                          std::string_view tensor) const;
 
@@ -45,13 +57,24 @@ class ExternalFiles {
     /// Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
-    [[nodiscard]] const std::string& root() const noexcept { return root_; }
+    [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
+    [[nodiscard]] const ExternalPlace& place() const noexcept { return place_; }
 
   private:
-    std::string root_;
-    io::IoMode mode_;
+    [[nodiscard]] std::shared_ptr<const io::ContainedOpen> make_opener() const;
+    [[nodiscard]] std::shared_ptr<const io::ContainedOpen> opener(
+        std::shared_ptr<const io::ContainedOpen> known, std::string_view location,
+        std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const io::Source> open_anew(
+        const std::shared_ptr<const io::ContainedOpen>& opener, std::string_view location,
+        std::string_view tensor) const;
+    [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
+                                   std::string_view tensor) const;
+    void check(std::string_view location, std::string_view tensor) const;
+
+    ExternalPlace place_;
     mutable std::mutex mutex_;
-    mutable std::shared_ptr<const io::Folder> folder_;
+    mutable std::shared_ptr<const io::ContainedOpen> opener_;
     // No hash: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;
 };

@@ -41,7 +41,7 @@ void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Sto
 }
 
 Payload find_external(const onnx::Message& message, const Header& header, const Store& store,
-                      std::uint64_t expected) {
+                      std::uint64_t expected, io::Moment since) {
     const ExternalEntry entry =
         read_external_entry(message, header.name, store.max_external_entries);
     if (entry.length && *entry.length != expected) {
@@ -51,6 +51,7 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
              entry.location);
     }
     auto file = store.external.open(entry.location, header.name);
+    store.check_unchanged(*file, since);
     std::uint64_t end = 0;
     if (!checked_add(entry.offset, expected, end) || end > file->size()) {
         fail(header, "ext.bounds",
@@ -59,8 +60,7 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
                  std::to_string(file->size()) + " bytes; is it truncated?",
              entry.location);
     }
-    const ByteView bytes = file->bytes().subspan(entry.offset, expected);
-    return {std::move(file), bytes, entry.offset};
+    return {std::move(file), entry.offset, expected};
 }
 
 }  // namespace
@@ -92,16 +92,16 @@ std::uint64_t check_storage(Header& header, const Store& store) {
 }
 
 std::optional<Payload> find_payload(const onnx::Message& message, const Header& header,
-                                    std::uint64_t count, const Store& store) {
+                                    std::uint64_t count, const Store& store, io::Moment since) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t expected = packed_nbytes(count, type.bits);
-    if (header.external) return find_external(message, header, store, expected);
+    if (header.external) return find_external(message, header, store, expected, since);
     if (!header.raw_data) {
         const std::optional<ByteView> run = single_run(message, *type.storage);
         if (!run) return std::nullopt;
         const std::uint64_t width = type.itemsize() / type.parts();
         check_value_count(header, expected / width, run->size() / width);
-        return Payload{store.source, *run, store.source->offset_of(*run)};
+        return Payload{store.source, store.source->offset_of(*run), run->size()};
     }
     ByteView bytes = *header.raw_data;
     if (bytes.size() != expected) {
@@ -111,7 +111,7 @@ std::optional<Payload> find_payload(const onnx::Message& message, const Header& 
         overlook_or_fail(header, store, "tensor.data_size", sizes);
         bytes = bytes.first(expected);
     }
-    return Payload{store.source, bytes, store.source->offset_of(bytes)};
+    return Payload{store.source, store.source->offset_of(bytes), bytes.size()};
 }
 
 void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found) {

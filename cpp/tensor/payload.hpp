@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/bytes.hpp"
-#include "base/error.hpp"
 #include "io/source.hpp"
 #include "onnx/message.hpp"
-#include "tensor/external_data.hpp"
 #include "tensor/header.hpp"
+#include "tensor/store.hpp"
 
 namespace onnxmap::tensor {
 
@@ -26,28 +24,19 @@ inline constexpr std::uint32_t kPayloadFields =
     1U << onnx::field<"TensorProto.double_data">.number |
     1U << onnx::field<"TensorProto.uint64_data">.number;
 
-/// What the tensors of one model share.
-struct Store {
-    std::shared_ptr<const io::Source> source;  // of the model itself
-    ExternalFiles external;
-    std::uint64_t max_external_entries;
-    /// Set: a tensor that is wrong in a way that onnx overlooks is read as onnx reads it, and this
-    /// is told about it. Called by any thread.
-    std::function<void(const Error&, const Header&)> overlook;
-};
-
 struct Payload {
-    std::shared_ptr<const io::Source> source;  // keeps `bytes` alive
-    ByteView bytes;                            // addresses in the source; see Source::viewable
-    std::uint64_t offset = 0;                  // of `bytes` in the source
+    std::shared_ptr<const io::Source> source;
+    std::uint64_t offset = 0;  // in the source
+    std::uint64_t nbytes = 0;
 
     /// Whether the bytes can be looked at where they are.
     [[nodiscard]] bool is_view() const noexcept { return source->viewable(); }
-};
 
-/// Throws a fault of the tensor, or where the store overlooks faults, tells about it.
-void overlook_or_fail(const Header& header, const Store& store, const char* code,
-                      const std::string& message);
+    /// The bytes where they are, if they can be looked at; the source keeps them alive.
+    [[nodiscard]] ByteView bytes() const noexcept {
+        return nbytes == 0 ? ByteView() : ByteView(source->data() + offset, nbytes);
+    }
+};
 
 /// Throws Error `tensor.data_size` where a typed field has not the values that it should.
 void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found);
@@ -60,11 +49,11 @@ std::uint64_t check_storage(Header& header, const Store& store);
 /// The bytes of `count` elements, checked against their number, where they are stored as arrays
 /// have them, or packed: in raw_data, in an external file, or as one run of float_data or
 /// double_data. Nothing where they must be decoded from a typed field. `header` has gone through
-/// check_storage. Opens the external file where that is the first look at it.
-/// Throws Error `tensor.*` or `ext.*`.
+/// check_storage. Opens the external file where that is the first look at it; looks whether it has
+/// changed where that was not done since `since`. Throws Error `tensor.*`, `ext.*`, `file.changed`.
 [[nodiscard]] std::optional<Payload> find_payload(const onnx::Message& message,
                                                   const Header& header, std::uint64_t count,
-                                                  const Store& store);
+                                                  const Store& store, io::Moment since);
 
 /// Bytes the tensor takes as it is stored, for listings: 0 where the model is wrong about it.
 [[nodiscard]] std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header);

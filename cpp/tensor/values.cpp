@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "io/owned_bytes.hpp"
 #include "io/parallel.hpp"
+#include "io/read_guard.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::tensor {
@@ -46,28 +47,29 @@ ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
 }  // namespace
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               Segments segments)
-    : Values(message, header, store, std::nullopt, std::move(segments)) {}
+               io::Moment since, Segments segments)
+    : Values(message, header, store, since, std::nullopt, std::move(segments)) {}
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               std::optional<std::uint64_t> part, Segments segments)
+               io::Moment since, std::optional<std::uint64_t> part, Segments segments)
     : message_(message),
       header_(header),
       store_(&store),
+      since_(since),
       type_(&element_type(header_)),
       count_(check_storage(header_, store)),
       segments_(std::move(segments)) {
     // They were joined earlier, and the bytes of the model may have changed since.
     if (segments_ && segments_->back().end != count_) fail_changed();
     if (part) count_ = *part;
-    if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store);
+    if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store, since);
 }
 
 Values Values::piece(const Segment& segment) const {
     Header header;
     read_header(segment.tensor, header);
     if (header.data_type != header_.data_type) fail_changed();
-    return {segment.tensor, header, *store_, segment.count(), nullptr};
+    return {segment.tensor, header, *store_, since_, segment.count(), nullptr};
 }
 
 std::uint64_t Values::stored_values() const noexcept {
@@ -79,7 +81,7 @@ void Values::check_padding() const {
     const std::uint64_t used = count_ * type_->bits % 8;
     if (type_->bits != 6 || used == 0 || !payload_) return;
     std::uint8_t last = 0;
-    payload_->source->read(payload_->offset + payload_->bytes.size() - 1, {&last, 1});
+    payload_->source->read(payload_->offset + payload_->nbytes - 1, {&last, 1});
     if (last >> used != 0) {
         fail(header_, "tensor.padding", "the unused bits of its last byte are not zero");
     }
@@ -104,7 +106,8 @@ void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversio
     }
     const std::uint64_t first = begin * bits / 8;
     if (payload_->is_view()) {
-        conversion.stored(payload_->bytes.data() + first, count, out);
+        const std::uint8_t* const bytes = payload_->bytes().data() + first;
+        io::read_or_leave(source, [&] { conversion.stored(bytes, count, out); });
         return;
     }
     if (conversion.is_copy()) {
@@ -151,18 +154,21 @@ void Values::make_resident() const {
 
 void Values::check_pieces() const {
     // A few bytes of a file, named by many pieces, would become an array of any size.
-    std::vector<std::pair<const std::uint8_t*, const std::uint8_t*>> ranges;
+    using Place = std::pair<const io::Source*, std::uint64_t>;
+    std::vector<std::pair<Place, std::uint64_t>> ranges;  // where each begins and ends
     for (const Segment& segment : *segments_) {
         Values part = piece(segment);
         part.check_count();
-        if (part.payload_ && !part.payload_->bytes.empty()) {
-            const ByteView bytes = part.payload_->bytes;
-            ranges.emplace_back(bytes.data(), bytes.data() + bytes.size());
+        if (part.payload_ && part.payload_->nbytes > 0) {
+            const Payload& bytes = *part.payload_;
+            ranges.emplace_back(Place(bytes.source.get(), bytes.offset),
+                                bytes.offset + bytes.nbytes);
         }
     }
     std::ranges::sort(ranges);
     for (std::size_t i = 1; i < ranges.size(); ++i) {
-        if (ranges[i].first < ranges[i - 1].second) {
+        const auto& [place, end] = ranges[i - 1];
+        if (ranges[i].first < Place(place.first, end)) {
             fail(header_, "tensor.segment", "two of its segments have the same bytes");
         }
     }
@@ -230,6 +236,8 @@ void Values::read_own(std::uint8_t* out) const {
     }
 }
 
+void Values::look_again() const { store_->check_unchanged(source(), io::now()); }
+
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
     if (payload_) {
         read_payload(conversion, out.data());
@@ -244,14 +252,17 @@ void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) con
                                 out.data() + begin * itemsize);
         });
     }
+    look_again();
 }
 
 void Values::read_packed(std::span<std::uint8_t> out) const {
     if (payload_) {
         check_padding();
+        const io::Source& source = *payload_->source;
         io::for_each_range(out.size(), kGrain, [&](std::uint64_t begin, std::uint64_t end) {
-            payload_->source->read(payload_->offset + begin, out.subspan(begin, end - begin));
+            source.read(payload_->offset + begin, out.subspan(begin, end - begin));
         });
+        look_again();
     } else if (type_->sub_byte()) {
         io::OwnedBytes codes(count_);
         read_own(codes.writable().data());

@@ -23,9 +23,9 @@ using Segments = std::shared_ptr<const std::vector<Segment>>;
 
 class Values {
   public:
-    /// `segments`: the pieces that make up the tensor, where it has a segment.
-    /// Throws Error `tensor.*` or `ext.*`.
-    Values(const onnx::Message& message, const Header& header, const Store& store,
+    /// `segments`: the pieces that make up the tensor, where it has a segment. Files that were not
+    /// looked at since `since` are. Throws Error `tensor.*`, `ext.*`, `file.changed`.
+    Values(const onnx::Message& message, const Header& header, const Store& store, io::Moment since,
            Segments segments = nullptr);
 
     [[nodiscard]] const Header& header() const noexcept { return header_; }
@@ -44,6 +44,11 @@ class Values {
 
     /// Whether they are stored in several tensors, each with a segment.
     [[nodiscard]] bool in_pieces() const noexcept { return segments_ && segments_->size() > 1; }
+
+    /// Where the bytes are that reading the values reads: the model, or an external file.
+    [[nodiscard]] const io::Source& source() const noexcept {
+        return payload_ ? *payload_->source : *store_->source;
+    }
 
     /// Bytes that the values take as they are stored, in all pieces.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
@@ -68,13 +73,17 @@ class Values {
     /// Throws Error `tensor.padding`.
     void check_padding() const;
 
+    /// Looks whether the file has changed, after its bytes were read: those behind the end of a
+    /// file that was cut within a page are zeros, and no fault. Throws Error `file.changed`.
+    void look_again() const;
+
     /// Calls visit(i, text) for each element of a STRING tensor.
     void for_each_string(
         const std::function<void(std::uint64_t i, std::string_view text)>& visit) const;
 
   private:
     /// `part`: how many elements the message holds, where it is one piece of the tensor.
-    Values(const onnx::Message& message, const Header& header, const Store& store,
+    Values(const onnx::Message& message, const Header& header, const Store& store, io::Moment since,
            std::optional<std::uint64_t> part, Segments segments);
 
     [[nodiscard]] Values piece(const Segment& segment) const;
@@ -88,6 +97,7 @@ class Values {
     onnx::Message message_;
     Header header_;
     const Store* store_;
+    io::Moment since_;
     const onnx::DataTypeInfo* type_;
     std::uint64_t count_;
     std::optional<Payload> payload_;

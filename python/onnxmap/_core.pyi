@@ -21,6 +21,7 @@ __all__: list[str] = [
     "Attribute",
     "DeviceConfiguration",
     "Document",
+    "ExternalFile",
     "FieldName",
     "Function",
     "Graph",
@@ -43,7 +44,9 @@ __all__: list[str] = [
     "data_type_bits",
     "data_type_facts",
     "enum_values",
+    "external_file",
     "friendly",
+    "is_safe_location",
     "kernel_paths",
     "kernels_in_use",
     "load_buffer",
@@ -52,6 +55,7 @@ __all__: list[str] = [
     "numpy_dtype",
     "opset_imports",
     "schema",
+    "tensor_path",
     "use_kernels",
     "wrap",
 ]
@@ -784,11 +788,6 @@ class Tensor:
         """
 
     def _repr_html_(self) -> str: ...
-    def _stored(self) -> _ndarray[Any, Any] | None:
-        """
-        Flat bytes of the values, in place; None where they are not stored so.
-        """
-
     def item(self) -> Any:
         """
         The value of a tensor of one element, as a Python object.
@@ -844,8 +843,28 @@ class Tensor:
             TypeError: torch has no such type.
         """
 
+    def verify(self) -> bool:
+        """
+        Compares the external file with the SHA-1 that the model declares for it, reading all of it. True where they agree, False where none is declared.
+
+        Raises:
+            ChecksumError: they differ.
+            ExternalDataError: what is declared is no SHA-1; the file cannot be opened.
+            FileChangedError: the file is not the one any more that was opened.
+
+        Source: onnx.proto, TensorProto.external_data.
+        """
+
     @property
     def _lenient(self) -> bool: ...
+    @property
+    def _policy(self) -> tuple[str, bool, str, bool]: ...
+    @property
+    def _stored_nbytes(self) -> int | None:
+        """
+        Bytes of the values as they are stored; None where they are in a typed field.
+        """
+
     @property
     def doc_string(self) -> str:
         """
@@ -1010,6 +1029,42 @@ class SparseTensor:
         Tensor of shape [nnz].
         """
 
+class ExternalFile:
+    """
+    A data file as it was when it was opened. Holds it open.
+    """
+
+    def check_unchanged(self) -> None:
+        """
+        Raises FileChangedError where its size or time of modification is another by now; with `watch=False` it does not look.
+        """
+
+    def readinto(self, offset: typing.SupportsInt | typing.SupportsIndex, buffer: Any) -> None:
+        """
+        Fills the buffer with what the file has from `offset` on, by reading and not through a mapping.
+
+        Raises:
+            FileChangedError: the file is shorter by now.
+        """
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """
+        Device and inode.
+        """
+
+    @property
+    def path(self) -> str:
+        """
+        Its path.
+        """
+
+    @property
+    def size(self) -> int:
+        """
+        In bytes.
+        """
+
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Bits of one element; 0 where they have no fixed width.
@@ -1025,9 +1080,19 @@ def enum_values(name: str) -> dict[str, int]:
     Members of an enum of the schema.
     """
 
+def external_file(tensor: Tensor) -> ExternalFile | None:
+    """
+    The file of an external tensor, opened; None for a tensor that is not external.
+    """
+
 def friendly(arg0: ProtoView, arg1: str) -> Any:
     """
     The value of a field as the friendly classes have it.
+    """
+
+def is_safe_location(location: bytes) -> bool:
+    """
+    Whether the text of an external location names a file that may be opened.
     """
 
 def kernel_paths() -> builtins.list[str]:
@@ -1041,24 +1106,10 @@ def kernels_in_use() -> str:
     """
 
 def load_buffer(
-    buffer: Any,
-    message: str,
-    io: str,
-    check: str,
-    external_root: bytes,
-    limits: Any,
-    lenient: bool = False,
-    require_model: bool = False,
+    buffer: Any, message: str, options: Any, external_root: bytes, require_model: bool = False
 ) -> Document: ...
 def load_file(
-    path: bytes,
-    message: str,
-    io: str,
-    check: str,
-    external_root: bytes,
-    limits: Any,
-    lenient: bool,
-    folder: bytes,
+    path: bytes, message: str, options: Any, external_root: bytes, folder: bytes
 ) -> Document: ...
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
@@ -1070,6 +1121,11 @@ def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
 def schema() -> dict[str, Any]:
     """
     Every message and enum that is read, as dicts.
+    """
+
+def tensor_path(tensor: Tensor) -> str:
+    """
+    Where in the model it is, like `graph.initializer[3]`.
     """
 
 def use_kernels(name: str) -> None:

@@ -6,39 +6,33 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from onnxmap import _core
-from onnxmap.limits import Limits
 from onnxmap.model import Model, OperatorSet
+from onnxmap.options import Options
+from onnxmap.paths import absolute_path
 
 if TYPE_CHECKING:
     import mmap
 
     import numpy as np
 
+    from onnxmap.limits import Limits
+    from onnxmap.options import Check, Io, LinkPolicy
+
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-    Io = Literal["auto", "mmap", "read"]
-    Check = Literal["full", "lazy"]
     Value = np.ndarray | list["Value"] | dict[object, "Value"] | None
-
-_DEFAULT_LIMITS = Limits()
-
-
-def _limits(limits: Limits | None) -> Limits:
-    if limits is None:
-        return _DEFAULT_LIMITS
-    if not isinstance(limits, Limits):
-        raise TypeError(f"limits must be an onnxmap.Limits, not {type(limits).__name__}")
-    return limits
 
 
 def load(
     path: Path,
     external_root: Path | None = None,
-    *,
+    link_policy: LinkPolicy = "contained",
+    allow_hardlinks: bool = False,
     io: Io = "auto",
     check: Check = "full",
+    watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
 ) -> Model:
@@ -47,11 +41,19 @@ def load(
     Args:
         path: of the file.
         external_root: folder that external locations are relative to; the model's own by default.
+        link_policy: which symbolic links external data may be behind. "contained": those that end
+            in that folder, or in the real folder of the model file where `path` is a link (as in
+            a Hugging Face cache); "strict": none; "trusted": all. A location that leads out by
+            its text, or names no regular file, is refused under each of them.
+        allow_hardlinks: read external files that have another hard link; it may be outside.
         io: "mmap"; "read": nothing is mapped, and each tensor is read when it is asked for, so that
             truncating the file later cannot hurt; "auto": mmap, but read where mapping is refused
             or the file is on a network file system.
         check: "full" gives protobuf's own verdict on the whole file; "lazy" leaves the typed
             payloads of tensors to the first access.
+        watch: raise FileChangedError where the size or the time of modification of a file has
+            changed since it was opened. Looked at here, when a call that reads much begins, and
+            when a tensor is read, at most every 10 ms.
         lenient: read a tensor with data in more than one field, with more packed bytes than it
             needs or with integers out of range as onnx reads it, and warn (`TensorWarning`);
             otherwise reading it raises TensorError.
@@ -60,6 +62,7 @@ def load(
     Raises:
         ParseError: the file is no ONNX model; `.offset` and `.path` say where it goes wrong.
         LimitError: it exceeds one of the limits.
+        FileChangedError: it was written to meanwhile.
         OSError: it cannot be read.
 
     Example:
@@ -67,33 +70,32 @@ def load(
         >>> model = onnxmap.load("model.onnx")  # doctest: +SKIP
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
+    options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
     name = _file_name(path)
     folder = _folder_of(name)
     root = folder if external_root is None else _absolute(external_root)
-    document = _core.load_file(
-        name, "ModelProto", io, check, root, _limits(limits), lenient, folder
-    )
-    return Model(document, name)
+    return Model(_core.load_file(name, "ModelProto", options, root, folder), name)
 
 
 def loads(
     buffer: Buffer,
     external_root: Path | None = None,
-    *,
+    link_policy: LinkPolicy = "contained",
+    allow_hardlinks: bool = False,
     io: Io = "auto",
     check: Check = "full",
+    watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
 ) -> Model:
     """A model from any C-contiguous buffer (bytes, memoryview, mmap, ndarray), not copied.
 
     The buffer is held as long as the model or one of its arrays lives. External data need an
-    `external_root`; `io` is how they are read. Raises as `load` does.
+    `external_root`; `io`, `watch` and the policies are about them. Raises as `load` does.
     """
+    options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
     root = b"" if external_root is None else _absolute(external_root)
-    document = _core.load_buffer(
-        buffer, "ModelProto", io, check, root, _limits(limits), lenient, require_model=True
-    )
+    document = _core.load_buffer(buffer, "ModelProto", options, root, require_model=True)
     return Model(document, None)
 
 
@@ -104,26 +106,35 @@ def load_proto(
 
     Of a ModelProto it asks no more than protobuf does: no graph, not even a byte.
     """
-    return _load_document(path, message, io=io, limits=limits).proto
+    return _load_document(path, message, Options(io=io, limits=limits)).proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """As `load_proto`, from a buffer that is not copied."""
-    return _core.load_buffer(buffer, message, "auto", "full", b"", _limits(limits)).proto
+    return _core.load_buffer(buffer, message, Options(limits=limits), b"").proto
 
 
 def load_tensor(
-    path: Path, *, io: Io = "auto", lenient: bool = False, limits: Limits | None = None
+    path: Path,
+    *,
+    link_policy: LinkPolicy = "contained",
+    allow_hardlinks: bool = False,
+    io: Io = "auto",
+    watch: bool = True,
+    lenient: bool = False,
+    limits: Limits | None = None,
 ) -> _core.Tensor:
     """A tensor from a file that holds one serialized TensorProto. Arguments are as for `load`."""
-    tensor = _load_document(path, "TensorProto", io=io, limits=limits, lenient=lenient).root()
+    options = Options(link_policy, allow_hardlinks, io, "full", watch, lenient, limits)
+    tensor = _load_document(path, "TensorProto", options).root()
     assert isinstance(tensor, _core.Tensor)
     return tensor
 
 
 def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = None) -> OperatorSet:
     """An operator set from a file that holds one serialized OperatorSetProto."""
-    return OperatorSet(_load_document(path, "OperatorSetProto", io=io, limits=limits).proto)
+    options = Options(io=io, limits=limits)
+    return OperatorSet(_load_document(path, "OperatorSetProto", options).proto)
 
 
 def load_value(
@@ -146,7 +157,7 @@ def load_value(
 
     if kind not in MESSAGE_OF_KIND:
         raise ValueError(f"kind must be one of {sorted(MESSAGE_OF_KIND)}, not {kind!r}")
-    document = _load_document(path, MESSAGE_OF_KIND[kind], io="auto", limits=limits)
+    document = _load_document(path, MESSAGE_OF_KIND[kind], Options(limits=limits))
     return value_of(document.proto)
 
 
@@ -168,12 +179,10 @@ def load_test_data(
     return read_test_data(folder, model)
 
 
-def _load_document(
-    path: Path, message: str, *, io: str, limits: Limits | None, lenient: bool = False
-) -> _core.Document:
+def _load_document(path: Path, message: str, options: Options) -> _core.Document:
     name = _file_name(path)
     folder = _folder_of(name)
-    return _core.load_file(name, message, io, "full", folder, _limits(limits), lenient, folder)
+    return _core.load_file(name, message, options, folder, folder)
 
 
 def _file_name(path: Path) -> bytes:
@@ -188,8 +197,11 @@ def _file_name(path: Path) -> bytes:
 
 
 def _absolute(path: Path) -> bytes:
-    return os.path.abspath(os.fsencode(path))
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("embedded null byte")
+    return absolute_path(name)
 
 
 def _folder_of(name: bytes) -> bytes:
-    return os.path.dirname(os.path.abspath(name))
+    return os.path.dirname(absolute_path(name))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap.graph import Graph, Initializers
+    from onnxmap.progress import ProgressArgument
 
 
 class Model:
@@ -178,6 +179,27 @@ class Model:
             ExternalDataError: an external file cannot be read.
         """
         return self.initializers.views(names)
+
+    def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
+        """Compares external files with the SHA-1 that tensors declare for them; reads them whole.
+
+        Args:
+            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+
+        Returns:
+            The digest of each file for which a checksum is declared, by its path. Empty where none
+            is: then nothing was compared.
+
+        Raises:
+            ChecksumError: a file has another SHA-1 than is declared (`ext.checksum`).
+            ExternalDataError: what is declared is no SHA-1 (`ext.checksum_form`), or the file cannot
+                be opened.
+            FileChangedError: a file changed meanwhile.
+            OSError: it cannot be read. Of several failures, that of the first file is raised.
+        """
+        from onnxmap.checksums import verify_model
+
+        return verify_model(self, progress)
 
     def __repr__(self) -> str:
         return describe(self)

@@ -9,35 +9,34 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap.enums import DataType
 from onnxmap.errors import ExternalDataError, FileChangedError
-from onnxmap.limits import Limits
+from onnxmap.options import Options
+from onnxmap.paths import absolute_path
 from onnxmap.proto_writer import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
-_POLICY = "contained"
+# A policy is one word in a reference, like "contained+hardlinks+io=read".
+_HARDLINKS, _IO, _UNWATCHED = "hardlinks", "io=", "unwatched"
 
 # Bytes that the hash looks at: all of a small tensor, of a large one both edges and some between.
 _SAMPLE = 4 << 10
 _SAMPLES = 16
 
-# In a location these are judged as another system would read them; in our own file's name they are
-# letters like any other.
-_MEANS_SOMETHING = re.compile(rb"[\\:]|_ORT_MEM_ADDR_")
-
 _new_root: ContextVar[str | None] = ContextVar("onnxmap.relocate", default=None)
 
 
 @contextlib.contextmanager
-def relocate(root: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Iterator[None]:
+def relocate(
+    root: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+) -> Iterator[None]:
     """While it is active, tensors are unpickled from files of the same names below `root`.
 
     For data that were copied to another folder or machine. `root` stands for the folder of the
@@ -48,34 +47,52 @@ def relocate(root: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Itera
         >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
         ...     tensor = pickle.loads(pickled)
     """
-    token = _new_root.set(os.path.abspath(os.fsdecode(root)))
+    token = _new_root.set(os.fsdecode(absolute_path(os.fsencode(root))))
     try:
         yield
     finally:
         _new_root.reset(token)
 
 
-def reduce_tensor(tensor: _core.Tensor) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:
+def reduce_tensor(
+    tensor: _core.Tensor,
+) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:
     """See `Tensor.__reduce__`."""
     place = tensor._place()
     if place is None:
         return _by_value, (_message(tensor), tensor._lenient)
     root, location, offset, nbytes, file_size = place
     name = location
-    if not tensor.is_external:
-        if _MEANS_SOMETHING.search(location):
-            return _by_value, (_message(tensor), tensor._lenient)
-        # The file itself, not the link by which it was opened: that may lead out of its folder.
-        path = os.path.realpath(os.path.join(root, location))
-        if path != os.path.join(os.path.realpath(root), location):
-            root, location = os.path.split(path)
+    links, allow_hardlinks, io, watch = tensor._policy
+    # The file itself, not a link by which it was opened: that may lead out of its folder.
+    path = os.path.realpath(os.path.join(root, location))
+    real_root = os.path.realpath(root)
+    if tensor.is_external:
+        is_there = os.path.commonpath((path, real_root)) == real_root
+    else:
+        is_there = path == os.path.join(real_root, location)
+        allow_hardlinks = True  # the file that the caller named, whatever other names it has
+    if not is_there:
+        root, location = os.path.split(path)
+    # Names that a location may not have, since another system would read them as something else.
+    if not _core.is_safe_location(location):
+        return _by_value, (_message(tensor), tensor._lenient)
     digest = _digest(tensor, nbytes)
     where = tuple(map(os.fsdecode, (root, location, name)))
-    return _by_reference, (_header(tensor), *where, offset, nbytes, file_size, digest, _POLICY)
+    policy = _policy_word(links, allow_hardlinks, io, watch)
+    return _by_reference, (
+        _header(tensor),
+        *where,
+        offset,
+        nbytes,
+        file_size,
+        digest,
+        policy,
+    )
 
 
 def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
-    return _tensor_of(message, b"", lenient)
+    return _tensor_of(message, b"", Options(lenient=lenient))
 
 
 def _by_reference(
@@ -89,8 +106,7 @@ def _by_reference(
     digest: bytes,
     policy: str,
 ) -> _core.Tensor:
-    if policy != _POLICY:
-        raise ValueError(f"this version knows no link policy {policy!r}")
+    options = _options_of(str(policy))
     folder = _new_root.get()
     if folder is None:
         folder = root
@@ -100,7 +116,7 @@ def _by_reference(
     message = header + encode(
         "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
     )
-    tensor = _tensor_of(message, os.fsencode(os.path.abspath(folder)), False)
+    tensor = _tensor_of(message, absolute_path(os.fsencode(folder)), options)
     try:
         place = tensor._place()
     except ExternalDataError as error:
@@ -110,7 +126,7 @@ def _by_reference(
     if place is None or place[-1] != file_size or _digest(tensor, nbytes) != digest:
         path = os.path.join(folder, location)
         raise FileChangedError(
-            f"tensor {tensor.name[:200]!r}: {path} is not the file any more that was pickled",
+            f"tensor {tensor.name[:200]!r}: {path!r} is not the file any more that was pickled",
             code="file.changed",
             path=path,
             filename=path,
@@ -118,9 +134,39 @@ def _by_reference(
     return tensor
 
 
-def _tensor_of(message: bytes, root: bytes, lenient: bool) -> _core.Tensor:
-    document = _core.load_buffer(message, "TensorProto", "auto", "full", root, Limits(), lenient)
-    tensor = document.root()
+def _policy_word(links: str, allow_hardlinks: bool, io: str, watch: bool) -> str:
+    words = [links]
+    if allow_hardlinks:
+        words.append(_HARDLINKS)
+    if io != "auto":
+        words.append(_IO + io)
+    if not watch:
+        words.append(_UNWATCHED)
+    return "+".join(words)
+
+
+def _options_of(policy: str) -> Options:
+    links, *words = policy.split("+")
+    modes: list[Any] = [word.removeprefix(_IO) for word in words if word.startswith(_IO)] or [
+        "auto"
+    ]
+    known: Any = links
+    unknown = {word for word in words if not word.startswith(_IO)} - {
+        _HARDLINKS,
+        _UNWATCHED,
+    }
+    if unknown:
+        raise ValueError(f"this version knows no policy {policy!r}")
+    return Options(
+        link_policy=known,
+        allow_hardlinks=_HARDLINKS in words,
+        io=modes[0],
+        watch=_UNWATCHED not in words,
+    )
+
+
+def _tensor_of(message: bytes, root: bytes, options: Options) -> _core.Tensor:
+    tensor = _core.load_buffer(message, "TensorProto", options, root).root()
     assert isinstance(tensor, _core.Tensor)
     return tensor
 

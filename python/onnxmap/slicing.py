@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from onnxmap import _core
 
+_PIECE = 1 << 20  # bytes
+
 
 def read_slice(tensor: _core.Tensor, key: Any) -> Any:
     """What `tensor.numpy()[key]` gives; only basic indexing can leave elements unread."""
@@ -47,10 +49,18 @@ def _is_basic(key: Any) -> bool:
     )
 
 
-def stored_bytes(tensor: _core.Tensor) -> Any:
-    """The bytes of the values, flat: in place where they can be looked at."""
-    view: Any = tensor._stored()
-    return memoryview(tensor.tobytes() if view is None else view)
+def write_values(tensor: _core.Tensor, file: Any) -> None:
+    """See `Tensor.tofile`. What is written has been read before: a view may lose its bytes."""
+    nbytes = tensor._stored_nbytes
+    if nbytes is None or nbytes <= _PIECE:
+        write_all(file, memoryview(tensor.tobytes()))
+        return
+    if not hasattr(file, "write"):
+        with open(os.fspath(file), "wb") as opened:  # noqa: PTH123 -- a path may be bytes
+            write_values(tensor, opened)
+        return
+    for begin in range(0, nbytes, _PIECE):
+        write_all(file, memoryview(tensor._read(begin, min(_PIECE, nbytes - begin))))
 
 
 def write_all(file: Any, data: memoryview) -> None:

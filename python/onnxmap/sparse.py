@@ -29,7 +29,7 @@ def to_dense(sparse: _core.SparseTensor, max_bytes: int | None) -> np.ndarray[An
     nbytes = math.prod(shape) * dtype.itemsize
     _check_limit(sparse, nbytes, most, "to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)")
     positions = _linear(sparse, shape)
-    values = sparse.values.numpy()
+    values = sparse.values.numpy(copy=True)  # NumPy shall not read a file that may be truncated
     dense = np.full(shape, "", object) if dtype == object else np.zeros(shape, dtype)
     dense.reshape(-1)[positions] = values
     return dense
@@ -95,7 +95,7 @@ def _linear(sparse: _core.SparseTensor, shape: tuple[int, ...]) -> np.ndarray[An
         )
     if form[0] != values.shape[0]:
         _fail(sparse, "tensor.sparse_count", f"{values.shape[0]} values, but {form[0]} indices")
-    table = indices.numpy()
+    table = indices.numpy(copy=True)  # as above
     if table.ndim == 1:
         _check_range(sparse, table, math.prod(shape))
         positions = table

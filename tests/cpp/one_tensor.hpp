@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caught.hpp"
+#include "external_place.hpp"
 #include "memory_source.hpp"
 #include "onnx/schema.hpp"
 #include "placed_bytes.hpp"
@@ -20,7 +21,7 @@ struct OneTensor {
     explicit OneTensor(const Bytes& bytes, std::string root = "",
                        io::IoMode io = io::IoMode::automatic)
         : source(std::make_shared<MemorySource>(bytes)),
-          store{source, {std::move(root), io}, 64, {}},
+          store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, {}},
           message(onnx::message<"TensorProto">, source->bytes()) {
         tensor::read_header(message, header);
     }
@@ -37,7 +38,7 @@ struct OneTensor {
 
     /// Checked as before an array is made.
     [[nodiscard]] tensor::Values values() const {
-        tensor::Values made(message, header, store);
+        tensor::Values made(message, header, store, io::now());
         made.check_count();
         return made;
     }

@@ -1,6 +1,7 @@
 // Many threads load and read one model at the same time, each in an order of its own: indexes of
 // the main graph and of subgraphs, fields, tensors inline and external, files opened and ranges
-// read by whoever comes first, values decoded and converted, segments put together. What each sees
+// read by whoever comes first, values decoded and converted, segments put together; files looked at
+// for changes while their descriptors are closed, and lost pages read below guards. What each sees
 // is compared with what one thread alone sees, and ThreadSanitizer judges the rest.
 //
 //     stress_threads THREADS ROUNDS
@@ -16,7 +17,12 @@
 #include <thread>
 #include <vector>
 
+#include "caught.hpp"
+#include "external_place.hpp"
+#include "io/descriptor_pool.hpp"
 #include "io/file.hpp"
+#include "io/mapped_pages.hpp"
+#include "io/read_guard.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
@@ -109,8 +115,7 @@ std::shared_ptr<const model::Document> load(const std::string& path, const std::
                                             io::IoMode mode) {
     model::LoadOptions options;
     options.root = &message<"ModelProto">;
-    options.external_root = root;
-    options.external_io = mode;
+    options.external = external_place(root, mode);
     return model::load_file(path, mode, options);
 }
 
@@ -159,15 +164,16 @@ std::uint64_t read_subgraphs(const model::Document& document) {
 
 std::uint64_t read_tensors(const model::Document& document) {
     Digest digest;
-    model::for_each_tensor(document.root(), document.limits().depth,
-                           [&](const std::string& path, const onnx::Message& tensor_message) {
-                               digest.add(as_bytes(path));
-                               const tensor::Values values = document.values(tensor_message);
-                               const tensor::Payload* payload = values.payload();
-                               if (payload == nullptr) return;
-                               digest.add(payload->source->resident(payload->bytes));
-                               digest.add(payload->offset);
-                           });
+    model::for_each_tensor(
+        document.root(), document.limits().depth,
+        [&](const std::string& path, const onnx::Message& tensor_message) {
+            digest.add(as_bytes(path));
+            const tensor::Values values = document.values(tensor_message);
+            const tensor::Payload* payload = values.payload();
+            if (payload == nullptr) return;
+            digest.add(payload->source->resident(payload->offset, payload->nbytes));
+            digest.add(payload->offset);
+        });
     return digest.value();
 }
 
@@ -203,9 +209,55 @@ std::uint64_t read_root(const model::Document& document) {
     return digest.value();
 }
 
+// Whether the files have changed, by descriptors that are closed under other threads meanwhile.
+std::uint64_t look_for_changes(const model::Document& document) {
+    Digest digest;
+    const onnx::Message graph = *document.child(document.root(), field<"ModelProto.graph">);
+    for (int i = 0; i < 3; ++i) {
+        const io::Moment started = document.look_for_changes();
+        document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const auto& one) {
+            const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
+            tensor::Header header;
+            tensor::read_header(tensor_message, header);
+            const tensor::Values values = document.values(tensor_message, header, started);
+            const tensor::Payload* payload = values.payload();
+            if (payload == nullptr || payload->nbytes == 0) return;
+            std::uint8_t last = 0;
+            payload->source->read_file(payload->offset + payload->nbytes - 1, {&last, 1});
+            digest.add(last);
+        });
+        io::close_held();
+    }
+    return digest.value();
+}
+
+// Of a file that was cut: what is left of it, and zeros and an error for the rest.
+std::uint64_t read_lost_pages(const model::Document&) {
+    static const MappedPages shared(16);
+    static const bool cut = (shared.cut(4), true);
+    static_cast<void>(cut);
+    Digest digest;
+    for (std::size_t i = 0; i < 40; ++i) {
+        const std::size_t page = i * 5 % 16;
+        const auto read = [&] {
+            const io::ReadGuard outer(shared.source());
+            return io::guard_reads(shared.source(), [&] { return shared.byte_of(page); });
+        };
+        if (page < 4) {
+            // Others may have zeros in the file just now; then it cannot be told apart.
+            const std::string code = code_of(read);
+            digest.add(code == "accepted" || code == "file.changed");
+        } else {
+            digest.add(as_bytes(code_of(read)));
+        }
+    }
+    return digest.value();
+}
+
 const std::vector<Part>& parts() {
-    static const std::vector<Part> kParts = {read_main_graph, read_subgraphs, read_tensors,
-                                             read_values, read_root};
+    static const std::vector<Part> kParts = {read_main_graph, read_subgraphs,   read_tensors,
+                                             read_values,     look_for_changes, read_lost_pages,
+                                             read_root};
     return kParts;
 }
 

@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "io/source.hpp"
+#include "opened.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
@@ -41,7 +42,7 @@ TEST_CASE("file: a file that changed is not what it was") {
     CHECK(before == io::File::open(path).identity());
     const auto code = [&] {
         return code_of([&] {
-            file.check_unchanged(before);
+            io::check_unchanged(path, before, file.identity_now());
             return 0;
         });
     };
@@ -97,13 +98,14 @@ TEST_CASE("source: mapped and read files show the same bytes") {
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
     {
-        const auto mapped = io::open_source(io::File::open(path), io::IoMode::mmap);
-        const auto copied = io::open_source(io::File::open(path), io::IoMode::read);
+        const auto mapped = open_source(path, io::IoMode::mmap);
+        const auto copied = open_source(path, io::IoMode::read);
         CHECK(std::string(mapped->kind()) == "mmap");
         CHECK(std::string(copied->kind()) == "read");
         CHECK(mapped->viewable());
         CHECK_FALSE(copied->viewable());
         for (const auto& source : {mapped, copied}) {
+            static_cast<void>(source->feed());  // from here on both have addresses
             CHECK(source->path() == path);
             CHECK(as_text(source->resident(source->bytes())) == "the bytes of a file");
             CHECK(source->offset_of(source->bytes().subspan(4)) == 4);
@@ -111,31 +113,36 @@ TEST_CASE("source: mapped and read files show the same bytes") {
             source->read(4, out);
             CHECK(out == from_text("bytes"));
         }
-        CHECK(std::string(io::open_source(io::File::open(path), io::IoMode::automatic)->kind()) !=
-              "buffer");
+        CHECK(std::string(open_source(path, io::IoMode::automatic)->kind()) != "buffer");
     }
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("source: a mapping needs no descriptor") {
+TEST_CASE("source: a mapping needs no descriptor, and gets one where it asks the file") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
-    const auto source = io::open_source(io::File::open(path), io::IoMode::mmap,
-                                        [&] { return io::File::open(path); });
+    const auto source = open_source(path, io::IoMode::mmap);
+    io::close_held();
     CHECK(open_descriptors() == before);
     CHECK(as_text(source->bytes()) == "the bytes of a file");
-    CHECK(as_text(source->feed()->at(4, 5)).substr(0, 5) == "bytes");
     Bytes out(5);
     source->read(4, out);
     CHECK(out == from_text("bytes"));
+    CHECK(open_descriptors() == before);
+    CHECK(as_text(source->feed()->at(4, 5)).substr(0, 5) == "bytes");
+    CHECK(open_descriptors() == before + 1);
+    io::close_held();
+    CHECK(open_descriptors() == before);
+    source->read_file(9, out);
+    CHECK(out == from_text(" of a"));
 }
 
 TEST_CASE("source: an empty file is no error") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "");
     for (const auto mode : {io::IoMode::mmap, io::IoMode::read, io::IoMode::automatic}) {
-        const auto source = io::open_source(io::File::open(path), mode);
+        const auto source = open_source(path, mode);
         CHECK(source->size() == 0);
         CHECK(source->feed()->size() == 0);
         CHECK(source->resident(source->bytes()).empty());
@@ -145,8 +152,8 @@ TEST_CASE("source: an empty file is no error") {
 TEST_CASE("source: files replaced by rename stay as they were opened") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "old bytes");
-    const auto mapped = io::open_source(io::File::open(path), io::IoMode::mmap);
-    const auto copied = io::open_source(io::File::open(path), io::IoMode::read);
+    const auto mapped = open_source(path, io::IoMode::mmap);
+    const auto copied = open_source(path, io::IoMode::read);
     folder.write("g", "new");
     std::filesystem::rename(folder / "g", path);
     CHECK(as_text(mapped->bytes()) == "old bytes");

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <random>
 
 #include "caught.hpp"
@@ -51,7 +52,8 @@ TEST_CASE("window: reads little after a jump and always what is needed") {
 TEST_CASE("window: gives the bytes of the file wherever it is asked") {
     const TemporaryFolder folder;
     const Bytes bytes = random_bytes(500'000);
-    const auto file = io::File::open(folder.write("f", ByteView(bytes)));
+    const auto file =
+        std::make_shared<const io::File>(io::File::open(folder.write("f", ByteView(bytes))));
     io::WindowFeed feed(file);
     CHECK(feed.size() == bytes.size());
     std::mt19937_64 random(6);
@@ -69,7 +71,7 @@ TEST_CASE("window: gives the bytes of the file wherever it is asked") {
 TEST_CASE("window: a file that is shorter now gives an error and no old bytes") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(random_bytes(100'000)));
-    const auto file = io::File::open(path);
+    const auto file = std::make_shared<const io::File>(io::File::open(path));
     io::WindowFeed feed(file);
     static_cast<void>(feed.at(0, 16));
     std::filesystem::resize_file(path, 50'000);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "io/owned_bytes.hpp"
 #include "io/source.hpp"
 #include "memory_source.hpp"
+#include "opened.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
@@ -53,11 +55,11 @@ TEST_CASE("writable_copy: of a mapping, a file that is read, and a buffer") {
     const std::string path = folder.write("f", ByteView(pattern()));
     const std::size_t descriptors = open_descriptors();
     {
-        const auto kept = io::open_source(io::File::open(path), io::IoMode::mmap);
-        const auto reopened = io::open_source(io::File::open(path), io::IoMode::mmap,
-                                              [&] { return io::File::open(path); });
-        const auto copied = io::open_source(io::File::open(path), io::IoMode::read);
+        const auto kept = open_source(path, io::IoMode::mmap);
+        const auto reopened = open_source(path, io::IoMode::mmap);
+        const auto copied = open_source(path, io::IoMode::read);
         CHECK(copies_are_private(*kept));
+        io::close_held();
         CHECK(copies_are_private(*reopened));
         CHECK(copies_are_private(*copied));
         CHECK(copies_are_private(MemorySource(pattern())));
@@ -75,33 +77,40 @@ TEST_CASE("writable_copy: of a mapping, a file that is read, and a buffer") {
     CHECK(join(as_bytes(now)) == pattern());
 }
 
-TEST_CASE("writable_copy: pages of a file that is another by now are refused") {
+TEST_CASE("writable_copy: of a file that was replaced or deleted it is the bytes as they were") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(pattern()));
-    const auto kept = io::open_source(io::File::open(path), io::IoMode::mmap);
-    const auto reopened = io::open_source(io::File::open(path), io::IoMode::mmap,
-                                          [&] { return io::File::open(path); });
-    const auto code = [](const io::Source& source) {
-        return code_of([&] { return source.writable_copy(0, 200'000)->size(); });
-    };
-    CHECK(code(*kept) == "accepted");
-    CHECK(code(*reopened) == "accepted");
-    // Replaced: who has the old one open does not mind.
-    folder.write("new", ByteView(pattern()));
+    const auto source = open_source(path, io::IoMode::mmap);
+    folder.write("new", ByteView(Bytes(kSize, 1)));
     std::filesystem::rename(folder / "new", path);
-    CHECK(code(*kept) == "accepted");
-    CHECK(code(*reopened) == "file.changed");
-    std::filesystem::remove(path);
-    CHECK(errno_of([&] { return reopened->writable_copy(0, 200'000); }) == ENOENT);
-    CHECK(code(*kept) == "accepted");
+    for (const bool deleted : {false, true}) {
+        CAPTURE(deleted);
+        if (deleted) std::filesystem::remove(path);
+        if (!deleted) {
+            // With the descriptor it is pages of the file that had the name.
+            const auto pages = source->writable_copy(1, 200'000);
+            CHECK(mappings_of(path) == 2);
+            CHECK(join(pages->bytes()) == join(ByteView(pattern()).subspan(1, 200'000)));
+        }
+        io::close_held();
+        const auto copy = source->writable_copy(1, 200'000);
+        CHECK(mappings_of(path) == 1);
+        CHECK(join(copy->bytes()) == join(ByteView(pattern()).subspan(1, 200'000)));
+    }
 }
 
-TEST_CASE("writable_copy: a file that was written to is another") {
+TEST_CASE("writable_copy: pages of a file that was written to are refused") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(pattern()));
-    const auto source = io::open_source(io::File::open(path), io::IoMode::mmap);
+    const auto source = open_source(path, io::IoMode::mmap);
+    const auto code = [&] {
+        return code_of([&] { return source->writable_copy(0, 200'000)->size(); });
+    };
+    CHECK(code() == "accepted");
     std::ofstream(path, std::ios::binary | std::ios::app) << "more";
-    CHECK(code_of([&] { return source->writable_copy(0, 200'000)->size(); }) == "file.changed");
+    CHECK(code() == "file.changed");
+    io::close_held();
+    CHECK(code() == "file.changed");
 }
 
 }  // namespace onnxmap::test

@@ -166,7 +166,7 @@ TEST_CASE("load: fields that lie behind 4 GiB") {
         const onnx::Message tensor_message(message<"TensorProto">, tensor.bytes);
         const tensor::Values values = document->values(tensor_message);
         REQUIRE(values.payload() != nullptr);
-        CHECK(values.payload()->bytes.size() == kPayload);
+        CHECK(values.payload()->nbytes == kPayload);
         CHECK(values.payload()->offset == head.size());
     }
 }

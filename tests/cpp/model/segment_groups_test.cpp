@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "caught.hpp"
+#include "external_place.hpp"
 #include "memory_source.hpp"
 #include "model/document.hpp"
 #include "model/tensor_walk.hpp"
@@ -42,7 +43,7 @@ class Loaded {
         : source_(std::make_shared<MemorySource>(bytes)) {
         model::LoadOptions options;
         options.root = &root;
-        options.external_root = external_root;
+        options.external = external_place(external_root);
         document_ = std::make_unique<model::Document>(source_, options);
         model::for_each_tensor(
             document_->root(), document_->limits().depth,

@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caught.hpp"
+#include "external_place.hpp"
 #include "sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -102,7 +104,7 @@ TEST_CASE("external_data: locations are judged by their text first") {
     folder.write("w.bin", "weights");
     folder.write("sub/w.bin", "below");
     folder.write("a..b", "dots");
-    const tensor::ExternalFiles files(folder.path().string(), io::IoMode::automatic);
+    const tensor::ExternalFiles files(external_place(folder.path().string()));
     const auto code = [&](std::string_view location) {
         return code_of([&] { return files.open(location, "t"); });
     };
@@ -113,14 +115,13 @@ TEST_CASE("external_data: locations are judged by their text first") {
         CHECK(code(location) == "ext.unsafe_path");
     }
     CHECK(code(std::string_view("w.bin\0evil", 10)) == "ext.unsafe_path");
-    for (const char* location : {"", ".", "./", "sub/..", "w.bin/", "sub/"}) {
+    for (const char* location : {"", ".", "./", "sub/..", "w.bin/", "sub/", "sub"}) {
         CAPTURE(location);
         CHECK(code(location) == "ext.location");
     }
     CHECK(code(std::string(5000, 'n')) == "ext.location");
     CHECK(code("missing.bin") == "ext.missing");
     CHECK(code("w.bin/x") == "ext.missing");
-    CHECK(code("sub") == "ext.not_regular");
     CHECK(as_text(files.open("w.bin", "t")->bytes()) == "weights");
     CHECK(as_text(files.open("sub/../w.bin", "t")->bytes()) == "weights");
     CHECK(as_text(files.open("./sub/w.bin", "t")->bytes()) == "below");
@@ -136,14 +137,14 @@ TEST_CASE("external_data: links and pipes") {
     std::filesystem::create_symlink("w.bin", model / "in");
     std::filesystem::create_symlink("loop", model / "loop");
     REQUIRE(::mkfifo((model / "fifo").c_str(), 0600) == 0);
-    const tensor::ExternalFiles files(model.string(), io::IoMode::automatic);
+    const tensor::ExternalFiles files(external_place(model.string()));
     const auto error = error_of([&] { return files.open("out", "t"); });
     REQUIRE(error);
     CHECK(error->code == "ext.unsafe_path");
     CHECK(error->tensor == "t");
     CHECK(error->location == "out");
     CHECK(as_text(files.open("in", "t")->bytes()) == "weights");
-    CHECK(code_of([&] { return files.open("loop", "t"); }) != "accepted");
+    CHECK(code_of([&] { return files.open("loop", "t"); }) == "ext.missing");
     const auto pipe = error_of([&] { return files.open("fifo", "t"); });
     REQUIRE(pipe);
     CHECK(pipe->code == "ext.not_regular");
@@ -155,7 +156,7 @@ TEST_CASE("external_data: each file is opened once and let go with the rest") {
     folder.write("w.bin", "weights");
     const std::size_t before = open_descriptors();
     {
-        const tensor::ExternalFiles files(folder.path().string(), io::IoMode::automatic);
+        const tensor::ExternalFiles files(external_place(folder.path().string()));
         const auto first = files.open("w.bin", "a");
         const std::size_t open = open_descriptors();
         CHECK(files.open("w.bin", "b") == first);
@@ -169,13 +170,97 @@ TEST_CASE("external_data: each file is opened once and let go with the rest") {
 }
 
 TEST_CASE("external_data: a model without a folder has no external files") {
-    const tensor::ExternalFiles files("", io::IoMode::automatic);
+    const tensor::ExternalFiles files(external_place(""));
     CHECK(code_of([&] { return files.open("w.bin", "t"); }) == "ext.no_root");
     CHECK(code_of([&] { return files.open("../w.bin", "t"); }) == "ext.unsafe_path");
-    const tensor::ExternalFiles rooted("/models/", io::IoMode::automatic);
+    const tensor::ExternalFiles rooted(external_place("/models/"));
     CHECK_THROWS_AS(static_cast<void>(rooted.path_of("../w.bin", "w")), Error);
     CHECK(rooted.path_of("w.bin", "w") == "/models/w.bin");
-    CHECK(tensor::ExternalFiles("/models", io::IoMode::automatic).path_of("w", "w") == "/models/w");
+    CHECK(tensor::ExternalFiles(external_place("/models")).path_of("w", "w") == "/models/w");
+}
+
+TEST_CASE("external_data: the message has everything that one needs to find the tensor") {
+    const TemporaryFolder folder;
+    const std::string model = folder.path().string();
+    const tensor::ExternalFiles files(external_place(model));
+    const auto message = [&](std::string_view location) {
+        const auto error = error_of([&] { return files.open(location, "the tensor"); });
+        REQUIRE(error);
+        CHECK(error->tensor == "the tensor");
+        CHECK(error->location == location);
+        return std::string(error->what());
+    };
+    const auto has = [](const std::string& text, std::string_view part) {
+        return text.find(part) != std::string::npos;
+    };
+    folder.write("hard", "x");
+    std::filesystem::create_hard_link(folder / "hard", folder / "hard2");
+    std::filesystem::create_symlink("/etc/passwd", folder / "link");
+    for (const auto& [location, words] :
+         {std::pair("../x", "outside the model directory"), std::pair("/x", "absolute"),
+          std::pair("aux", "reserved name"), std::pair("link", "symlink"),
+          std::pair("hard", "hard link")}) {
+        CAPTURE(location);
+        const std::string text = message(location);
+        for (const std::string_view part :
+             {std::string_view("the tensor"), std::string_view(location), std::string_view(model),
+              std::string_view(words)}) {
+            CHECK(has(text, part));
+        }
+    }
+    CHECK(has(message("hard"), "allow_hardlinks=True"));
+    CHECK(has(message("a\nb/../../x"), "a\\x0ab"));
+    const std::string text = message("../" + std::string(500, 'n'));
+    CHECK(has(text, std::string(197, 'n') + "...'"));
+    CHECK_FALSE(has(text, std::string(198, 'n')));
+    CHECK(has(message("missing"), folder / "missing"));
+    std::filesystem::create_symlink("loop", folder / "loop");
+    CHECK(has(message("loop"), "symlink loop"));
+    tensor::ExternalPlace place = external_place(model);
+    place.policy.links = io::LinkPolicy::strict;
+    const auto strict =
+        error_of([&] { return tensor::ExternalFiles(place).open("link", "the tensor"); });
+    REQUIRE(strict);
+    CHECK(has(strict->what(), "symlink"));
+    CHECK(has(strict->what(), "link_policy=\"contained\""));
+}
+
+TEST_CASE("external_data: the folder is the one that was there when the model was loaded") {
+    const TemporaryFolder folder;
+    folder.write("model/w.bin", "weights");
+    folder.write("model/v.bin", "others");
+    const std::string model = folder / "model";
+    const tensor::ExternalFiles files(external_place(model));
+    std::filesystem::rename(model, folder / "moved");
+    folder.write("model/w.bin", "planted");
+    CHECK(as_text(files.open("w.bin", "t")->bytes()) == "weights");
+    // One that was not there then is looked for when it is needed.
+    const tensor::ExternalFiles late(external_place(folder / "late"));
+    CHECK(code_of([&] { return late.open("w.bin", "t"); }) == "ext.missing");
+    folder.write("late/w.bin", "late");
+    CHECK(as_text(late.open("w.bin", "t")->bytes()) == "late");
+}
+
+TEST_CASE("external_data: links may lead to the folder that really holds the model") {
+    const TemporaryFolder folder;
+    folder.write("blobs/w", "weights");
+    folder.write("blobs/m", "model");
+    std::filesystem::create_directory(folder / "snapshot");
+    std::filesystem::create_symlink("../blobs/w", folder / "snapshot/w.bin");
+    std::filesystem::create_symlink("../blobs/m", folder / "snapshot/m.onnx");
+    tensor::ExternalPlace place = external_place(folder / "snapshot");
+    const auto code = [&] {
+        return code_of([&] { return tensor::ExternalFiles(place).open("w.bin", "t"); });
+    };
+    CHECK(code() == "ext.unsafe_path");
+    place.model_folder = io::real_folder_of(folder / "snapshot/m.onnx",
+                                            io::File::open(folder / "snapshot/m.onnx").identity());
+    CHECK(code() == "accepted");
+    place.policy.links = io::LinkPolicy::strict;
+    CHECK(code() == "ext.unsafe_path");
+    place.policy.links = io::LinkPolicy::trusted;
+    place.model_folder = nullptr;
+    CHECK(code() == "accepted");
 }
 
 }  // namespace onnxmap::test

@@ -17,7 +17,8 @@ namespace {
 // The bytes that are found, or the Error.
 tensor::Payload find(OneTensor& subject) {
     const std::uint64_t count = tensor::check_storage(subject.header, subject.store);
-    auto payload = tensor::find_payload(subject.message, subject.header, count, subject.store);
+    auto payload =
+        tensor::find_payload(subject.message, subject.header, count, subject.store, io::now());
     REQUIRE(payload);
     return *payload;
 }
@@ -33,9 +34,9 @@ TEST_CASE("payload: raw data are the bytes where they are") {
     const tensor::Payload payload = find(subject);
     CHECK(payload.source == subject.source);
     CHECK(payload.is_view());
-    CHECK(payload.bytes.size() == 8);
-    CHECK(payload.bytes.data() == subject.source->data() + payload.offset);
-    CHECK(join(payload.bytes) == Bytes(8, 1));
+    CHECK(payload.bytes().size() == 8);
+    CHECK(payload.bytes().data() == subject.source->data() + payload.offset);
+    CHECK(join(payload.bytes()) == Bytes(8, 1));
 }
 
 TEST_CASE("payload: the size must be the shape's to the byte") {
@@ -78,7 +79,7 @@ TEST_CASE("payload: tensors that have no bytes to give") {
     CHECK(code(join(strings, scalar(14, 1))) == "tensor.string_external");
     OneTensor one(join(strings, blob(6, "a")));
     CHECK(tensor::check_storage(one.header, one.store) == 1);
-    CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store));
+    CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store, io::now()));
 }
 
 TEST_CASE("payload: one run of a fixed width is bytes where they are") {
@@ -88,8 +89,8 @@ TEST_CASE("payload: one run of a fixed width is bytes where they are") {
     OneTensor floats(join(kFloatPair, blob(4, run)));
     const tensor::Payload payload = find(floats);
     CHECK(payload.source == floats.source);
-    CHECK(payload.bytes.data() == floats.source->data() + payload.offset);
-    CHECK(join(payload.bytes) == run);
+    CHECK(payload.bytes().data() == floats.source->data() + payload.offset);
+    CHECK(join(payload.bytes()) == run);
     const auto has_payload = [](const Bytes& bytes) {
         return OneTensor(bytes).values().payload() != nullptr;
     };
@@ -117,7 +118,7 @@ TEST_CASE("payload: external bytes at their offset") {
     folder.write("w.bin", "0123456789");
     OneTensor subject(external_tensor("e", "w.bin", 3, 4), folder.path().string());
     const tensor::Payload payload = find(subject);
-    CHECK(as_text(payload.bytes) == "3456");
+    CHECK(as_text(payload.bytes()) == "3456");
     CHECK(payload.offset == 3);
     CHECK(payload.source->path() == folder / "w.bin");
     CHECK(payload.source == find(subject).source);

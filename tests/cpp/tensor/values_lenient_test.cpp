@@ -59,7 +59,7 @@ TEST_CASE("lenient: bytes behind the last of a sub-byte tensor are cut off") {
     CHECK(read(long_int4, kSize) == from_hex("010203"));
     OneTensor tensor(long_int4);
     CHECK(tensor.lenient().read_packed() == from_hex("2143"));
-    CHECK(join(tensor.values().payload()->bytes) == from_hex("2143"));
+    CHECK(join(tensor.values().payload()->bytes()) == from_hex("2143"));
     // Which byte is the last, whose unused bits must be zero in float6, follows from the shape.
     CHECK(read(tensor_of(27, 1, blob(9, from_hex("3fff"))), kSize) == Bytes{63});
     CHECK(code(tensor_of(27, 1, blob(9, from_hex("7f00")))) == "tensor.padding");

@@ -210,7 +210,7 @@ TEST_CASE("values: strings are bytes of any kind") {
     CHECK(code(kString, 1ULL << 59, fields) == "tensor.data_size");
     // Also where the caller did not count them before.
     const OneTensor two(tensor_bytes(kString, 2, fields));
-    const tensor::Values uncounted(two.message, two.header, two.store);
+    const tensor::Values uncounted(two.message, two.header, two.store, io::now());
     CHECK(code_of([&] { return strings_of(uncounted); }) == "tensor.data_size");
     CHECK(uncounted.payload() == nullptr);
     CHECK_FALSE(uncounted.is_view());

@@ -1,0 +1,87 @@
+// Bound functions that survive a mapped file that somebody truncates: whatever they read of the
+// document, and whatever they have Python or NumPy read, is below a guard.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "bindings/handles.hpp"
+#include "io/read_guard.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// The bytes of the document that a bound object looks at.
+template <class Bound>
+const io::Source& source_of(const Bound& bound) {
+    static_assert(!std::is_base_of_v<py::handle, Bound>, "say unguarded(), and why");
+    if constexpr (std::is_same_v<Bound, DocumentPtr>) {
+        return bound->source();
+    } else if constexpr (requires { bound.list.document; }) {
+        return bound.list.document->source();
+    } else {
+        return bound.document->source();
+    }
+}
+
+template <class F, class Return, class First, class... Rest>
+auto guarded_as(F f, Return (*)(First, Rest...)) {
+    return [f = std::move(f)](First first, Rest... rest) -> Return {
+        const auto call = [&]() -> Return {
+            return f(std::forward<First>(first), std::forward<Rest>(rest)...);
+        };
+        return io::guard_reads(source_of(first), call);
+    };
+}
+
+/// `f`, below a guard of what its first argument looks at.
+template <class F>
+auto guarded(F f) {
+    return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
+}
+
+/// For functions that read no bytes themselves: they call Python, which calls guarded ones.
+template <class F>
+struct Unguarded {
+    F function;
+};
+template <class F>
+Unguarded<F> unguarded(F f) {
+    return {std::move(f)};
+}
+
+/// A class whose functions and properties are guarded, unless they say otherwise.
+template <class Bound>
+class GuardedClass : public py::class_<Bound> {
+  public:
+    using py::class_<Bound>::class_;
+
+    template <class F, class... Extra>
+    GuardedClass& def(const char* name, F&& f, const Extra&... extra) {
+        py::class_<Bound>::def(name, guarded(std::forward<F>(f)), extra...);
+        return *this;
+    }
+
+    template <class F, class... Extra>
+    GuardedClass& def(const char* name, Unguarded<F> f, const Extra&... extra) {
+        py::class_<Bound>::def(name, std::move(f.function), extra...);
+        return *this;
+    }
+
+    template <class F, class... Extra>
+    GuardedClass& def_property_readonly(const char* name, F&& f, const Extra&... extra) {
+        py::class_<Bound>::def_property_readonly(name, guarded(std::forward<F>(f)), extra...);
+        return *this;
+    }
+
+    template <class F>
+    GuardedClass& def_buffer(F&& f) {
+        py::class_<Bound>::def_buffer(guarded(std::forward<F>(f)));
+        return *this;
+    }
+};
+
+}  // namespace onnxmap::bindings

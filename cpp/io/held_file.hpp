@@ -1,0 +1,68 @@
+// A file that is needed again and again. It stays open as long as the process holds few
+// descriptors; after that it is opened anew by a way that led to it before, and must then be the
+// very same file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/descriptor_pool.hpp"
+#include "io/file.hpp"
+
+namespace onnxmap::io {
+
+/// A way to a file that was opened before. It judges nothing but where it leads: what else there
+/// was to say of the file was said when it was opened first. Both throw FileError and the like.
+class WayToFile {
+  public:
+    WayToFile() = default;
+    WayToFile(const WayToFile&) = delete;
+    WayToFile& operator=(const WayToFile&) = delete;
+    virtual ~WayToFile() = default;
+
+    [[nodiscard]] virtual File open() const = 0;
+    /// What open() would open, as it is now.
+    [[nodiscard]] virtual FileIdentity look() const = 0;
+};
+
+/// By its path.
+[[nodiscard]] std::shared_ptr<const WayToFile> way_by_path(std::string path);
+
+class HeldFile {
+  public:
+    HeldFile(File file, std::shared_ptr<const WayToFile> way);
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// As it was when it was opened first.
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+
+    /// One more way to the same file: the folder of the first may go.
+    void add_way(std::shared_ptr<const WayToFile> way);
+
+    /// The file, open. Throws Error `file.changed` where no way leads to it any more, and FileError
+    /// where the process has no descriptor left.
+    [[nodiscard]] std::shared_ptr<const File> open() const;
+
+    /// As File::read.
+    void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+
+    /// Throws Error `file.changed` where the file is in another state than it was. One that was
+    /// deleted, or replaced by another of its name, is as it was for those who have it.
+    void check_unchanged() const;
+
+  private:
+    [[nodiscard]] std::shared_ptr<const File> find() const;
+    [[nodiscard]] std::vector<std::shared_ptr<const WayToFile>> ways() const;
+
+    std::string path_;
+    FileIdentity identity_;
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<const WayToFile>> ways_;
+    mutable HeldOpen held_;
+};
+
+}  // namespace onnxmap::io

@@ -1,0 +1,22 @@
+// Zeros mapped over the lost pages of a source while somebody reads it, and the pages put back. All
+// of it is for a signal handler: plain system calls and atomics.
+#pragma once
+
+#include <cstdint>
+
+#include "io/lost_pages.hpp"
+
+namespace onnxmap::io {
+
+class Source;
+
+/// Covers the page of `fault`, an address in the source; up to its end where the last page is lost,
+/// too: then the file was truncated. Notes the guard that ran into it where it is the first time.
+/// False where that cannot be done.
+[[nodiscard]] bool cover_lost_pages(const Source& source, std::uintptr_t fault,
+                                    bool& fell) noexcept;
+
+/// A guard that fell is gone; with the last one the pages of the file come back.
+void uncover_lost_pages(LostPages& lost) noexcept;
+
+}  // namespace onnxmap::io

@@ -1,0 +1,102 @@
+#include "tensor/location.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace onnxmap::tensor {
+
+namespace {
+
+// Bytes; Linux takes no longer path, and no longer name in a folder.
+constexpr std::size_t kLongestPath = 4095;
+constexpr std::size_t kLongestName = 255;
+
+constexpr std::array<std::string_view, 6> kDevices = {"con", "prn",    "aux",
+                                                      "nul", "conin$", "conout$"};
+constexpr std::array<std::string_view, 3> kSuperscripts = {"\xc2\xb9", "\xc2\xb2", "\xc2\xb3"};
+
+[[noreturn]] void unsafe(std::string why) {
+    throw LocationFault{"ext.unsafe_path", std::move(why)};
+}
+
+[[noreturn]] void no_file(std::string why) { throw LocationFault{"ext.location", std::move(why)}; }
+
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; }
+
+// COM1, LPT9 and the like, also with a superscript for the digit.
+bool is_port(std::string_view name) {
+    if (!name.starts_with("com") && !name.starts_with("lpt")) return false;
+    name.remove_prefix(3);
+    if (name.size() == 1) return name[0] >= '0' && name[0] <= '9';
+    return std::ranges::find(kSuperscripts, name) != kSuperscripts.end();
+}
+
+// Whether Windows takes a name for something else than a file of that name.
+// Source: "Naming Files, Paths, and Namespaces" of the Windows documentation.
+bool is_reserved(std::string_view name) {
+    if (name.empty() || name == "." || name == "..") return false;
+    // Dots and spaces at the end are dropped there. (Two dots and more are let through: names like
+    // "w.." are in use.)
+    const std::string_view tail = name.substr(name.find_last_not_of(". ") + 1);
+    if (tail == name || tail == "." || tail.find(' ') != std::string_view::npos) return true;
+    const std::size_t colon = name.find(':');
+    if (colon != std::string_view::npos && colon + 1 < name.size()) return true;  // a stream
+    std::string stem(name.substr(0, name.find_first_of(".:")));
+    stem.resize(stem.find_last_not_of(' ') + 1);
+    std::ranges::transform(stem, stem.begin(), lower);
+    return std::ranges::find(kDevices, stem) != kDevices.end() || is_port(stem);
+}
+
+template <class Visit>
+void for_each_component(std::string_view path, std::string_view separators, Visit&& visit) {
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const std::size_t end = std::min(path.find_first_of(separators, begin), path.size());
+        visit(path.substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
+
+// How deep below its folder a location is. One that leaves it on the way is unsafe.
+std::int64_t depth_of(std::string_view location, std::string_view separators) {
+    std::int64_t depth = 0;
+    for_each_component(location, separators, [&](std::string_view name) {
+        if (name == "..") {
+            if (--depth < 0) unsafe("outside the model directory");
+        } else if (!name.empty() && name != ".") {
+            ++depth;
+        }
+    });
+    return depth;
+}
+
+bool has_drive(std::string_view location) noexcept {
+    return location.size() >= 2 && location[1] == ':' && lower(location[0]) >= 'a' &&
+           lower(location[0]) <= 'z';
+}
+
+}  // namespace
+
+void check_location(std::string_view location) {
+    constexpr std::string_view kPosix = "/";
+    constexpr std::string_view kWindows = "/\\";
+    if (location.empty()) no_file("is empty");
+    if (location.find('\0') != std::string_view::npos) unsafe("NUL byte");
+    if (location[0] == '/' || location[0] == '\\' || has_drive(location)) unsafe("absolute");
+    // By which onnxruntime names memory of the process.
+    if (location.find("_ORT_MEM_ADDR_") != std::string_view::npos) unsafe("a memory address");
+    const std::int64_t depth = depth_of(location, kPosix);
+    static_cast<void>(depth_of(location, kWindows));
+    if (location.size() > kLongestPath) no_file("is too long");
+    for_each_component(location, kPosix, [](std::string_view name) {
+        if (name.size() > kLongestName) no_file("is too long");
+    });
+    for_each_component(location, kWindows, [](std::string_view name) {
+        if (is_reserved(name)) unsafe("reserved name");
+    });
+    if (depth == 0 || location.ends_with('/') || location.ends_with("/.")) {
+        no_file("is not a file");
+    }
+}
+
+}  // namespace onnxmap::tensor

@@ -1,0 +1,28 @@
+// A process that may have only little address space.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+namespace onnxmap::test {
+
+/// Whether address space can be limited: the sanitizers take terabytes of it for themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kCanLimitMemory = false;
+#else
+inline constexpr bool kCanLimitMemory = true;
+#endif
+
+/// From now on the process may map `nbytes` more than it has. False where that cannot be had.
+[[nodiscard]] inline bool allow_only(std::uint64_t nbytes) {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const std::uint64_t most = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + nbytes;
+    const rlimit limit{most, most};
+    return pages > 0 && ::setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+}  // namespace onnxmap::test
