@@ -21,9 +21,10 @@ from onnxmap.errors import OnnxMapError
 __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> int`.
-COMMANDS = ("show", "ls", "dump", "demo")
+COMMANDS = ("show", "ls", "dump", "verify", "demo")
 
 DONE = 0
+FINDINGS = 1
 BAD_INPUT = 2
 # The shell's own status for a program that SIGINT ended.
 INTERRUPTED = 130
@@ -98,13 +99,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (OnnxMapError, OSError, UsageError) as failure:
-        print(f"onnxmap: {escape(_told(failure))}", file=sys.stderr)
+        complain(failure)
         try:
             sys.stdout.flush()
         except OSError:  # what failed was the writing
             _write_nothing_more()
         return BAD_INPUT
     return status
+
+
+def complain(failure: Exception) -> None:
+    """Says in one line on standard error what went wrong."""
+    print(f"onnxmap: {escape(_told(failure))}", file=sys.stderr)
 
 
 def _told(failure: Exception) -> str:

@@ -1,0 +1,137 @@
+"""Compare the external data of models with the checksums that the models declare for it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from onnxmap.cli import BAD_INPUT, DONE, FINDINGS, complain
+from onnxmap.cli.text import escape
+from onnxmap.errors import OnnxMapError
+
+if TYPE_CHECKING:
+    import onnxmap
+    from onnxmap.checksums import DataFile, Outcome
+
+SUMMARY = "compare external data with its declared checksums"
+
+# Shorter work shows no bar.
+SECONDS_BEFORE_A_BAR = 1.0
+
+OK = "ok"
+DIFFERS = "differs"
+NOT_DECLARED = "no checksum"
+MALFORMED = "bad checksum"
+UNREADABLE = "cannot be read"
+NO_FILES = "no data files"
+_GOOD = (OK, NOT_DECLARED, NO_FILES)
+_STATUS_OF_CODE = {"ext.checksum": DIFFERS, "ext.checksum_form": MALFORMED}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is said of a data file, or of a model that has none."""
+
+    model: str
+    file: str | None
+    status: str
+    declared: str | None = None
+    found: str | None = None
+    message: str | None = None  # what is wrong
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `onnxmap verify`."""
+    parser.add_argument("names", nargs="+", metavar="FILE", help="a model")
+    parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carries out `onnxmap verify`."""
+    models = {name: model for name in arguments.names if (model := _loaded(name)) is not None}
+    rows = _rows(models)
+    if not models:
+        return BAD_INPUT
+    if arguments.json:
+        _write_json(rows)
+    else:
+        _write_lines(rows)
+    if len(models) < len(set(arguments.names)):
+        return BAD_INPUT
+    return DONE if all(row.status in _GOOD for row in rows) else FINDINGS
+
+
+def _loaded(name: str) -> onnxmap.Model | None:
+    """The model; or a line on standard error, since the others are still to be looked at."""
+    import onnxmap
+
+    try:
+        return onnxmap.load(name)
+    except (OnnxMapError, OSError) as failure:
+        complain(failure)
+        return None
+
+
+def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
+    """What is said of all models; their files are read together, and a shared one once."""
+    from onnxmap.checksums import bytes_to_read, check_files, data_files
+    from onnxmap.progress import Progress
+
+    plan: list[tuple[str, list[DataFile]]] = []
+    for name, model in models.items():
+        tensors = (tensor for _, tensor in model.tensors())
+        plan.append((name, data_files(tensors, declared_only=False)))
+    files = [file for _, of_model in plan for file in of_model]
+    total = bytes_to_read(files)
+    with Progress(True, total, "verifying", delay=SECONDS_BEFORE_A_BAR, transient=True) as bar:
+        outcomes = iter(check_files(files, bar, keep_going=True))
+    rows = []
+    for name, of_model in plan:
+        rows += [_row(name, next(outcomes)) for _ in of_model] or [Row(name, None, NO_FILES)]
+    return rows
+
+
+def _row(model: str, outcome: Outcome) -> Row:
+    from onnxmap.checksums import wrong_checksum
+
+    file, failure = outcome.file, outcome.failure
+    declared = wrong_checksum(file, outcome.digest)
+    if declared is None:
+        declared = next(iter(file.declared), None)
+    if failure is not None:
+        code = failure.code if isinstance(failure, OnnxMapError) else ""
+        status = _STATUS_OF_CODE.get(code, UNREADABLE)
+        return Row(model, file.path, status, declared, outcome.digest, str(failure))
+    return Row(model, file.path, OK if file.declared else NOT_DECLARED, declared, outcome.digest)
+
+
+def _write_json(rows: Iterable[Row]) -> None:
+    lines = ",\n ".join(json.dumps(asdict(row)) for row in rows)
+    sys.stdout.write(f"[{lines}]\n")
+
+
+def _write_lines(rows: Iterable[Row]) -> None:
+    width = len(UNREADABLE)
+    for row in rows:
+        name = row.model if row.file is None else _short(row.file)
+        said = f"  {_details(row)}" if _details(row) else ""
+        sys.stdout.write(f"{row.status:<{width}}  {escape(name)}{said}\n")
+
+
+def _details(row: Row) -> str:
+    if row.status == OK:
+        return row.found or ""
+    if row.status == DIFFERS:
+        return f"declared {row.declared}, found {row.found}"
+    return escape(row.message or "")
+
+
+def _short(path: str) -> str:
+    """The path from the current folder on where it lies below that."""
+    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- of text that may be no path
+    return path.removeprefix(below)
