@@ -1,0 +1,66 @@
+"""Makes system calls fail in this process from now on: for kernels that lack one and sandboxes that forbid it.
+
+It cannot be undone, so only a child process may use it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+
+X86_64 = platform.machine() == "x86_64"
+OPENAT2 = 437
+MMAP = 9 if X86_64 else 222
+SECCOMP = 317 if X86_64 else 277
+
+_ARCHITECTURE = 0xC000003E if X86_64 else 0xC00000B7  # AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data
+_LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_ALLOW, _FAIL = 0x7FFF0000, 0x00050000
+_PR_SET_NO_NEW_PRIVS, _SET_MODE_FILTER, _ALL_THREADS = 38, 1, 1
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def refuse(
+    number: int,
+    error: int,
+    argument: int | None = None,
+    equals: int | None = None,
+    differs: int | None = None,
+) -> None:
+    """Lets system call `number` fail with `error` in every thread: always, or by one argument.
+
+    Of that argument the lower 32 bits are compared, which is all that an `int` of C has.
+    """
+    load = _instruction(_LOAD, _ARCHITECTURE_AT)
+    tests = [(load, _ARCHITECTURE, True), (_instruction(_LOAD, _NUMBER_AT), number, True)]
+    if argument is not None:
+        wanted = equals if equals is not None else differs
+        assert wanted is not None, "an argument is compared with something"
+        load = _instruction(_LOAD, _ARGUMENTS_AT + 8 * argument)
+        tests.append((load, wanted & 0xFFFF_FFFF, equals is not None))
+    code = b""
+    for index, (load, value, must_equal) in enumerate(tests):
+        rest = 2 * (len(tests) - index - 1) + 1  # to the last instruction, which allows
+        skips = (0, rest) if must_equal else (rest, 0)
+        code += load + _instruction(_JUMP_IF_EQUAL, value, *skips)
+    _install(code + _instruction(_RETURN, _FAIL | error) + _instruction(_RETURN, _ALLOW))
+
+
+def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("HBBI", code, if_true, if_false, value)
+
+
+def _install(code: bytes) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    program = _Program(len(code) // 8, code)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or (
+        libc.syscall(SECCOMP, _SET_MODE_FILTER, _ALL_THREADS, ctypes.byref(program)) != 0
+    ):
+        number = ctypes.get_errno()
+        raise OSError(number, f"no seccomp filter: {os.strerror(number)}")
