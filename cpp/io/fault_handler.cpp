@@ -178,7 +178,8 @@ const struct RemoveAtEnd {
 void use_fault_handler(MendFault mend, MayFault may_fault) noexcept {
     static const bool wanted = is_wanted();
     if (!wanted) return;
-    if (!unblocked) unblock();
+    const bool look = next_look.load(std::memory_order_relaxed) == 0;
+    if (!unblocked || look) unblock();
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
     const std::int64_t now = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;

@@ -94,6 +94,8 @@ void LinkWalk::enter(const std::string& name, Descriptor folder) {
 void LinkWalk::follow(const std::string& target) {
     if (!follow_links_) throw Refused(Refusal::is_link, path());
     if (++links_ > kMostLinks) throw FileError(ELOOP, path());
+    // With a slash at its end it must be a folder.
+    if (pending_.empty() && (target.ends_with('/') || target.ends_with("/."))) to_folder_ = true;
     push(target);
     if (target.starts_with('/')) settle("/");
 }
@@ -180,6 +182,7 @@ Found LinkWalk::find(std::string_view location) {
                 if (!target) throw FileError(failure, name);
                 follow(*target);
             } else if (pending_.empty()) {
+                if (to_folder_ && kind != S_IFDIR) throw FileError(ENOTDIR, name);
                 return {std::move(object), here_, name};
             } else {
                 if (kind != S_IFDIR) throw FileError(ENOTDIR, name);

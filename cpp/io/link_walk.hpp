@@ -54,6 +54,7 @@ class LinkWalk {
     bool follow_links_;
     unsigned links_ = 0;
     unsigned steps_ = 0;
+    bool to_folder_ = false;            // what it ends at must be one
     std::vector<std::string> pending_;  // the next component last
 
     // Where we are: below a root, by names that are no links, or outside at a path without links.

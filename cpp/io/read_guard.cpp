@@ -51,12 +51,16 @@ namespace {
 
 bool run_to_end(const Source& source, void (*work)(void*) noexcept, void* context) {
     use_fault_handler(ReadGuard::mend, ReadGuard::may_fault);
+    // Where another thread has zeros in the place of pages, they would be read without a fault.
+    const LostPages& lost = source.lost_pages();
+    const std::uint64_t times_before = lost.times.load();
+    if (lost.covered.load() != 0) return false;
     WayOut here{source, way_out, {}};
     way_out = &here;
     const bool first_time = sigsetjmp(here.jump, 0) == 0;
     if (first_time) work(context);
     way_out = here.outer;
-    return first_time;
+    return first_time && lost.times.load() == times_before;
 }
 
 void fail_for_lost_bytes(const Source& source) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/fault_handler.hpp"
 #include "io/owned_bytes.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
@@ -239,6 +240,7 @@ void Values::read_own(std::uint8_t* out) const {
 void Values::look_again() const { store_->check_unchanged(source(), io::now()); }
 
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
+    io::renew_fault_handler();
     if (payload_) {
         read_payload(conversion, out.data());
     } else if (&conversion.to() == type_) {
@@ -256,6 +258,7 @@ void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) con
 }
 
 void Values::read_packed(std::span<std::uint8_t> out) const {
+    io::renew_fault_handler();
     if (payload_) {
         check_padding();
         const io::Source& source = *payload_->source;

@@ -212,6 +212,16 @@ TEST_CASE("link_walk: as many links as the system follows, and no more") {
     CHECK(tree.walk("through") == errno_text(ELOOP));
 }
 
+TEST_CASE("link_walk: a link that names a folder leads to no file") {
+    const Tree tree;
+    CHECK(tree.leads("w.bin") == "weights");
+    CHECK(tree.leads("w.bin/") == errno_text(ENOTDIR));
+    CHECK(tree.leads("w.bin/.") == errno_text(ENOTDIR));
+    CHECK(tree.leads("sub/") == errno_text(EISDIR));
+    tree.link("model/folder", "sub/");
+    CHECK(tree.walk("folder/w.bin") == "below");
+}
+
 TEST_CASE("link_walk: loops end") {
     const Tree tree;
     tree.link("model/self", "self");
