@@ -61,7 +61,7 @@ ORDERS = {
 def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
     """It tells of faults that are not ours, and of no other."""
     out, err, ended, _ = ran(
-        tmp_path, "sys.stderr.write('ours are over')\n" + touch, **ORDERS[order]
+        tmp_path, "print('ours are over', file=sys.stderr, flush=True)\n" + touch, **ORDERS[order]
     )
     assert out == OURS, err
     before, _, after = err.partition("ours are over")
