@@ -8,6 +8,7 @@
 #include "io/file_copy.hpp"
 #include "io/mapped_file.hpp"
 #include "io/owned_bytes.hpp"
+#include "io/parallel.hpp"
 #include "io/read_guard.hpp"
 
 namespace onnxmap::io {
@@ -18,6 +19,9 @@ void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     if (out.empty()) return;
     read_or_leave(*this, [&] { std::memcpy(out.data(), data_ + offset, out.size()); });
 }
+
+// A huge page, so that no two threads touch the same one first; and what a system call costs.
+ReadHabits Source::read_habits() const { return {usable_cpus(), 2 << 20, 4 << 10}; }
 
 std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
                                                   std::uint64_t nbytes) const {

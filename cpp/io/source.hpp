@@ -26,6 +26,13 @@ using Moment = std::chrono::steady_clock::time_point;
 
 enum class IoMode { automatic, mmap, read };
 
+/// How a source is read fast where much of it is read.
+struct ReadHabits {
+    unsigned at_once;      // reads at a time that are of use
+    std::uint64_t nbytes;  // of one read
+    std::uint64_t gap;  // bytes between two pieces that are rather read and dropped than left out
+};
+
 /// Bytes at addresses data() .. data() + size(). Safe to share between threads.
 class Source {
   public:
@@ -65,6 +72,8 @@ class Source {
     virtual void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
         read(offset, out);
     }
+
+    [[nodiscard]] virtual ReadHabits read_habits() const;
 
     /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
     /// pages where that is possible and worth a mapping, otherwise a copy.
