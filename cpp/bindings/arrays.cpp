@@ -97,6 +97,19 @@ py::object make_owner(std::shared_ptr<const io::Source> source) {
 
 py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
+py::object dtype_of(const py::object& dtype) {
+    if (py::isinstance(dtype, python_object<"onnxmap.enums", "DataType">())) {
+        return dtype.attr("numpy")();
+    }
+    if (py::isinstance<py::str>(dtype)) {
+        const auto name = dtype.cast<std::string>();
+        for (const onnx::DataTypeInfo& type : onnx::data_types()) {
+            if (type.numpy == name) return numpy_dtype(type);
+        }
+    }
+    return python_object<"numpy", "dtype">()(dtype);
+}
+
 const onnx::DataTypeInfo* find_type(const py::object& dtype) {
     if (!dtype.attr("isnative").cast<bool>()) return nullptr;
     const auto name = dtype.attr("name").cast<std::string>();

@@ -17,6 +17,10 @@ namespace onnxmap::bindings {
 /// numpy.dtype of an element type; imports ml_dtypes where NumPy lacks it.
 [[nodiscard]] py::object numpy_dtype(const onnx::DataTypeInfo& type);
 
+/// numpy.dtype of what a caller may write for one: also an onnxmap.DataType, which is a number to
+/// NumPy, and the name of a type that NumPy knows only once ml_dtypes has been imported.
+[[nodiscard]] py::object dtype_of(const py::object& dtype);
+
 /// The element type of a numpy.dtype in native byte order, or null where ONNX has none.
 [[nodiscard]] const onnx::DataTypeInfo* find_type(const py::object& dtype);
 

@@ -20,6 +20,7 @@ void bind_tensor(py::module_& module);
 void bind_tensor_values(GuardedClass<Tensor>& cls);
 void bind_tensor_exchange(GuardedClass<Tensor>& cls);
 void bind_external_file(py::module_& module);
+void bind_bulk(py::module_& module);
 void bind_kernels(py::module_& module);
 
 }  // namespace onnxmap::bindings

@@ -57,7 +57,7 @@ io::LinkPolicy link_policy(std::string_view name) {
 }
 
 void warn(const Error& fault) {
-    if (OverlookQuietly::active()) return;
+    if (tensor::OverlookQuietly::active()) return;
     const py::gil_scoped_acquire acquire;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
     python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
@@ -79,6 +79,7 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
     options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
     options.limits.depth = limits.attr("depth").cast<std::uint32_t>();
     options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
+    options.limits.overlap = limits.attr("overlap").cast<std::uint64_t>();
     options.limits.dense_bytes = limits.attr("dense_bytes").cast<std::uint64_t>();
     if (is_true(given.attr("lenient"))) options.overlook = warn;
     return options;

@@ -9,6 +9,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
+#include "model/structure_pages.hpp"
 #include "model/tensor_path.hpp"
 #include "tensor/header.hpp"
 #include "tensor/values.hpp"
@@ -84,6 +85,15 @@ py::dict op_counts(const Graph& graph) {
 py::list text_column(const Graph& graph, const wire::FieldRow& row, const wire::FieldRow& text) {
     return column(graph, row, [&](const onnx::Message& element) -> py::object {
         return to_str(element.text(text));
+    });
+}
+
+py::list initializer_names(const Graph& graph, bool frugal) {
+    model::StructurePages pages(graph.document->source(), frugal);
+    return column(graph, kInitializer, [&](const onnx::Message& tensor) -> py::object {
+        py::object name = to_str(tensor.text(field<"TensorProto.name">));
+        pages.looked_at(tensor.piece(0));
+        return name;
     });
 }
 
@@ -248,10 +258,8 @@ void bind_columns(GuardedClass<Graph>& cls) {
              [](const Graph& self) { return text_lists(self, field<"NodeProto.input">); })
         .def("node_outputs",
              [](const Graph& self) { return text_lists(self, field<"NodeProto.output">); })
-        .def("initializer_names",
-             [](const Graph& self) {
-                 return text_column(self, kInitializer, field<"TensorProto.name">);
-             })
+        .def("initializer_names", initializer_names, py::arg("frugal") = false,
+             "`frugal`: pages that are looked at are given back.")
         .def("initializer_shapes", shapes)
         .def("initializer_dtypes", dtypes)
         .def("initializer_nbytes", nbytes)

@@ -20,7 +20,7 @@ tensor::ExternalEntry entry_of(const Tensor& tensor, const tensor::Header& heade
 
 // What numpy() would look at, or nothing: then reading it says what is wrong.
 std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
-    const OverlookQuietly quietly;
+    const tensor::OverlookQuietly quietly;
     try {
         return values_of(tensor);
     } catch (const Error&) {

@@ -13,21 +13,6 @@ namespace {
 using tensor::Conversion;
 using tensor::Values;
 
-// numpy.dtype of what a caller may write for one: also an onnxmap.DataType, which is a number to
-// NumPy, and the name of a type that NumPy knows only once ml_dtypes has been imported.
-py::object dtype_of(const py::object& dtype) {
-    if (py::isinstance(dtype, python_object<"onnxmap.enums", "DataType">())) {
-        return dtype.attr("numpy")();
-    }
-    if (py::isinstance<py::str>(dtype)) {
-        const auto name = dtype.cast<std::string>();
-        for (const onnx::DataTypeInfo& type : onnx::data_types()) {
-            if (type.numpy == name) return numpy_dtype(type);
-        }
-    }
-    return python_object<"numpy", "dtype">()(dtype);
-}
-
 py::object view_or_decoded(Values& values) {
     py::object owner;
     return array_of(values, owner);

@@ -32,6 +32,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_graph(module);
     bind_tensor(module);
     bind_external_file(module);
+    bind_bulk(module);
     bind_kernels(module);
 #ifdef ONNXMAP_SANITIZE
     module.def("_planted_overrun", planted_overrun);

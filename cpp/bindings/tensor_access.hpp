@@ -12,20 +12,6 @@
 
 namespace onnxmap::bindings {
 
-/// While one lives, this thread looks at tensors without a warning of what it overlooks.
-class OverlookQuietly {
-  public:
-    OverlookQuietly() noexcept { ++depth_; }
-    ~OverlookQuietly() { --depth_; }
-    OverlookQuietly(const OverlookQuietly&) = delete;
-    OverlookQuietly& operator=(const OverlookQuietly&) = delete;
-
-    [[nodiscard]] static bool active() noexcept { return depth_ > 0; }
-
-  private:
-    static inline thread_local int depth_ = 0;
-};
-
 /// Calls work(); an Error of a tensor without a name gets its path.
 template <class Work>
 auto naming(const Tensor& tensor, Work&& work) {

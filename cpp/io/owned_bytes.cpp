@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr std::uint64_t kHugePage = 2 << 20;
-// A thousand arrays of 5 kB, each in a huge page, would take 2 GB.
-constexpr std::uint64_t kLeastForHugePages = 4 << 20;
 
 }  // namespace
 

@@ -12,6 +12,10 @@ namespace onnxmap::io {
 
 class OwnedBytes final : public Source {
   public:
+    /// From here on memory is whole pages. A thousand arrays of 5 kB, each in a huge page, would
+    /// take 2 GB.
+    static constexpr std::uint64_t kLeastForHugePages = 4 << 20;
+
     /// Uninitialised, aligned to 64 bytes, a cache line. From 4 MiB up whole pages of their own,
     /// aligned to 2 MiB and advised to be huge: page by page the first touch of fresh memory costs
     /// more than what is written to it. Throws std::bad_alloc.

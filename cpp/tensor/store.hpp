@@ -13,6 +13,20 @@
 
 namespace onnxmap::tensor {
 
+/// While one lives, this thread looks at tensors and tells nobody what it overlooks.
+class OverlookQuietly {
+  public:
+    OverlookQuietly() noexcept { ++depth_; }
+    ~OverlookQuietly() { --depth_; }
+    OverlookQuietly(const OverlookQuietly&) = delete;
+    OverlookQuietly& operator=(const OverlookQuietly&) = delete;
+
+    [[nodiscard]] static bool active() noexcept { return depth_ > 0; }
+
+  private:
+    static inline thread_local int depth_ = 0;
+};
+
 struct Store {
     std::shared_ptr<const io::Source> source;  // of the model itself
     ExternalFiles external;

@@ -45,6 +45,7 @@ from onnxmap.graph import Graph, Initializers
 from onnxmap.limits import Limits
 from onnxmap.loading import (
     load,
+    load_arrays,
     load_operator_set,
     load_proto,
     load_tensor,
@@ -96,6 +97,7 @@ __all__ = [
     "ValueInfo",
     "__version__",
     "load",
+    "load_arrays",
     "load_operator_set",
     "load_proto",
     "load_tensor",

@@ -19,6 +19,7 @@ import typing
 
 __all__: list[str] = [
     "Attribute",
+    "Bulk",
     "DeviceConfiguration",
     "Document",
     "ExternalFile",
@@ -37,6 +38,7 @@ __all__: list[str] = [
     "ShardingSpec",
     "SimpleShardedDim",
     "SparseTensor",
+    "Stream",
     "Tensor",
     "TrainingInfo",
     "UnknownField",
@@ -54,6 +56,7 @@ __all__: list[str] = [
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
+    "plan_bulk",
     "schema",
     "tensor_path",
     "use_kernels",
@@ -691,7 +694,11 @@ class Graph:
 
     def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
     def initializer_dtypes(self) -> builtins.list[DataType | int]: ...
-    def initializer_names(self) -> builtins.list[str]: ...
+    def initializer_names(self, frugal: bool = False) -> builtins.list[str]:
+        """
+        `frugal`: pages that are looked at are given back.
+        """
+
     def initializer_nbytes(self) -> builtins.list[int]: ...
     def initializer_segments(self) -> builtins.list[bool]: ...
     def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
@@ -1065,6 +1072,45 @@ class ExternalFile:
         In bytes.
         """
 
+class Bulk:
+    """
+    Initializers that are to be read, each found and checked.
+    """
+
+    def arrays(
+        self, threads: typing.SupportsInt | typing.SupportsIndex, tell: Any
+    ) -> dict[str, _ndarray[Any, Any]]:
+        """
+        All as fresh arrays by name. `tell` is None, or called with the bytes that are done, some 20 times a second.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """
+        Bytes of all arrays but those of strings.
+        """
+
+class Stream:
+    """
+    What onnxmap.TensorStream wraps.
+    """
+
+    def __init__(
+        self,
+        bulk: Bulk,
+        window: typing.SupportsInt | typing.SupportsIndex,
+        threads: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def next(self) -> tuple[str, _ndarray[Any, Any]] | None:
+        """
+        The next name and array; None at the end.
+        """
+
+    def stop(self) -> None:
+        """
+        Ends it, and all work for it.
+        """
+
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Bits of one element; 0 where they have no fixed width.
@@ -1118,6 +1164,17 @@ def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtyp
     """
 
 def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
+def plan_bulk(
+    graph: Graph,
+    positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    dtype: Any,
+    copies: bool,
+    frugal: bool,
+) -> Bulk:
+    """
+    What a bulk read of these initializers has to do.
+    """
+
 def schema() -> dict[str, Any]:
     """
     Every message and enum that is read, as dicts.

@@ -31,10 +31,11 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         self._core = core
         self._positions: dict[str, int] | None = None
 
-    def _index(self) -> dict[str, int]:
+    def _index(self, frugal: bool = False) -> dict[str, int]:
+        """Positions by name. `frugal`: no more of the file is mapped than before."""
         if self._positions is None:
             positions: dict[str, int] = {}
-            for position, name in enumerate(self._core.initializer_names()):
+            for position, name in enumerate(self._core.initializer_names(frugal)):
                 if name:
                     positions[name] = _REPEATED if name in positions else position
             if _REPEATED in positions.values():
@@ -93,7 +94,13 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         """Read-only arrays by name, in one call; see `Model.views`."""
         if names is None:
             return self._core.views()
-        return self._core.views_at([self._position(name) for name in self._select(names)])
+        return self._core.views_at(self._chosen(names))
+
+    def _chosen(self, names: Sequence[str] | str | None, frugal: bool = False) -> list[int]:
+        """Positions of those that are named, each once; by default of all that have a name."""
+        self._index(frugal)
+        chosen = self if names is None else self._select(names)
+        return list(dict.fromkeys(map(self._position, chosen)))
 
     def _select(self, names: Sequence[str] | str) -> Sequence[str]:
         """A string is that very name if it exists, else a glob."""

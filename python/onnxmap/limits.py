@@ -17,10 +17,12 @@ class Limits:
         depth: messages and groups inside each other, below the model; protobuf's own is 100, and
             200 is the most.
         external_entries: `external_data` entries of one tensor.
+        overlap: how many times over, on the average, tensors may name the bytes of their files where
+            `arrays` makes a copy for each; at least 1. Below 256 MB all is allowed.
         dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
     """
 
-    __slots__ = ("dense_bytes", "depth", "external_entries", "pieces", "tensors")
+    __slots__ = ("dense_bytes", "depth", "external_entries", "overlap", "pieces", "tensors")
 
     def __init__(
         self,
@@ -30,11 +32,13 @@ class Limits:
         depth: int = 100,
         external_entries: int = 64,
         dense_bytes: int = 1 << 30,
+        overlap: int = 16,
     ) -> None:
         self.tensors = _bound("tensors", tensors, _MOST)
         self.pieces = _bound("pieces", pieces, _MOST)
         self.depth = _bound("depth", depth, _MOST_DEPTH)
         self.external_entries = _bound("external_entries", external_entries, _MOST)
+        self.overlap = max(1, _bound("overlap", overlap, _MOST))
         self.dense_bytes = _bound("dense_bytes", dense_bytes, _MOST)
 
     def __repr__(self) -> str:

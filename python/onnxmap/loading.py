@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from onnxmap import _core
 from onnxmap.model import Model, OperatorSet
@@ -12,11 +12,14 @@ from onnxmap.paths import absolute_path
 
 if TYPE_CHECKING:
     import mmap
+    from collections.abc import Sequence
 
     import numpy as np
 
+    from onnxmap.bulk import FloatType
     from onnxmap.limits import Limits
     from onnxmap.options import Check, Io, LinkPolicy
+    from onnxmap.progress import ProgressArgument
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
@@ -97,6 +100,35 @@ def loads(
     root = b"" if external_root is None else _absolute(external_root)
     document = _core.load_buffer(buffer, "ModelProto", options, root, require_model=True)
     return Model(document, None)
+
+
+def load_arrays(
+    path: Path,
+    names: Sequence[str] | str | None = None,
+    dtype: FloatType = None,
+    threads: int | None = None,
+    progress: ProgressArgument = False,
+    *,
+    external_root: Path | None = None,
+    link_policy: LinkPolicy = "contained",
+    allow_hardlinks: bool = False,
+    io: Io = "auto",
+    check: Check = "full",
+    watch: bool = True,
+    lenient: bool = False,
+    limits: Limits | None = None,
+) -> dict[str, np.ndarray[Any, Any]]:
+    """The initializers of a model as fresh arrays by name, read in parallel; nothing stays open.
+
+    The first arguments are those of `Model.arrays`, the others those of `load`. Raises as these do.
+
+    Example:
+        >>> weights = onnxmap.load_arrays("model.onnx", "*.weight")  # doctest: +SKIP
+    """
+    with load(
+        path, external_root, link_policy, allow_hardlinks, io, check, watch, lenient, limits
+    ) as model:
+        return model.arrays(names, dtype, threads, progress)
 
 
 def load_proto(

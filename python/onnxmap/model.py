@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from onnxmap.bulk import FloatType, TensorStream
     from onnxmap.graph import Graph, Initializers
     from onnxmap.progress import ProgressArgument
 
@@ -179,6 +180,84 @@ class Model:
             ExternalDataError: an external file cannot be read.
         """
         return self.initializers.views(names)
+
+    def arrays(
+        self,
+        names: Sequence[str] | str | None = None,
+        dtype: FloatType = None,
+        threads: int | None = None,
+        progress: ProgressArgument = False,
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """Initializers as fresh arrays by name: writable, aligned to 64 bytes, read in parallel.
+
+        They share nothing with the file. Arrays of less than 4 MiB share memory with their
+        neighbours: one that is kept keeps up to 16 MiB. Reading needs no memory besides, but for
+        segments and typed fields that are converted, one at a time.
+
+        Args:
+            names: as for `views`.
+            dtype: floating-point type (of NumPy, ml_dtypes, or a DataType) that all floating-point
+                tensors become, with the meaning of NumPy's `astype`; others stay as they are.
+            threads: that read at a time; by default as many as the process may use processors.
+            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+
+        Raises:
+            KeyError: there is no such initializer.
+            TensorError: one of them cannot be read.
+            ExternalDataError: an external file cannot be read.
+            FileChangedError: a file changed, before or meanwhile.
+            LimitError: they name the same bytes of a file again and again (`limit.overlap`).
+            ValueError: `dtype` is no floating-point type of ONNX; the model is closed.
+
+        Ctrl-C ends it at once.
+        """
+        from onnxmap.bulk import read_arrays
+
+        return read_arrays(self.initializers, names, dtype, threads, progress)
+
+    def stream(
+        self,
+        names: Sequence[str] | str | None = None,
+        window: int | str = "256MiB",
+        threads: int | None = None,
+        dtype: FloatType = None,
+        copy: bool = False,
+        progress: ProgressArgument = False,
+    ) -> TensorStream:
+        """Initializers one after another, in the order in which they are stored, in bounded memory.
+
+        Read ahead in the background, and given back behind the reader: what is resident grows by
+        no more than `window` and the tensor at hand, whatever the size of the model. (A loop holds a
+        fresh array until it has got the next one: where arrays are larger than `window`, by two of
+        them.) What was in the page cache before stays there, what the stream brought there is
+        dropped again. An array that is kept stays valid: pages of a view come back when they are
+        touched.
+
+        Args:
+            names: as for `views`.
+            window: bytes, or a text like "256MiB".
+            threads: that read at a time where arrays are fresh; by default as many as the process
+                may use processors.
+            dtype: as for `arrays`.
+            copy: fresh, writable arrays instead of read-only views.
+            progress: as for `arrays`.
+
+        Returns:
+            An iterator of `(name, array)`: read-only views wherever the bytes allow it, otherwise
+            fresh arrays. Leaving the loop stops the work in the background; so does `close()`, and
+            the end of a `with` block.
+
+        Raises:
+            FileChangedError: while it is iterated: a file has changed.
+            What `arrays` raises; before the first tensor, where it can be known.
+
+        Example:
+            >>> for name, array in model.stream(window="64MiB"):  # doctest: +SKIP
+            ...     print(name, array.mean())
+        """
+        from onnxmap.bulk import TensorStream
+
+        return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compares external files with the SHA-1 that tensors declare for them; reads them whole.

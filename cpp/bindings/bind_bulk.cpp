@@ -1,0 +1,218 @@
+// Many tensors at once: fresh arrays, and streams of arrays.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/python_objects.hpp"
+#include "io/parallel.hpp"
+#include "io/read_guard.hpp"
+#include "model/bulk_read.hpp"
+#include "model/structure_pages.hpp"
+#include "model/tensor_stream.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+using model::BulkItem;
+using model::Reading;
+
+// Between two looks at signals and at progress: Ctrl-C is felt at once.
+constexpr std::chrono::milliseconds kLookEvery{50};
+
+struct Bulk {
+    std::shared_ptr<const model::BulkPlan> plan;
+    const onnx::DataTypeInfo* float_type;  // null: all tensors keep their types
+    bool copies;
+};
+
+Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
+               const py::object& dtype, bool copies, bool frugal) {
+    Bulk bulk{nullptr, nullptr, copies};
+    if (!dtype.is_none()) {
+        bulk.float_type = find_type(dtype_of(dtype));
+        if (bulk.float_type == nullptr || !bulk.float_type->format.is_float()) {
+            throw py::value_error("dtype must be a floating-point type that ONNX has");
+        }
+    }
+    for (const std::uint32_t position : positions) {
+        if (position >= graph.index->count(onnx::field<"GraphProto.initializer">)) {
+            throw py::index_error("no such initializer");
+        }
+    }
+    const py::gil_scoped_release release;  // it may open files, and look for segments
+    bulk.plan = std::make_shared<const model::BulkPlan>(
+        graph.document, *graph.index, positions,
+        model::BulkOptions{bulk.float_type, copies, frugal});
+    return bulk;
+}
+
+void look_for_signals() {
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+// Makes the arrays of one call or stream: neighbours often share memory, and so an owner.
+class ArrayMaker {
+  public:
+    /// `frugal`: pages that are looked at on the way are given back.
+    ArrayMaker(Bulk bulk, bool frugal)
+        : bulk_(std::move(bulk)), pages_(bulk_.plan->document().source(), frugal) {}
+
+    /// Name and array of an item; `place` has its bytes where it is fresh.
+    std::pair<py::object, py::object> operator()(const BulkItem& item, const io::Place& place) {
+        const model::BulkPlan& plan = *bulk_.plan;
+        return io::guard_reads(plan.document().source(), [&] {
+            tensor::Header header;
+            const onnx::Message tensor = onnx::Message(onnx::message<"TensorProto">, item.message);
+            tensor::read_header(tensor, header);
+            // Those of views are given back by the stream.
+            if (item.is_fresh()) pages_.looked_at(item.message);
+            return std::pair<py::object, py::object>(to_str(header.name),
+                                                     array(item, place, header.dims()));
+        });
+    }
+
+  private:
+    py::object array(const BulkItem& item, const io::Place& place,
+                     std::span<const std::int64_t> dims) {
+        if (item.reading == Reading::text) {
+            tensor::Values values = bulk_.plan->values(item);
+            return read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
+        }
+        std::uint64_t count = 1;
+        for (const std::int64_t dim : dims) count *= static_cast<std::uint64_t>(dim);
+        if (count != item.count) {
+            throw Error("file.changed", "the bytes of the model changed after it was loaded");
+        }
+        if (item.reading == Reading::view) {
+            const auto& source = bulk_.plan->source(item);
+            const ByteView bytes(source->data() + item.offset, item.stored_nbytes);
+            return make_view(*item.to, dims, item.stored_nbytes == 0 ? ByteView() : bytes,
+                             owner_of(source));
+        }
+        const py::object made =
+            make_view(*item.to, dims, place.bytes, owner_of(place.memory), bulk_.copies);
+        if (!item.type->format.is_float() || bulk_.float_type == nullptr ||
+            bulk_.float_type == item.to) {
+            return made;
+        }
+        return cast_by_numpy(made, item, dims);
+    }
+
+    py::object cast_by_numpy(const py::object& array, const BulkItem& item,
+                             std::span<const std::int64_t> dims) {
+        auto bytes = std::make_shared<io::OwnedBytes>(item.count * bulk_.float_type->itemsize());
+        const py::object cast = make_owned(*bulk_.float_type, dims, std::move(bytes), true);
+        python_object<"numpy", "copyto">()(cast, array, py::arg("casting") = "unsafe");
+        if (!bulk_.copies) cast.attr("flags").attr("writeable") = false;
+        return cast;
+    }
+
+    const py::object& owner_of(const std::shared_ptr<const io::Source>& source) {
+        if (owned_ != source.get() || !owner_) {
+            owner_ = make_owner(source);
+            owned_ = source.get();
+        }
+        return owner_;
+    }
+
+    Bulk bulk_;
+    model::StructurePages pages_;
+    const io::Source* owned_ = nullptr;
+    py::object owner_;
+};
+
+py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
+    const model::BulkPlan& plan = *bulk.plan;
+    std::vector<io::Place> places;
+    {
+        const py::gil_scoped_release release;
+        std::atomic<std::uint64_t> done = 0;
+        io::work_while_looking(
+            {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
+            [&] {
+                places = model::read_items(plan, plan.items(), done);
+                plan.look_again();
+            },
+            [&] {
+                const py::gil_scoped_acquire acquire;
+                look_for_signals();
+                if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
+            });
+    }
+    ArrayMaker make(bulk, false);
+    const auto items = plan.items();
+    std::vector<std::pair<py::object, py::object>> made(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        made[items[i].rank] = make(items[i], places[i]);
+        places[i] = {};
+    }
+    py::dict arrays;
+    for (const auto& [name, array] : made) arrays[name] = array;
+    return arrays;
+}
+
+class Stream {
+  public:
+    Stream(const Bulk& bulk, std::uint64_t window, unsigned threads)
+        : stream_(bulk.plan, {window, threads}), make_(bulk, true) {}
+    ~Stream() { stop(); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    py::object next() {
+        using State = model::TensorStream::State;
+        model::TensorStream::Step step;
+        while (true) {
+            State state{};
+            {
+                const py::gil_scoped_release release;
+                state = stream_.next(kLookEvery, step);
+            }
+            if (state == State::end) return py::none();
+            if (state == State::ready) break;
+            look_for_signals();
+        }
+        auto [name, array] = make_(step.item, step.place);
+        return py::make_tuple(std::move(name), std::move(array));
+    }
+
+    void stop() {
+        const py::gil_scoped_release release;
+        stream_.stop();
+    }
+
+  private:
+    model::TensorStream stream_;
+    ArrayMaker make_;
+};
+
+}  // namespace
+
+void bind_bulk(py::module_& module) {
+    py::class_<Bulk>(module, "Bulk", "Initializers that are to be read, each found and checked.")
+        .def_property_readonly(
+            "nbytes", [](const Bulk& self) { return self.plan->nbytes(); },
+            "Bytes of all arrays but those of strings.")
+        .def("arrays", read_arrays, py::arg("threads"), py::arg("tell"),
+             "All as fresh arrays by name. `tell` is None, or called with the bytes that are done, "
+             "some 20 times a second.");
+    py::class_<Stream>(module, "Stream", "What onnxmap.bulk.TensorStream wraps.")
+        .def(py::init<const Bulk&, std::uint64_t, unsigned>(), py::arg("bulk"), py::arg("window"),
+             py::arg("threads"))
+        .def("next", &Stream::next, "The next name and array; None at the end.")
+        .def("stop", &Stream::stop, "Ends it, and all work for it.");
+    module.def("plan_bulk", guarded(plan_bulk), py::arg("graph"), py::arg("positions"),
+               py::arg("dtype"), py::arg("copies"), py::arg("frugal"),
+               "What a bulk read of these initializers has to do.");
+}
+
+}  // namespace onnxmap::bindings

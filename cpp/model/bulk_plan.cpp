@@ -1,0 +1,150 @@
+#include "model/bulk_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/structure_pages.hpp"
+#include "model/tensor_path.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+using tensor::Conversion;
+
+namespace {
+
+constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
+
+// A model may name the same bytes of a file in many tensors; one that has less is left alone.
+constexpr std::uint64_t kOverlapIgnored = 256 << 20;
+
+// To `float_type` where a kernel leads there; where one leads to float32, which has all values of
+// smaller types, to that; otherwise it stays, and NumPy does the rest.
+const onnx::DataTypeInfo& array_type(const onnx::DataTypeInfo& type,
+                                     const onnx::DataTypeInfo* float_type) {
+    if (float_type == nullptr || !type.format.is_float()) return type;
+    if (Conversion::find(type, *float_type)) return *float_type;
+    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
+    return type.bits < 32 && Conversion::find(type, float32) ? float32 : type;
+}
+
+Reading reading_of(const tensor::Values& values, const onnx::DataTypeInfo& to, bool copies) {
+    if (values.type().bits == 0) return Reading::text;
+    // The unused bits of FLOAT6 are checked, which is done where all is decoded.
+    if (values.payload() == nullptr || values.type().bits == 6) return Reading::whole;
+    return !copies && values.is_view() && &to == &values.type() ? Reading::view : Reading::parts;
+}
+
+}  // namespace
+
+Conversion BulkItem::conversion() const { return *Conversion::find(*type, *to); }
+
+BulkPlan::BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& index,
+                   std::span<const std::uint32_t> positions, const BulkOptions& options)
+    : document_(std::move(document)), since_(document_->look_for_changes()) {
+    std::vector<std::uint32_t> ranks(positions.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::ranges::sort(ranks, {}, [&](std::uint32_t rank) { return positions[rank]; });
+    items_.reserve(positions.size());
+    StructurePages pages(document_->source(), options.frugal);
+    // One walk: finding each by itself goes over the headers of its neighbours again.
+    FieldIndex::Cursor cursor(index, kInitializer);
+    wire::Field found;
+    std::uint32_t next = 0;
+    for (const std::uint32_t rank : ranks) {
+        for (; next <= positions[rank]; ++next) {
+            if (!cursor.next(found)) {
+                throw Error("file.changed", "the bytes of the model changed after it was loaded");
+            }
+            pages.looked_at(found.bytes);
+        }
+        add(found.bytes, rank, options);
+    }
+    std::ranges::sort(items_, {}, [](const BulkItem& item) {
+        return std::tuple(item.source, item.offset, item.rank);
+    });
+    if (options.copies) check_overlap();
+}
+
+void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& options) {
+    const onnx::Message found(onnx::message<"TensorProto">, message);
+    tensor::Header header;
+    tensor::read_header(found, header);
+    try {
+        const tensor::Values values = document_->values(found, header, since_);
+        BulkItem item{};
+        item.message = message;
+        item.rank = rank;
+        item.type = &values.type();
+        item.to = &array_type(values.type(), options.float_type);
+        item.count = values.count();
+        item.reading = reading_of(values, *item.to, options.copies);
+        std::shared_ptr<const io::Source> source = document_->store().source;
+        item.offset = source->offset_of(message);
+        if (item.reading == Reading::view || item.reading == Reading::parts) {
+            source = values.payload()->source;
+            item.offset = values.payload()->offset;
+            item.stored_nbytes = values.payload()->nbytes;
+        }
+        item.source = source_number(source);
+        nbytes_ += item.nbytes();
+        items_.push_back(item);
+    } catch (const Error& error) {
+        throw with_tensor_path(error, *document_, header.begin);
+    }
+}
+
+std::uint32_t BulkPlan::source_number(const std::shared_ptr<const io::Source>& source) {
+    // Neighbours nearly always share one.
+    if (!items_.empty() && sources_[items_.back().source] == source) return items_.back().source;
+    const auto number =
+        static_cast<std::uint32_t>(std::ranges::find(sources_, source) - sources_.begin());
+    if (number == sources_.size()) sources_.push_back(source);
+    return number;
+}
+
+void BulkPlan::check_overlap() const {
+    std::uint64_t named = 0;
+    std::uint64_t stored = 0;
+    for (const BulkItem& item : items_) named += item.stored_nbytes;
+    for (const auto& source : sources_) stored += source->size();
+    const std::uint64_t times = document_->limits().overlap;
+    if (named > kOverlapIgnored && named / times > stored) {
+        throw Error("limit.overlap", "the tensors name " + std::to_string(named) +
+                                         " bytes of files that have " + std::to_string(stored) +
+                                         "; raise the limit with limits=Limits(overlap=...)");
+    }
+}
+
+unsigned BulkPlan::reads_at_once() const noexcept {
+    unsigned most = 1;
+    for (const auto& source : sources_) most = std::max(most, source->read_habits().at_once);
+    return most;
+}
+
+tensor::Values BulkPlan::values(const BulkItem& item) const {
+    const tensor::OverlookQuietly quietly;
+    const onnx::Message found(onnx::message<"TensorProto">, item.message);
+    tensor::Header header;
+    tensor::read_header(found, header);
+    return document_->values(found, header, since_);
+}
+
+Error BulkPlan::named(const Error& error, const BulkItem& item) const {
+    return with_tensor_path(error, *document_, item.message.data());
+}
+
+void BulkPlan::look_again() const {
+    const io::Moment now = io::now();
+    for (const auto& source : sources_) document_->store().check_unchanged(*source, now);
+}
+
+void BulkPlan::look_again(const BulkItem& item) const {
+    document_->store().check_unchanged(*source(item), io::now());
+}
+
+}  // namespace onnxmap::model

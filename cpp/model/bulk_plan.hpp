@@ -1,0 +1,96 @@
+// Which tensors a bulk read is about, in the order in which they are stored, and how the values of
+// each come into an array. Kept small: there may be a million of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/document.hpp"
+#include "model/field_index.hpp"
+#include "tensor/conversion.hpp"
+#include "tensor/values.hpp"
+
+namespace onnxmap::model {
+
+enum class Reading : std::uint8_t {
+    view,   // they are looked at where they are
+    parts,  // they are bytes, of which any part can be read by itself
+    whole,  // they are decoded
+    text,   // they are strings, which only Python can make
+};
+
+struct BulkItem {
+    const onnx::DataTypeInfo* type;  // as it is stored
+    const onnx::DataTypeInfo* to;    // of the array
+    std::uint64_t count;             // of elements
+    std::uint64_t offset;         // of its bytes in the source; of the message where it is decoded
+    std::uint64_t stored_nbytes;  // 0 where it is decoded
+    ByteView message;             // the TensorProto
+    std::uint32_t rank;           // among those that were asked for
+    std::uint32_t source;         // among those of the plan
+    Reading reading;
+
+    /// Bytes of the array.
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * to->itemsize(); }
+    [[nodiscard]] std::uint64_t stored_end() const noexcept { return offset + stored_nbytes; }
+    [[nodiscard]] tensor::Conversion conversion() const;
+    /// Whether the array is made in this process alone.
+    [[nodiscard]] bool is_fresh() const noexcept {
+        return reading == Reading::parts || reading == Reading::whole;
+    }
+};
+
+struct BulkOptions {
+    const onnx::DataTypeInfo* float_type = nullptr;  // that all floating-point tensors become
+    bool copies = true;                              // fresh arrays also of what could be looked at
+    bool frugal = false;  // pages that reading the structure maps are given back at once
+};
+
+class BulkPlan {
+  public:
+    /// `index`: of a graph; `positions`: in its list of initializers. Looks for changes, finds all
+    /// values and checks them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, and
+    /// `limit.overlap` where copies would be made of the same bytes again and again.
+    BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& index,
+             std::span<const std::uint32_t> positions, const BulkOptions& options);
+
+    [[nodiscard]] const Document& document() const noexcept { return *document_; }
+    /// In the order in which they are stored.
+    [[nodiscard]] std::span<const BulkItem> items() const noexcept { return items_; }
+    [[nodiscard]] const std::shared_ptr<const io::Source>& source(
+        const BulkItem& item) const noexcept {
+        return sources_[item.source];
+    }
+    [[nodiscard]] std::span<const std::shared_ptr<const io::Source>> sources() const noexcept {
+        return sources_;
+    }
+    /// Of all arrays, but those of strings.
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
+    /// Reads at a time that are of use.
+    [[nodiscard]] unsigned reads_at_once() const noexcept;
+
+    /// Found anew, and quietly: what is overlooked has been told.
+    [[nodiscard]] tensor::Values values(const BulkItem& item) const;
+    /// The same fault with the path of a tensor that has no name.
+    [[nodiscard]] Error named(const Error& error, const BulkItem& item) const;
+
+    /// Throws Error `file.changed` where one of the files has changed by now.
+    void look_again() const;
+    /// The same for the file of one item.
+    void look_again(const BulkItem& item) const;
+
+  private:
+    void add(ByteView message, std::uint32_t rank, const BulkOptions& options);
+    [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const io::Source>& source);
+    void check_overlap() const;
+
+    std::shared_ptr<const Document> document_;
+    io::Moment since_;
+    std::vector<std::shared_ptr<const io::Source>> sources_;
+    std::vector<BulkItem> items_;
+    std::uint64_t nbytes_ = 0;
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,181 @@
+#include "model/bulk_read.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "io/fault_handler.hpp"
+#include "io/parallel.hpp"
+#include "io/read_guard.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+using tensor::Conversion;
+using tensor::packed_nbytes;
+
+// What one thread does at a time: elements of one item, or several whole items that are neighbours.
+struct Task {
+    std::uint32_t first;  // item
+    std::uint32_t items;
+    std::uint64_t begin;  // element, of a single item
+    std::uint64_t count;
+};
+
+// Bytes that are read at once where they do not go straight into an array: small neighbours, and
+// what is converted. For a local file they stay in the second-level cache.
+std::uint64_t buffer_nbytes(const io::Source& source) { return source.read_habits().nbytes / 8; }
+
+class Reader {
+  public:
+    Reader(const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done)
+        : plan_(plan), items_(items), done_(done), slabs_(small_nbytes()) {
+        places_.resize(items.size());
+    }
+
+    std::vector<io::Place> read() {
+        io::renew_fault_handler();
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            if (items_[i].reading == Reading::parts) places_[i] = slabs_.place(items_[i].nbytes());
+        }
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            if (items_[i].reading == Reading::whole) read_whole(i);
+        }
+        plan_tasks();
+        io::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+            const Task& task = tasks_[i];
+            if (task.items == 1) {
+                read_part(task);
+            } else {
+                read_neighbours(task);
+            }
+        });
+        return std::move(places_);
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t small_nbytes() const noexcept {
+        std::uint64_t sum = 0;
+        for (const BulkItem& item : items_) sum += io::Slabs::taken(item.nbytes());
+        return sum;
+    }
+
+    void read_whole(std::size_t i) {
+        io::leave_if_stopped();
+        const BulkItem& item = items_[i];
+        try {
+            tensor::Values values = plan_.values(item);
+            io::guard_reads(values.source(), [&] {
+                values.check_count();  // before memory is taken for what the shape says
+                places_[i] = slabs_.place(item.nbytes());
+                values.read(item.conversion(), places_[i].bytes);
+            });
+        } catch (const Error& error) {
+            throw plan_.named(error, item);
+        }
+        done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
+    }
+
+    void plan_tasks() {
+        for (std::size_t i = 0; i < items_.size();) {
+            if (items_[i].reading != Reading::parts || items_[i].count == 0) {
+                ++i;
+                continue;
+            }
+            const std::size_t end = end_of_neighbours(i);
+            if (end > i + 1) {
+                tasks_.push_back({number(i), number(end - i), 0, 0});
+                i = end;
+            } else {
+                split(i++);
+            }
+        }
+    }
+
+    [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
+        const io::Source& source = *plan_.source(items_[first]);
+        const std::uint64_t most = buffer_nbytes(source);
+        const std::uint64_t gap = source.read_habits().gap;
+        std::uint64_t end = items_[first].stored_end();
+        std::size_t next = first + 1;
+        for (; next < items_.size(); ++next) {
+            const BulkItem& item = items_[next];
+            if (item.reading != Reading::parts || item.source != items_[first].source) break;
+            if (item.offset > end + gap) break;
+            end = std::max(end, item.stored_end());
+            if (end - items_[first].offset > most) break;
+        }
+        return next;
+    }
+
+    void split(std::size_t i) {
+        const BulkItem& item = items_[i];
+        const std::uint64_t nbytes = plan_.source(item)->read_habits().nbytes;
+        // A multiple of eight elements is a whole number of bytes whatever their width.
+        const std::uint64_t most = std::max<std::uint64_t>(nbytes / item.to->itemsize() & ~7ULL, 8);
+        for (std::uint64_t begin = 0; begin < item.count; begin += most) {
+            tasks_.push_back({number(i), 1, begin, std::min(most, item.count - begin)});
+        }
+    }
+
+    void read_part(const Task& task) {
+        const BulkItem& item = items_[task.first];
+        const io::Source& source = *plan_.source(item);
+        const Conversion conversion = item.conversion();
+        const std::uint64_t bits = item.type->bits;
+        const std::uint64_t itemsize = item.to->itemsize();
+        const auto out = places_[task.first].bytes.subspan(task.begin * itemsize);
+        const std::uint64_t offset = item.offset + task.begin * bits / 8;
+        if (conversion.is_copy()) {
+            source.read_file(offset, out.first(task.count * itemsize));
+        } else {
+            const std::uint64_t most = std::max<std::uint64_t>(buffer_nbytes(source) / bits * 8, 8);
+            std::vector<std::uint8_t> buffer(
+                packed_nbytes(std::min(most, task.count), item.type->bits));
+            for (std::uint64_t at = 0; at < task.count; at += most) {
+                const std::uint64_t here = std::min(most, task.count - at);
+                const auto bytes = std::span(buffer).first(packed_nbytes(here, item.type->bits));
+                source.read_file(offset + at * bits / 8, bytes);
+                conversion.stored(bytes.data(), here, out.data() + at * itemsize);
+            }
+        }
+        done_.fetch_add(task.count * itemsize, std::memory_order_relaxed);
+    }
+
+    void read_neighbours(const Task& task) {
+        const auto items = items_.subspan(task.first, task.items);
+        const std::uint64_t begin = items.front().offset;
+        std::uint64_t end = begin;
+        for (const BulkItem& item : items) end = std::max(end, item.stored_end());
+        std::vector<std::uint8_t> buffer(end - begin);
+        plan_.source(items.front())->read_file(begin, buffer);
+        std::uint64_t nbytes = 0;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const BulkItem& item = items[i];
+            item.conversion().stored(buffer.data() + (item.offset - begin), item.count,
+                                     places_[task.first + i].bytes.data());
+            nbytes += item.nbytes();
+        }
+        done_.fetch_add(nbytes, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] static std::uint32_t number(std::size_t i) noexcept {
+        return static_cast<std::uint32_t>(i);
+    }
+
+    const BulkPlan& plan_;
+    std::span<const BulkItem> items_;
+    std::atomic<std::uint64_t>& done_;
+    io::Slabs slabs_;
+    std::vector<io::Place> places_;
+    std::vector<Task> tasks_;
+};
+
+}  // namespace
+
+std::vector<io::Place> read_items(const BulkPlan& plan, std::span<const BulkItem> items,
+                                  std::atomic<std::uint64_t>& done) {
+    return Reader(plan, items, done).read();
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,164 @@
+#include "model/pages_ahead.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "io/page_cache.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+constexpr std::uint64_t kMebibyte = 1 << 20;
+// A fault maps what is in memory around it, up to a huge page.
+constexpr std::uint64_t kAround = 2 * kMebibyte;
+
+}  // namespace
+
+PagesAhead::PagesAhead(const BulkPlan& plan, std::uint64_t window)
+    : plan_(plan),
+      items_(plan.items()),
+      chunk_nbytes_(std::clamp<std::uint64_t>(window / 16, 64 << 10, 2 * kMebibyte)),
+      ask_ahead_(std::min(window / 4, 16 * kMebibyte)),
+      step_(std::min(window / 16, 8 * kMebibyte)) {}
+
+PagesAhead::Chunk PagesAhead::next(Place& at) const {
+    const BulkItem& first = items_[at.item];
+    Chunk chunk{at.item, at.item, first.offset + at.offset, first.offset + at.offset};
+    while (true) {
+        const BulkItem& item = items_[at.item];
+        chunk.last = at.item;
+        const std::uint64_t begin = item.offset + at.offset;
+        const std::uint64_t room = chunk_nbytes_ - std::min(chunk_nbytes_, begin - chunk.begin);
+        const std::uint64_t here = std::min(item.stored_nbytes - at.offset, room);
+        chunk.end = std::max(chunk.end, begin + here);
+        at.offset += here;
+        if (at.offset < item.stored_nbytes) return chunk;
+        at = {at.item + 1, 0};
+        if (at.item == items_.size()) return chunk;
+        const BulkItem& following = items_[at.item];
+        // Neighbours only: what is between two views is not asked for.
+        if (following.reading != Reading::view || following.source != first.source ||
+            following.offset > chunk.end + io::page_size() || chunk.nbytes() >= chunk_nbytes_) {
+            return chunk;
+        }
+    }
+}
+
+void PagesAhead::bring(const Chunk& chunk) {
+    const BulkItem& item = items_[chunk.first];
+    if (!is_mapped(item)) return;
+    if (asked_.item < chunk.first) {  // the first one, or the reader was faster
+        asked_ = {chunk.first, chunk.begin - item.offset};
+        asked_nbytes_ = brought_nbytes_;
+    }
+    brought_nbytes_ += chunk.nbytes();
+    while (asked_nbytes_ < brought_nbytes_ + ask_ahead_ && asked_.item < items_.size()) {
+        const BulkItem& following = items_[asked_.item];
+        if (following.reading != Reading::view || !is_mapped(following)) {
+            asked_ = {asked_.item + 1, 0};
+            continue;
+        }
+        const Chunk ahead = next(asked_);
+        asked_nbytes_ += ahead.nbytes();
+        ask_for(ahead);
+    }
+    io::populate(*plan_.source(item), chunk.begin, chunk.nbytes());
+}
+
+void PagesAhead::ask_for(const Chunk& chunk) {
+    const BulkItem& item = items_[chunk.first];
+    const io::Source& source = *plan_.source(item);
+    try {
+        io::for_each_absent(source, chunk.begin, chunk.end,
+                            [&](std::uint64_t begin, std::uint64_t end) {
+                                {
+                                    const std::lock_guard lock(brought_mutex_);
+                                    brought_.push_back({item.source, begin, end});
+                                }
+                                io::prefetch(source, begin, end - begin);
+                            });
+    } catch (const FileError&) {
+        // Where the system does not tell, nothing is brought and nothing dropped.
+    } catch (const Error&) {}
+}
+
+bool PagesAhead::is_mapped(const BulkItem& item) const noexcept {
+    return plan_.source(item)->maps_file();
+}
+
+void PagesAhead::reader_at(const BulkItem& item) {
+    const std::lock_guard lock(reader_mutex_);
+    if (reader_ == nullptr || reader_->source != item.source) {
+        leave_file();
+        released_ = item.offset - std::min(item.offset, kAround);
+        reader_ = &item;
+    } else {
+        reader_ = &item;
+        if (item.offset >= released_ + step_) {
+            release_until(item.offset);
+            drop_until(item.offset);
+        }
+    }
+}
+
+void PagesAhead::leave_file() noexcept {
+    if (reader_ == nullptr) return;
+    release_until(reader_->stored_end() + kAround);
+    drop_until(UINT64_MAX);
+}
+
+void PagesAhead::release_until(std::uint64_t end) noexcept {
+    const io::Source& source = *plan_.source(*reader_);
+    end = std::min(end, source.size());
+    if (end > released_) io::release(source, released_, end - released_);
+    released_ = end - end % io::page_size();
+}
+
+void PagesAhead::drop_until(std::uint64_t end) noexcept {
+    end -= end % io::page_size();
+    while (true) {
+        Range range;
+        {
+            const std::lock_guard lock(brought_mutex_);
+            if (brought_.empty() || brought_.front().source != reader_->source) return;
+            Range& front = brought_.front();
+            range = front;
+            range.end = std::min(range.end, end);
+            if (range.end <= range.begin) return;
+            front.begin = range.end;
+            if (front.begin == front.end) brought_.pop_front();
+        }
+        io::evict(*plan_.source(*reader_), range.begin, range.end - range.begin);
+    }
+}
+
+void PagesAhead::give_back_all(bool done) noexcept {
+    const std::lock_guard lock(reader_mutex_);
+    if (reader_ == nullptr) return;
+    if (done) {
+        leave_file();
+        return;
+    }
+    release_until(reader_->offset);
+    drop_until(reader_->offset);
+    Place at{static_cast<std::size_t>(reader_ - items_.data()) + 1, 0};
+    while (at.item <= asked_.item && at.item < items_.size()) {
+        if (items_[at.item].reading != Reading::view) {
+            at = {at.item + 1, 0};
+            continue;
+        }
+        const Chunk chunk = next(at);
+        io::release(*plan_.source(items_[chunk.first]), chunk.begin, chunk.nbytes());
+    }
+    const std::uint64_t current = reader_->stored_end();
+    for (const Range& range : brought_) {
+        const bool here = range.source == reader_->source;
+        const std::uint64_t begin = here ? std::max(range.begin, current) : range.begin;
+        if (begin >= range.end) continue;
+        io::evict(*plan_.sources()[range.source], begin, range.end - begin);
+    }
+    brought_.clear();
+}
+
+}  // namespace onnxmap::model

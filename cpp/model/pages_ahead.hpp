@@ -1,0 +1,78 @@
+// The pages of mapped files around the reader of a stream: brought in ahead of it, given back
+// behind it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+
+#include "model/bulk_plan.hpp"
+
+namespace onnxmap::model {
+
+class PagesAhead {
+  public:
+    PagesAhead(const BulkPlan& plan, std::uint64_t window);
+
+    /// Where a walk over the bytes of the views is.
+    struct Place {
+        std::size_t item;
+        std::uint64_t offset;  // in it
+    };
+    /// Bytes of one file, of one view or of several that are neighbours.
+    struct Chunk {
+        std::size_t first;
+        std::size_t last;
+        std::uint64_t begin;
+        std::uint64_t end;
+
+        [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
+    };
+
+    /// The chunk at `at`, which is at a view; moves on.
+    [[nodiscard]] Chunk next(Place& at) const;
+
+    /// Has a chunk mapped, which waits until it is read, and asks for some of what follows. For one
+    /// thread.
+    void bring(const Chunk& chunk);
+
+    /// The reader has come to this view: what it has passed is given back. For another thread.
+    void reader_at(const BulkItem& item);
+
+    /// When nothing is brought any more: all else is given back, what the reader is at only where
+    /// it is `done` with it.
+    void give_back_all(bool done) noexcept;
+
+  private:
+    struct Range {
+        std::uint32_t source;
+        std::uint64_t begin;
+        std::uint64_t end;
+    };
+
+    void ask_for(const Chunk& chunk);
+    [[nodiscard]] bool is_mapped(const BulkItem& item) const noexcept;
+    void leave_file() noexcept;
+    void release_until(std::uint64_t end) noexcept;
+    void drop_until(std::uint64_t end) noexcept;
+
+    const BulkPlan& plan_;
+    std::span<const BulkItem> items_;
+    const std::uint64_t chunk_nbytes_;
+    const std::uint64_t ask_ahead_;
+    const std::uint64_t step_;
+
+    Place asked_{0, 0};
+    std::uint64_t asked_nbytes_ = 0;
+    std::uint64_t brought_nbytes_ = 0;
+
+    std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
+    const BulkItem* reader_ = nullptr;
+    std::uint64_t released_ = 0;  // the end of what was given back, of the reader's file
+
+    std::mutex brought_mutex_;
+    std::deque<Range> brought_;  // into the page cache, in order
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,52 @@
+// Pages of a model's file that walking over its structure maps, for those who count every page:
+// where a file is in memory in large pieces, a look at one byte maps up to 2 MiB, so the headers of
+// 130 tensors make some 200 MB resident.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "io/page_cache.hpp"
+
+namespace onnxmap::model {
+
+class StructurePages {
+  public:
+    /// Gives pages back as the walk goes on, if it is to be `frugal`. The source must outlive this.
+    StructurePages(const io::Source& source, bool frugal) : source_(source), frugal_(frugal) {}
+    ~StructurePages() { release(); }
+    StructurePages(const StructurePages&) = delete;
+    StructurePages& operator=(const StructurePages&) = delete;
+
+    /// The walk has read some of these bytes of the source.
+    void looked_at(ByteView bytes) noexcept {
+        if (!frugal_) return;
+        const std::uint64_t offset = source_.offset_of(bytes);
+        mapped_ += offset < last_ ? kAround : std::min(offset - last_, kAround);
+        last_ = offset;
+        first_ = std::min(first_, offset);
+        end_ = std::max(end_, offset);
+        if (mapped_ >= kMost) release();
+    }
+
+  private:
+    static constexpr std::uint64_t kAround = 2 << 20;
+    static constexpr std::uint64_t kMost = 8 << 20;
+
+    void release() noexcept {
+        if (first_ > end_) return;
+        const std::uint64_t begin = first_ - std::min(first_, kAround);
+        io::release(source_, begin, std::min(end_ + kAround, source_.size()) - begin);
+        mapped_ = 0;
+        first_ = last_;  // which may be read on
+    }
+
+    const io::Source& source_;
+    bool frugal_;
+    std::uint64_t mapped_ = 0;
+    std::uint64_t last_ = 0;
+    std::uint64_t first_ = UINT64_MAX;
+    std::uint64_t end_ = 0;
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,237 @@
+#include "model/tensor_stream.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "io/parallel.hpp"
+#include "model/bulk_read.hpp"
+#include "model/pages_ahead.hpp"
+
+namespace onnxmap::model {
+
+class TensorStream::Run : public std::enable_shared_from_this<Run> {
+  public:
+    Run(std::shared_ptr<const BulkPlan> plan, StreamOptions options)
+        : plan_(std::move(plan)),
+          items_(plan_->items()),
+          // What is given back lags behind, and a mapping may take in more than was asked for.
+          room_(options.window - options.window / 4),
+          threads_(options.threads == 0 ? plan_->reads_at_once() : options.threads),
+          pages_(*plan_, options.window) {}
+
+    [[nodiscard]] bool is_forked() const noexcept { return io::process_number() != process_; }
+
+    State next(std::chrono::milliseconds patience, Step& step) {
+        const std::unique_lock reader(reader_, std::try_to_lock);
+        if (!reader) throw std::invalid_argument("another thread is in this stream");
+        if (!start()) return State::end;
+        if (taken_ == items_.size()) {
+            end(true);
+            return State::end;
+        }
+        const BulkItem& item = items_[taken_];
+        try {
+            if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
+            if (item.reading == Reading::view) plan_->look_again(item);
+        } catch (...) {
+            end(false);
+            throw;
+        }
+        step.item = item;
+        take();
+        if (item.reading == Reading::view) pages_.reader_at(item);
+        return State::ready;
+    }
+
+    // `done`: with what the reader got last.
+    void end(bool done) noexcept {
+        {
+            const std::lock_guard lock(mutex_);
+            stopped_ = true;
+        }
+        prepared_.notify_all();
+        moved_.notify_all();
+        const std::lock_guard joining(joining_);
+        if (!leader_.joinable()) return;
+        // Collecting garbage may end a stream in the very thread that works for it.
+        if (leader_.get_id() == std::this_thread::get_id()) {
+            leader_.detach();
+            return;
+        }
+        leader_.join();
+        pages_.give_back_all(done);
+    }
+
+  private:
+    struct Hold {
+        std::size_t until;  // the reader has come to this item
+        std::uint64_t nbytes;
+    };
+
+    bool start() {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return false;
+        if (started_) return true;
+        started_ = true;
+        const bool has_work = std::ranges::any_of(
+            items_, [](const BulkItem& item) { return item.reading != Reading::text; });
+        if (has_work) {
+            leader_ = std::thread([run = shared_from_this()] { run->lead(); });
+        }
+        return true;
+    }
+
+    // Whether the item is there; its memory, where it is fresh.
+    bool wait_for(const BulkItem& item, std::chrono::milliseconds patience, io::Place& place) {
+        if (!item.is_fresh()) return true;
+        std::unique_lock lock(mutex_);
+        prepared_.wait_for(lock, patience,
+                           [&] { return stopped_ || failure_ || prepared_end_ > taken_; });
+        if (stopped_) return false;
+        if (prepared_end_ <= taken_) {
+            if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+            return false;
+        }
+        place = std::move(places_.front());
+        places_.pop_front();
+        return true;
+    }
+
+    void take() {
+        {
+            const std::lock_guard lock(mutex_);
+            ++taken_;
+            while (!holds_.empty() && holds_.front().until < taken_) {
+                ahead_ -= holds_.front().nbytes;
+                holds_.pop_front();
+            }
+        }
+        moved_.notify_one();
+    }
+
+    void lead() {
+        const io::WithEffort effort({threads_, &stopped_});
+        try {
+            for (std::size_t i = 0; i < items_.size();) {
+                switch (items_[i].reading) {
+                    case Reading::text: ++i; break;
+                    case Reading::view: i = bring_views(i); break;
+                    default: i = read_fresh(i);
+                }
+                {
+                    const std::lock_guard lock(mutex_);
+                    prepared_end_ = i;
+                }
+                prepared_.notify_one();
+            }
+        } catch (const io::Stopped&) {
+        } catch (...) {
+            {
+                const std::lock_guard lock(mutex_);
+                failure_ = std::current_exception();
+            }
+            prepared_.notify_one();
+        }
+    }
+
+    std::size_t bring_views(std::size_t first) {
+        PagesAhead::Place at{first, 0};
+        while (at.item < items_.size() && items_[at.item].reading == Reading::view) {
+            const PagesAhead::Chunk chunk = pages_.next(at);
+            if (wait_for_room(chunk.first, chunk.last, chunk.last, chunk.nbytes())) {
+                pages_.bring(chunk);
+            }
+        }
+        return at.item;
+    }
+
+    std::size_t read_fresh(std::size_t first) {
+        std::uint64_t nbytes = items_[first].nbytes();
+        std::size_t end = first + 1;
+        // Several at a time: each for itself, small ones would not be read in parallel.
+        while (end < items_.size() && items_[end].is_fresh() && nbytes <= room_ / 4 &&
+               items_[end].nbytes() <= room_ / 4 - nbytes) {
+            nbytes += items_[end++].nbytes();
+        }
+        const std::size_t last = end - 1;
+        // Small arrays share memory until the last of them is gone.
+        wait_for_room(first, last, last == first ? first : end, nbytes);
+        auto places = read_items(*plan_, items_.subspan(first, end - first), done_);
+        const std::lock_guard lock(mutex_);
+        for (io::Place& place : places) places_.push_back(std::move(place));
+        return end;
+    }
+
+    // Waits until items first .. last, of so many bytes, may be resident; false where the reader is
+    // past them. They count until the reader has come to item `until`.
+    bool wait_for_room(std::size_t first, std::size_t last, std::size_t until,
+                       std::uint64_t nbytes) {
+        std::unique_lock lock(mutex_);
+        const auto is_passed = [&] { return taken_ > last + 1; };
+        const auto is_current = [&] { return taken_ > first; };
+        moved_.wait(lock, [&] {
+            return stopped_ || is_passed() || is_current() || holds_.empty() ||
+                   (ahead_ <= room_ && nbytes <= room_ - ahead_);
+        });
+        if (stopped_) throw io::Stopped{};
+        if (is_passed()) return false;
+        if (!is_current()) {
+            ahead_ += nbytes;
+            holds_.push_back({until, nbytes});
+        }
+        return true;
+    }
+
+    const std::shared_ptr<const BulkPlan> plan_;
+    const std::span<const BulkItem> items_;
+    const std::uint64_t room_;
+    const unsigned threads_;
+    const int process_ = io::process_number();
+    PagesAhead pages_;
+    std::atomic<std::uint64_t> done_ = 0;
+
+    std::mutex reader_;
+    std::mutex joining_;
+    std::thread leader_;
+
+    std::mutex mutex_;  // of all below
+    std::condition_variable prepared_;
+    std::condition_variable moved_;
+    std::atomic<bool> stopped_ = false;
+    bool started_ = false;
+    std::size_t taken_ = 0;  // items that the reader has got; the last of them is its current
+    std::size_t prepared_end_ = 0;  // items before it are prepared, or nothing was to be done
+    std::deque<io::Place> places_;  // of the fresh ones among them that the reader has not got
+    std::exception_ptr failure_;    // to be thrown at item prepared_end_
+    std::uint64_t ahead_ = 0;       // the sum of holds_
+    std::deque<Hold> holds_;
+};
+
+TensorStream::TensorStream(std::shared_ptr<const BulkPlan> plan, StreamOptions options)
+    : run_(std::make_shared<Run>(std::move(plan), options)) {}
+
+TensorStream::~TensorStream() { stop(); }
+
+TensorStream::State TensorStream::next(std::chrono::milliseconds patience, Step& step) {
+    if (run_->is_forked())
+        throw std::runtime_error("a stream does not live on in a forked process");
+    return run_->next(patience, step);
+}
+
+void TensorStream::stop() noexcept {
+    if (!run_->is_forked()) {
+        run_->end(false);
+        return;
+    }
+    // Its thread is not here, and it may have held any lock: nothing of it may be touched.
+    static_cast<void>(new std::shared_ptr<Run>(run_));
+}
+
+}  // namespace onnxmap::model
