@@ -172,6 +172,17 @@ void for_each_page_run(
     visit(run.begin, run.end, run_resident);
 }
 
+void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
+                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
+    try {
+        for_each_absent(source, begin, end, [&](std::uint64_t first, std::uint64_t last) {
+            visit(first, last);
+            prefetch(source, first, last - first);
+        });
+    } catch (const FileError&) {
+    } catch (const Error&) {}
+}
+
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
     if (!source.in_file()) return nbytes;
     const std::uint64_t end = offset + nbytes;

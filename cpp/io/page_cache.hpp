@@ -47,6 +47,11 @@ void for_each_absent(const Source& source, std::uint64_t begin, std::uint64_t en
                       });
 }
 
+/// prefetch() of those that are not, each run of which visit() is told before. Of none where the
+/// system does not tell, or the file cannot be had: it is only advice.
+void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
+                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
+
 /// How many of the bytes are in memory. Throws as for_each_page_run() does.
 [[nodiscard]] std::uint64_t resident_bytes(const Source& source, std::uint64_t offset,
                                            std::uint64_t nbytes);

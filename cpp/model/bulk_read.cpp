@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/fault_handler.hpp"
+#include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
 
@@ -21,6 +22,10 @@ struct Task {
     std::uint64_t begin;  // element, of a single item
     std::uint64_t count;
 };
+
+// Tasks that are asked for ahead of those that are done, where a file is not in memory: 32 MiB keep
+// a disk busy.
+constexpr std::size_t kAskedAhead = 16;
 
 // Bytes that are read at once where they do not go straight into an array: small neighbours, and
 // what is converted. For a local file they stay in the second-level cache.
@@ -42,8 +47,10 @@ class Reader {
             if (items_[i].reading == Reading::whole) read_whole(i);
         }
         plan_tasks();
+        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) ask_for(tasks_[i]);
         io::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
             const Task& task = tasks_[i];
+            if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
             if (task.items == 1) {
                 read_part(task);
             } else {
@@ -118,6 +125,30 @@ class Reader {
         }
     }
 
+    // Of a file that is not in memory, the system reads ahead what one thread will want; the places
+    // of several look random to it.
+    void ask_for(const Task& task) const {
+        const BulkItem& first = items_[task.first];
+        const io::Source& source = *plan_.source(first);
+        std::uint64_t begin = first.offset;
+        std::uint64_t end = begin;
+        if (task.items == 1) {
+            begin += packed_nbytes(task.begin, first.type->bits);
+            end = begin + packed_nbytes(task.count, first.type->bits);
+        } else {
+            end = end_of(task);
+        }
+        io::prefetch_absent(source, begin, end, [](std::uint64_t, std::uint64_t) {});
+    }
+
+    [[nodiscard]] std::uint64_t end_of(const Task& task) const {
+        std::uint64_t end = 0;
+        for (const BulkItem& item : items_.subspan(task.first, task.items)) {
+            end = std::max(end, item.stored_end());
+        }
+        return end;
+    }
+
     void read_part(const Task& task) {
         const BulkItem& item = items_[task.first];
         const io::Source& source = *plan_.source(item);
@@ -145,9 +176,7 @@ class Reader {
     void read_neighbours(const Task& task) {
         const auto items = items_.subspan(task.first, task.items);
         const std::uint64_t begin = items.front().offset;
-        std::uint64_t end = begin;
-        for (const BulkItem& item : items) end = std::max(end, item.stored_end());
-        std::vector<std::uint8_t> buffer(end - begin);
+        std::vector<std::uint8_t> buffer(end_of(task) - begin);
         plan_.source(items.front())->read_file(begin, buffer);
         std::uint64_t nbytes = 0;
         for (std::size_t i = 0; i < items.size(); ++i) {

@@ -33,8 +33,8 @@ class PagesAhead {
     /// The chunk at `at`, which is at a view; moves on.
     [[nodiscard]] Chunk next(Place& at) const;
 
-    /// Has a chunk mapped, which waits until it is read, and asks for some of what follows. For one
-    /// thread.
+    /// Asks for the pages of a chunk, or has them mapped where they are in memory; waits for none.
+    /// For one thread.
     void bring(const Chunk& chunk);
 
     /// The reader has come to this view: what it has passed is given back. For another thread.
@@ -51,8 +51,6 @@ class PagesAhead {
         std::uint64_t end;
     };
 
-    void ask_for(const Chunk& chunk);
-    [[nodiscard]] bool is_mapped(const BulkItem& item) const noexcept;
     void leave_file() noexcept;
     void release_until(std::uint64_t end) noexcept;
     void drop_until(std::uint64_t end) noexcept;
@@ -60,12 +58,9 @@ class PagesAhead {
     const BulkPlan& plan_;
     std::span<const BulkItem> items_;
     const std::uint64_t chunk_nbytes_;
-    const std::uint64_t ask_ahead_;
     const std::uint64_t step_;
 
-    Place asked_{0, 0};
-    std::uint64_t asked_nbytes_ = 0;
-    std::uint64_t brought_nbytes_ = 0;
+    std::size_t brought_end_ = 0;  // items before it were brought
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const BulkItem* reader_ = nullptr;

@@ -1092,7 +1092,7 @@ class Bulk:
 
 class Stream:
     """
-    What onnxmap.TensorStream wraps.
+    What onnxmap.bulk.TensorStream wraps.
     """
 
     def __init__(

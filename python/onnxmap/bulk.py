@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -86,11 +87,20 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         self._progress = Progress(progress, bulk.nbytes, "streaming", delay=_DELAY)
         self._progress_is_shown = False
         self._current = 0
+        self._lock = threading.Lock()
 
     def __iter__(self) -> TensorStream:
         return self
 
     def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
+        if not self._lock.acquire(blocking=False):
+            raise ValueError("another thread is in this stream")
+        try:
+            return self._step()
+        finally:
+            self._lock.release()
+
+    def _step(self) -> tuple[str, np.ndarray[Any, Any]]:
         try:
             if not self._progress_is_shown:
                 self._progress.__enter__()
