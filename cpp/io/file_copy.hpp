@@ -24,6 +24,8 @@ class FileCopy final : public Source {
     [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override;
     [[nodiscard]] std::optional<FileIdentity> identity() const override;
+    [[nodiscard]] bool in_file() const noexcept override { return true; }
+    [[nodiscard]] std::shared_ptr<const File> file() const override { return file_.open(); }
     void add_way(std::shared_ptr<const WayToFile> way) const override;
 
   private:

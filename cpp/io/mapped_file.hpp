@@ -21,6 +21,8 @@ class MappedFile final : public Source {
     [[nodiscard]] std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
                                                             std::uint64_t nbytes) const override;
     [[nodiscard]] std::optional<FileIdentity> identity() const override;
+    [[nodiscard]] bool in_file() const noexcept override { return true; }
+    [[nodiscard]] std::shared_ptr<const File> file() const override { return file_.open(); }
     void add_way(std::shared_ptr<const WayToFile> way) const override;
 
   private:

@@ -91,6 +91,13 @@ class Source {
     /// again where that was done at `since` or later.
     void check_unchanged(Moment since = now()) const;
 
+    /// Whether the bytes are those of a file, of which the system keeps some pages in memory.
+    [[nodiscard]] virtual bool in_file() const noexcept { return false; }
+    /// Whether data() is a mapping of that file, and so shows those very pages.
+    [[nodiscard]] bool maps_file() const noexcept { return in_file() && viewable(); }
+    /// That file, open; null for what has none. Throws Error `file.changed`, and FileError.
+    [[nodiscard]] virtual std::shared_ptr<const File> file() const { return nullptr; }
+
     /// One more way to the file of the source.
     virtual void add_way(std::shared_ptr<const WayToFile>) const {}
 

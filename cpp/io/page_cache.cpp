@@ -1,0 +1,176 @@
+#include "io/page_cache.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace onnxmap::io {
+
+namespace {
+
+// Of one request, Linux takes no more than the read-ahead window of the device, or what it moves at
+// once, and silently leaves out the rest. 128 KiB is the window of a device that nobody has tuned.
+constexpr std::uint64_t kAskedAtOnce = 128 << 10;
+
+// Bytes of a file that are looked at by one call, with one byte of answer for each page.
+constexpr std::uint64_t kLookedAtOnce = 128 << 20;
+
+struct Pages {
+    std::uint64_t begin;
+    std::uint64_t end;  // behind the last one, or the end of the file within it
+
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
+};
+
+Pages pages_around(const Source& source, std::uint64_t begin, std::uint64_t end) noexcept {
+    const std::uint64_t page = page_size();
+    const std::uint64_t over = end % page;
+    // From the left side on: the sum could be past 64 bits.
+    if (over != 0) end = source.size() - end < page - over ? source.size() : end + page - over;
+    return {begin - begin % page, end};
+}
+
+// Empty where no page is wholly within. Behind the end of the file nothing is left of a page.
+Pages pages_within(const Source& source, std::uint64_t begin, std::uint64_t end) noexcept {
+    const std::uint64_t page = page_size();
+    if (end != source.size()) end -= end % page;
+    if (begin % page != 0) {
+        const std::uint64_t step = page - begin % page;
+        begin = end < begin || end - begin < step ? end : begin + step;
+    }
+    return {std::min(begin, end), end};
+}
+
+void* address_of(const Source& source, std::uint64_t offset) noexcept {
+    return const_cast<std::uint8_t*>(source.data()) + offset;
+}
+
+// The file, if it can be had: advice is worth no error.
+std::shared_ptr<const File> file_if_any(const Source& source) {
+    try {
+        return source.file();
+    } catch (const FileError&) {
+    } catch (const Error&) {}
+    return nullptr;
+}
+
+// Some pages of a file, mapped so that they can be asked about and not touched.
+class Glimpse {
+  public:
+    Glimpse(const File& file, Pages pages) : nbytes_(pages.nbytes()) {
+        address_ = ::mmap(nullptr, nbytes_, PROT_NONE, MAP_SHARED, file.descriptor(),
+                          static_cast<off_t>(pages.begin));
+        if (address_ == MAP_FAILED) throw FileError(errno, file.path());
+    }
+    Glimpse(const Glimpse&) = delete;
+    Glimpse& operator=(const Glimpse&) = delete;
+    ~Glimpse() { ::munmap(address_, nbytes_); }
+
+    [[nodiscard]] void* address() const noexcept { return address_; }
+
+  private:
+    void* address_;
+    std::uint64_t nbytes_;
+};
+
+void look(void* address, std::uint64_t nbytes, const Source& source,
+          std::vector<unsigned char>& resident) {
+    while (::mincore(address, nbytes, resident.data()) != 0) {
+        if (errno != EAGAIN) throw FileError(errno, source.path());
+    }
+}
+
+}  // namespace
+
+std::uint64_t page_size() noexcept {
+    static const auto nbytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return nbytes;
+}
+
+void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+    if (nbytes == 0 || !source.in_file()) return;
+    const Pages pages = pages_around(source, offset, offset + nbytes);
+    const auto file = source.maps_file() ? nullptr : source.file();
+    for (std::uint64_t at = pages.begin; at < pages.end; at += kAskedAtOnce) {
+        const std::uint64_t here = std::min(kAskedAtOnce, pages.end - at);
+        if (file) {
+            ::posix_fadvise(file->descriptor(), static_cast<off_t>(at), static_cast<off_t>(here),
+                            POSIX_FADV_WILLNEED);
+        } else {
+            ::madvise(address_of(source, at), here, MADV_WILLNEED);
+        }
+    }
+}
+
+void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
+    if (nbytes == 0 || !source.maps_file()) return;
+    const Pages pages = pages_within(source, offset, offset + nbytes);
+    if (pages.nbytes() == 0) return;
+    ::madvise(address_of(source, pages.begin), pages.nbytes(), MADV_DONTNEED);
+}
+
+void evict(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+    if (nbytes == 0 || !source.in_file()) return;
+    const Pages pages = pages_within(source, offset, offset + nbytes);
+    if (pages.nbytes() == 0) return;  // to the call below, 0 bytes are all up to the end
+    release(source, offset, nbytes);
+    if (const auto file = file_if_any(source)) {
+        ::posix_fadvise(file->descriptor(), static_cast<off_t>(pages.begin),
+                        static_cast<off_t>(pages.nbytes()), POSIX_FADV_DONTNEED);
+    }
+}
+
+void for_each_page_run(
+    const Source& source, std::uint64_t begin, std::uint64_t end,
+    const std::function<void(std::uint64_t begin, std::uint64_t end, bool resident)>& visit) {
+    if (begin >= end) return;
+    const Pages all = pages_around(source, begin, end);
+    if (!source.in_file()) {
+        visit(all.begin, all.end, true);
+        return;
+    }
+    const auto file = source.maps_file() ? nullptr : source.file();
+    const std::uint64_t page = page_size();
+    std::vector<unsigned char> states(std::min(kLookedAtOnce, all.nbytes() + page - 1) / page);
+    Pages run{all.begin, all.begin};
+    bool run_resident = false;
+    for (std::uint64_t at = all.begin; at < all.end; at += kLookedAtOnce) {
+        const Pages here{at, std::min(at + kLookedAtOnce, all.end)};
+        if (file) {
+            const Glimpse glimpse(*file, here);
+            look(glimpse.address(), here.nbytes(), source, states);
+        } else {
+            look(address_of(source, here.begin), here.nbytes(), source, states);
+        }
+        for (std::uint64_t i = 0; i * page < here.nbytes(); ++i) {
+            const bool resident = (states[i] & 1) != 0;
+            if (resident != run_resident) {
+                if (run.nbytes() > 0) visit(run.begin, run.end, run_resident);
+                run.begin = run.end;
+                run_resident = resident;
+            }
+            run.end = std::min(here.begin + (i + 1) * page, here.end);
+        }
+    }
+    visit(run.begin, run.end, run_resident);
+}
+
+std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+    if (!source.in_file()) return nbytes;
+    const std::uint64_t end = offset + nbytes;
+    std::uint64_t sum = 0;
+    for_each_page_run(source, offset, end,
+                      [&](std::uint64_t first, std::uint64_t last, bool resident) {
+                          if (resident) sum += std::min(last, end) - std::max(first, offset);
+                      });
+    return sum;
+}
+
+}  // namespace onnxmap::io

@@ -1,0 +1,50 @@
+// The pages of files that the operating system keeps in memory: asking for them, giving them back,
+// looking which are there. All of it is about bytes of a source; those of a buffer are in memory
+// anyway, so there is nothing to ask for and nothing to give back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "io/source.hpp"
+
+namespace onnxmap::io {
+
+/// Bytes of a file that the operating system deals with as one.
+[[nodiscard]] std::uint64_t page_size() noexcept;
+
+/// Asks for the pages of bytes offset .. offset + nbytes, and does not wait for them. May take as
+/// long as reading takes where much is asked for. Throws Error `file.changed` and FileError where
+/// a file that is not mapped cannot be opened again.
+void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
+
+/// The process lets go of the pages of a mapping that are wholly within the bytes: they no longer
+/// count as its memory, and come back when they are touched. They stay in the page cache.
+void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
+
+/// release(), and then the page cache drops those pages. Some it keeps: what is not on disk yet,
+/// what others have mapped, parts of a folio, and all of a file that is nowhere but in memory.
+void evict(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
+
+/// Calls visit(begin, end, resident) for the runs of pages that bytes begin .. end are in, in
+/// order: offsets of whole pages, but the file may end within the last one. Linux tells this to
+/// the owner of a file and to those who may write to it; to others all pages are resident.
+/// Throws FileError where the system does not tell at all, and what prefetch() throws.
+void for_each_page_run(
+    const Source& source, std::uint64_t begin, std::uint64_t end,
+    const std::function<void(std::uint64_t begin, std::uint64_t end, bool resident)>& visit);
+
+/// The same for the pages that are not in the page cache now.
+template <class Visit>
+void for_each_absent(const Source& source, std::uint64_t begin, std::uint64_t end, Visit&& visit) {
+    for_each_page_run(source, begin, end,
+                      [&](std::uint64_t first, std::uint64_t last, bool resident) {
+                          if (!resident) visit(first, last);
+                      });
+}
+
+/// How many of the bytes are in memory. Throws as for_each_page_run() does.
+[[nodiscard]] std::uint64_t resident_bytes(const Source& source, std::uint64_t offset,
+                                           std::uint64_t nbytes);
+
+}  // namespace onnxmap::io

@@ -1,0 +1,296 @@
+// What is in the page cache is compared with what a mapping of the test's own says.
+#include "io/page_cache.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "caught.hpp"
+#include "io/descriptor_pool.hpp"
+#include "io/owned_bytes.hpp"
+#include "memory_source.hpp"
+#include "opened.hpp"
+#include "temporary_folder.hpp"
+#include "wire_bytes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+constexpr io::IoMode kModes[] = {io::IoMode::mmap, io::IoMode::read};
+
+std::uint64_t page() { return io::page_size(); }
+
+// Zeros are what a page has that is no page of the file.
+Bytes bytes_of(std::size_t count) {
+    Bytes bytes(count);
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(1 + i % 251);
+    return bytes;
+}
+
+// A file that is on disk and not in the page cache, and the source that is looked at.
+struct ColdFile {
+    ColdFile(std::uint64_t nbytes, io::IoMode mode, const std::string& folder_of = {})
+        : bytes(bytes_of(nbytes)) {
+        path = folder_of.empty() ? folder.write("f", ByteView(bytes)) : folder_of;
+        if (!folder_of.empty()) std::ofstream(path, std::ios::binary) << as_text(ByteView(bytes));
+        descriptor = io::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        REQUIRE(::fsync(descriptor.number()) == 0);
+        drop();
+        // One page at a time: large folios come and go as one.
+        REQUIRE(::posix_fadvise(descriptor.number(), 0, 0, POSIX_FADV_RANDOM) == 0);
+        source = open_source(path, mode);
+    }
+
+    void drop() const {
+        REQUIRE(::posix_fadvise(descriptor.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
+    }
+
+    /// Whether dropping does anything: the file is nowhere else on a tmpfs.
+    [[nodiscard]] bool on_disk() const {
+        struct statfs status{};
+        REQUIRE(::fstatfs(descriptor.number(), &status) == 0);
+        return status.f_type != 0x01021994;  // TMPFS_MAGIC
+    }
+
+    /// Brings the pages first .. last into the page cache, each by itself.
+    void bring(std::uint64_t first, std::uint64_t last) const {
+        std::uint8_t byte = 0;
+        for (std::uint64_t i = first; i < last; ++i) {
+            REQUIRE(::pread(descriptor.number(), &byte, 1, static_cast<off_t>(i * page())) == 1);
+        }
+    }
+
+    [[nodiscard]] std::vector<bool> pages_there() const {
+        void* const address =
+            ::mmap(nullptr, bytes.size(), PROT_NONE, MAP_SHARED, descriptor.number(), 0);
+        REQUIRE(address != MAP_FAILED);
+        std::vector<unsigned char> states((bytes.size() + page() - 1) / page());
+        REQUIRE(::mincore(address, bytes.size(), states.data()) == 0);
+        ::munmap(address, bytes.size());
+        std::vector<bool> there;
+        for (const unsigned char state : states) there.push_back((state & 1) != 0);
+        return there;
+    }
+
+    [[nodiscard]] std::uint64_t count_there() const {
+        const auto there = pages_there();
+        return static_cast<std::uint64_t>(std::count(there.begin(), there.end(), true));
+    }
+
+    /// Touches every byte through the source.
+    [[nodiscard]] bool reads_right() const {
+        Bytes found(bytes.size());
+        source->read(0, found);
+        return found == bytes;
+    }
+
+    TemporaryFolder folder;
+    Bytes bytes;
+    std::string path;
+    io::Descriptor descriptor;
+    std::shared_ptr<io::Source> source;
+};
+
+using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+Runs absent(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
+    Runs runs;
+    io::for_each_absent(source, begin, end, [&](std::uint64_t first, std::uint64_t last) {
+        runs.emplace_back(first, last);
+    });
+    return runs;
+}
+
+// Bytes of the process's memory that the mapping at `address` takes.
+std::uint64_t mapped_in(const std::uint8_t* address) {
+    std::ifstream smaps("/proc/self/smaps");
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    bool here = false;
+    for (std::string line; std::getline(smaps, line);) {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+        unsigned kilobytes = 0;
+        // NOLINTNEXTLINE(cert-err34-c)
+        if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+            here = begin <= wanted && wanted < end;
+            // NOLINTNEXTLINE(cert-err34-c)
+        } else if (here && std::sscanf(line.c_str(), "Rss: %u kB", &kilobytes) == 1) {
+            return std::uint64_t{kilobytes} << 10;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("page_cache: what is there is told page by page") {
+    for (const io::IoMode mode : kModes) {
+        CAPTURE(static_cast<int>(mode));
+        const ColdFile file(40 * page() + 100, mode);
+        if (!file.on_disk()) return;
+        REQUIRE(file.count_there() == 0);
+        file.bring(3, 6);
+        file.bring(8, 9);
+        file.bring(40, 41);
+        CHECK(absent(*file.source, 0, file.bytes.size()) ==
+              Runs{{0, 3 * page()}, {6 * page(), 8 * page()}, {9 * page(), 40 * page()}});
+        // Whole pages, whatever was asked for.
+        CHECK(absent(*file.source, page() + 7, 3 * page() + 1) == Runs{{page(), 3 * page()}});
+        CHECK(absent(*file.source, 3 * page(), 6 * page()).empty());
+        CHECK(absent(*file.source, 5, 5).empty());
+        CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == 4 * page() + 100);
+        // Bytes, not pages.
+        CHECK(io::resident_bytes(*file.source, 4 * page() - 10, 20) == 20);
+        CHECK(io::resident_bytes(*file.source, 6 * page() - 10, 20) == 10);
+        CHECK(io::resident_bytes(*file.source, 40 * page() + 90, 10) == 10);
+        CHECK(io::resident_bytes(*file.source, 10 * page(), 0) == 0);
+    }
+}
+
+TEST_CASE("page_cache: the last page of a file ends with it") {
+    for (const io::IoMode mode : kModes) {
+        const ColdFile file(2 * page() + 100, mode);
+        if (!file.on_disk()) return;
+        CHECK(absent(*file.source, 2 * page(), file.bytes.size()) ==
+              Runs{{2 * page(), 2 * page() + 100}});
+        file.bring(0, 3);
+        io::evict(*file.source, 2 * page() + 1, 99);
+        CHECK(file.pages_there() == std::vector<bool>{true, true, true});
+        io::evict(*file.source, 2 * page(), 100);
+        CHECK(file.pages_there() == std::vector<bool>{true, true, false});
+    }
+}
+
+TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing else") {
+    for (const io::IoMode mode : kModes) {
+        const ColdFile file(40 * page(), mode);
+        if (!file.on_disk()) return;
+        file.bring(0, 40);
+        io::evict(*file.source, 100, page() - 100);
+        io::evict(*file.source, 30 * page() + 1, 2 * page() - 2);
+        io::evict(*file.source, 35 * page(), 0);
+        REQUIRE(file.count_there() == 40);
+        io::evict(*file.source, 5 * page() + 1, 5 * page());
+        std::vector<bool> expected(40, true);
+        std::fill(expected.begin() + 6, expected.begin() + 10, false);
+        CHECK(file.pages_there() == expected);
+        CHECK(file.reads_right());
+    }
+}
+
+TEST_CASE("page_cache: pages that the process has touched are given back, too") {
+    const ColdFile file(40 * page(), io::IoMode::mmap);
+    REQUIRE(file.reads_right());
+    REQUIRE(mapped_in(file.source->data()) > 0);
+    io::release(*file.source, 0, file.bytes.size());
+    CHECK(mapped_in(file.source->data()) == 0);
+    CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
+    CHECK(file.reads_right());
+    if (!file.on_disk()) return;
+    io::evict(*file.source, 0, file.bytes.size());
+    CHECK(mapped_in(file.source->data()) == 0);
+    CHECK(file.count_there() == 0);
+    CHECK(file.reads_right());
+}
+
+TEST_CASE("page_cache: releasing leaves pages that others need") {
+    const ColdFile file(40 * page(), io::IoMode::mmap);
+    file.bring(0, 40);
+    ::madvise(const_cast<std::uint8_t*>(file.source->data()), file.bytes.size(), MADV_RANDOM);
+    REQUIRE(file.reads_right());
+    const std::uint64_t before = mapped_in(file.source->data());
+    io::release(*file.source, 10 * page() + 1, 3 * page());
+    CHECK(before - mapped_in(file.source->data()) == 2 * page());
+}
+
+TEST_CASE("page_cache: what is asked for comes, also more than one request may bring") {
+    for (const io::IoMode mode : kModes) {
+        const ColdFile file(32 << 20, mode);
+        if (!file.on_disk()) return;
+        REQUIRE(file.count_there() == 0);
+        io::prefetch(*file.source, 0, 0);
+        io::prefetch(*file.source, (16 << 20) + 5, (16 << 20) - 5);
+        // Nobody tells when the pages have come.
+        const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (io::resident_bytes(*file.source, 16 << 20, 16 << 20) < 16 << 20) {
+            REQUIRE(std::chrono::steady_clock::now() < give_up);
+            std::this_thread::yield();
+        }
+        CHECK(io::resident_bytes(*file.source, 0, 8 << 20) == 0);
+        CHECK(file.reads_right());
+    }
+}
+
+TEST_CASE("page_cache: memory that is no mapping of a file is left as it is") {
+    const Bytes bytes = bytes_of(3 * page());
+    const MemorySource memory(bytes);
+    const TemporaryFolder folder;
+    const auto file = io::File::open(folder.write("f", ByteView(bytes_of(64 * page()))));
+    const auto pages = io::OwnedBytes::map_private(file, 0, 64 * page());
+    std::fill(pages->writable().begin(), pages->writable().end(), 7);
+    for (const io::Source* source :
+         {static_cast<const io::Source*>(&memory), static_cast<const io::Source*>(pages.get())}) {
+        const Bytes before(source->bytes().begin(), source->bytes().end());
+        CHECK(io::resident_bytes(*source, 1, source->size() - 1) == source->size() - 1);
+        CHECK(absent(*source, 0, source->size()).empty());
+        io::prefetch(*source, 0, source->size());
+        io::release(*source, 0, source->size());
+        io::evict(*source, 0, source->size());
+        CHECK(std::equal(before.begin(), before.end(), source->bytes().begin()));
+    }
+}
+
+TEST_CASE("page_cache: a file that is gone is still mapped") {
+    const ColdFile file(40 * page(), io::IoMode::mmap);
+    file.bring(0, 40);
+    std::filesystem::remove(file.path);
+    io::close_held();
+    io::prefetch(*file.source, 0, file.bytes.size());
+    CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
+    REQUIRE(file.reads_right());
+    io::evict(*file.source, 0, file.bytes.size());  // there is no descriptor to ask with
+    CHECK(mapped_in(file.source->data()) == 0);
+    CHECK(file.reads_right());
+}
+
+TEST_CASE("page_cache: a file that is gone and was not mapped cannot be asked about") {
+    const ColdFile file(4 * page(), io::IoMode::read);
+    std::filesystem::remove(file.path);
+    io::close_held();
+    CHECK(code_of([&] { return io::resident_bytes(*file.source, 0, 10); }) == "file.changed");
+    CHECK(code_of([&] {
+              io::prefetch(*file.source, 0, 10);
+              return 0;
+          }) == "file.changed");
+    io::evict(*file.source, 0, file.bytes.size());
+}
+
+TEST_CASE("page_cache: a file that is only in memory stays there") {
+    const std::string path = "/dev/shm/onnxmap_page_cache_" + std::to_string(::getpid());
+    if (::access("/dev/shm", W_OK) != 0) return;
+    for (const io::IoMode mode : kModes) {
+        const ColdFile file(40 * page(), mode, path);
+        REQUIRE(!file.on_disk());
+        CHECK(file.reads_right());
+        io::evict(*file.source, 0, file.bytes.size());
+        CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
+        CHECK(file.reads_right());
+    }
+    std::filesystem::remove(path);
+}
+
+}  // namespace onnxmap::test
