@@ -17,7 +17,7 @@ void PagesAhead::walk_to(const File& file, std::uint64_t offset, std::uint64_t s
             look_at_ = offset + kLookEvery;
             return;
         }
-        size_ = kLeast;
+        size_ = kLeast / 2;
         end_ = offset;
     }
     if (offset + size_ / 2 < end_) return;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -80,6 +81,24 @@ struct ColdFile {
     [[nodiscard]] std::uint64_t count_there() const {
         const auto there = pages_there();
         return static_cast<std::uint64_t>(std::count(there.begin(), there.end(), true));
+    }
+
+    /// How many of the pages first .. last are there or on their way, where Linux tells that
+    /// (cachestat, from 6.5 on); otherwise, how many are there.
+    [[nodiscard]] std::uint64_t asked_for(std::uint64_t first, std::uint64_t last) const {
+        struct {
+            std::uint64_t offset, nbytes;
+        } const range{first * page(), (last - first) * page()};
+        struct {
+            std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+        } found{};
+        constexpr long kCachestat = 451;
+        if (::syscall(kCachestat, descriptor.number(), &range, &found, 0) == 0) return found.cached;
+        const auto there = pages_there();
+        const auto begin = there.begin();
+        return static_cast<std::uint64_t>(std::count(begin + static_cast<std::ptrdiff_t>(first),
+                                                     begin + static_cast<std::ptrdiff_t>(last),
+                                                     true));
     }
 
     /// Waits until that many pages from `first` on are there; nobody tells when they have come.

@@ -39,16 +39,17 @@ TEST_CASE("pages_ahead: nothing is asked for that is far away") {
     for (std::uint64_t at = 0; at < cold.bytes.size(); at += 1 << 20) {
         ahead.walk_to(file, at, 1 << 20);
     }
-    CHECK(cold.count_there() == 0);
-    // And after small jumps no more: 16 of them ask for a mebibyte or so.
-    jump(ahead, file, 0, 16 * kStep);
-    CHECK(cold.comes(0, 16 * kStep / page()));
-    for (std::uint64_t at = 4 << 20; at < cold.bytes.size(); at += 1 << 20) {
+    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 0);
+    // And after small jumps no more; what is asked for behind far ones is little again.
+    jump(ahead, file, 0, 4 << 20);
+    CHECK(cold.comes(0, (4 << 20) / page()));
+    for (std::uint64_t at = 12 << 20; at <= 24 << 20; at += 1 << 20) {
         ahead.walk_to(file, at, 1 << 20);
     }
-    const auto there = cold.pages_there();
-    CHECK(std::count(there.begin() + (8 << 20) / static_cast<std::ptrdiff_t>(page()), there.end(),
-                     true) == 0);
+    CHECK(cold.asked_for((12 << 20) / page(), (32 << 20) / page()) == 0);
+    ahead.walk_to(file, (24 << 20) + kStep, kStep);
+    CHECK(cold.asked_for((12 << 20) / page(), (32 << 20) / page()) ==
+          io::PagesAhead::kLeast / page());
 }
 
 TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
@@ -57,7 +58,7 @@ TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
     for (std::uint64_t at = 0; at < cold.bytes.size(); at += 4096) ahead.walk_to(file, at, 0);
-    CHECK(cold.count_there() == 0);
+    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 0);
 }
 
 TEST_CASE("pages_ahead: bytes in memory are not asked for") {
@@ -67,7 +68,7 @@ TEST_CASE("pages_ahead: bytes in memory are not asked for") {
     io::PagesAhead ahead;
     cold.bring(0, 1);  // where it looks
     jump(ahead, file, 0, io::PagesAhead::kLookEvery);
-    CHECK(cold.count_there() == 1);
+    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 1);
     // Behind that it looks again.
     jump(ahead, file, io::PagesAhead::kLookEvery, 4 << 20);
     const std::uint64_t looked = io::PagesAhead::kLookEvery / page();
@@ -83,7 +84,24 @@ TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
     CHECK(cold.comes(0, (1 << 20) / page()));
     cold.drop();
     jump(ahead, file, 0, 1 << 20);
-    CHECK(cold.count_there() == 0);
+    CHECK(cold.asked_for(0, (1 << 20) / page()) == 0);
+}
+
+TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") {
+    const ColdFile cold(8 << 20, io::IoMode::mmap);
+    if (!cold.on_disk()) return;
+    const io::File file = io::File::open(cold.path);
+    io::PagesAhead ahead;
+    jump(ahead, file, 0, 1 << 20);
+    CHECK(cold.comes(0, (1 << 20) / page()));
+    cold.drop();
+    std::uint64_t at = 1 << 20;
+    const std::uint64_t pages = cold.bytes.size() / page();
+    for (; cold.asked_for(0, pages) == 0 && at < cold.bytes.size(); at += kStep) {
+        ahead.walk_to(file, at, kStep);
+    }
+    CHECK(cold.asked_for(0, pages) > 0);
+    CHECK(cold.asked_for(0, at / page()) == 0);
 }
 
 TEST_CASE("pages_ahead: both feeds of a file ask") {
