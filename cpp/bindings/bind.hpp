@@ -16,6 +16,7 @@ void bind_proto_view(py::module_& module);
 void bind_lists(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
+void bind_page_cache(GuardedClass<Graph>& cls);
 void bind_tensor(py::module_& module);
 void bind_tensor_values(GuardedClass<Tensor>& cls);
 void bind_tensor_exchange(GuardedClass<Tensor>& cls);

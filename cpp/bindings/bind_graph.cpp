@@ -274,6 +274,7 @@ void bind_columns(GuardedClass<Graph>& cls) {
 void bind_graph(py::module_& module) {
     GuardedClass<Graph> cls(module, "Graph", "What onnxmap.Graph wraps.");
     bind_columns(cls);
+    bind_page_cache(cls);
     cls.def_property_readonly("initializer_count",
                               [](const Graph& self) { return self.index->count(kInitializer); })
         .def("initializer", initializer, py::arg("position"))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -14,12 +15,13 @@ namespace {
 
 class CopyFeed final : public ByteFeed {
   public:
-    explicit CopyFeed(const FileCopy& copy) noexcept : copy_(copy) {}
+    explicit CopyFeed(const FileCopy& copy) : copy_(copy), file_(copy.file()) {}
 
     [[nodiscard]] std::uint64_t size() const noexcept override { return copy_.size(); }
 
     [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
         const std::uint64_t left = copy_.size() - offset;
+        pages_ahead_.walk_to(*file_, offset, read_ahead_.skipped(offset));
         return copy_.resident(offset, std::min(read_ahead_.next(offset, least), left));
     }
 
@@ -29,7 +31,9 @@ class CopyFeed final : public ByteFeed {
 
   private:
     const FileCopy& copy_;
+    std::shared_ptr<const File> file_;
     ReadAhead read_ahead_;
+    PagesAhead pages_ahead_;
 };
 
 }  // namespace

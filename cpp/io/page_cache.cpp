@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,23 +34,30 @@ struct Pages {
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
 };
 
-Pages pages_around(const Source& source, std::uint64_t begin, std::uint64_t end) noexcept {
+Pages pages_around(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
     const std::uint64_t page = page_size();
     const std::uint64_t over = end % page;
     // From the left side on: the sum could be past 64 bits.
-    if (over != 0) end = source.size() - end < page - over ? source.size() : end + page - over;
+    if (over != 0) end = size - end < page - over ? size : end + page - over;
     return {begin - begin % page, end};
 }
 
 // Empty where no page is wholly within. Behind the end of the file nothing is left of a page.
-Pages pages_within(const Source& source, std::uint64_t begin, std::uint64_t end) noexcept {
+Pages pages_within(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
     const std::uint64_t page = page_size();
-    if (end != source.size()) end -= end % page;
+    if (end != size) end -= end % page;
     if (begin % page != 0) {
         const std::uint64_t step = page - begin % page;
         begin = end < begin || end - begin < step ? end : begin + step;
     }
     return {std::min(begin, end), end};
+}
+
+template <class Ask>
+void for_each_request(Pages pages, Ask&& ask) {
+    for (std::uint64_t at = pages.begin; at < pages.end; at += kAskedAtOnce) {
+        ask(at, std::min(kAskedAtOnce, pages.end - at));
+    }
 }
 
 void* address_of(const Source& source, std::uint64_t offset) noexcept {
@@ -98,37 +106,43 @@ std::uint64_t page_size() noexcept {
     return nbytes;
 }
 
+void prefetch(const File& file, std::uint64_t offset, std::uint64_t nbytes) noexcept {
+    for_each_request(pages_around(file.size(), offset, offset + nbytes),
+                     [&](std::uint64_t at, std::uint64_t here) {
+                         ::posix_fadvise(file.descriptor(), static_cast<off_t>(at),
+                                         static_cast<off_t>(here), POSIX_FADV_WILLNEED);
+                     });
+}
+
 void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
     if (nbytes == 0 || !source.in_file()) return;
-    const Pages pages = pages_around(source, offset, offset + nbytes);
-    const auto file = source.maps_file() ? nullptr : source.file();
-    for (std::uint64_t at = pages.begin; at < pages.end; at += kAskedAtOnce) {
-        const std::uint64_t here = std::min(kAskedAtOnce, pages.end - at);
-        if (file) {
-            ::posix_fadvise(file->descriptor(), static_cast<off_t>(at), static_cast<off_t>(here),
-                            POSIX_FADV_WILLNEED);
-        } else {
-            ::madvise(address_of(source, at), here, MADV_WILLNEED);
-        }
+    if (!source.maps_file()) {
+        prefetch(*source.file(), offset, nbytes);
+        return;
     }
+    // Needs no descriptor.
+    for_each_request(pages_around(source.size(), offset, offset + nbytes),
+                     [&](std::uint64_t at, std::uint64_t here) {
+                         ::madvise(address_of(source, at), here, MADV_WILLNEED);
+                     });
 }
 
 void populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
     if (nbytes == 0 || !source.maps_file()) return;
-    const Pages pages = pages_around(source, offset, offset + nbytes);
+    const Pages pages = pages_around(source.size(), offset, offset + nbytes);
     ::madvise(address_of(source, pages.begin), pages.nbytes(), kPopulateRead);
 }
 
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
     if (nbytes == 0 || !source.maps_file()) return;
-    const Pages pages = pages_within(source, offset, offset + nbytes);
+    const Pages pages = pages_within(source.size(), offset, offset + nbytes);
     if (pages.nbytes() == 0) return;
     ::madvise(address_of(source, pages.begin), pages.nbytes(), MADV_DONTNEED);
 }
 
 void evict(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
     if (nbytes == 0 || !source.in_file()) return;
-    const Pages pages = pages_within(source, offset, offset + nbytes);
+    const Pages pages = pages_within(source.size(), offset, offset + nbytes);
     if (pages.nbytes() == 0) return;  // to the call below, 0 bytes are all up to the end
     release(source, offset, nbytes);
     if (const auto file = file_if_any(source)) {
@@ -141,7 +155,7 @@ void for_each_page_run(
     const Source& source, std::uint64_t begin, std::uint64_t end,
     const std::function<void(std::uint64_t begin, std::uint64_t end, bool resident)>& visit) {
     if (begin >= end) return;
-    const Pages all = pages_around(source, begin, end);
+    const Pages all = pages_around(source.size(), begin, end);
     if (!source.in_file()) {
         visit(all.begin, all.end, true);
         return;
@@ -181,6 +195,14 @@ void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t en
         });
     } catch (const FileError&) {
     } catch (const Error&) {}
+}
+
+bool is_cached(const File& file, std::uint64_t offset) noexcept {
+    std::uint8_t byte = 0;
+    const iovec out{&byte, 1};
+    const ssize_t count =
+        ::preadv2(file.descriptor(), &out, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    return count >= 0 || errno != EAGAIN;
 }
 
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "io/file.hpp"
 #include "io/source.hpp"
 
 namespace onnxmap::io {
@@ -17,6 +18,7 @@ namespace onnxmap::io {
 /// long as reading takes where much is asked for. Throws Error `file.changed` and FileError where
 /// a file that is not mapped cannot be opened again.
 void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
+void prefetch(const File& file, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
 /// Maps the pages of those bytes before they are touched, and waits until they are read. Pages that
 /// the file has lost are left to whoever touches them.
@@ -51,6 +53,10 @@ void for_each_absent(const Source& source, std::uint64_t begin, std::uint64_t en
 /// system does not tell, or the file cannot be had: it is only advice.
 void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
                      const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
+
+/// Whether the byte at `offset`, within the file, could be read without waiting for a disk. Yes
+/// where the file system does not tell.
+[[nodiscard]] bool is_cached(const File& file, std::uint64_t offset) noexcept;
 
 /// How many of the bytes are in memory. Throws as for_each_page_run() does.
 [[nodiscard]] std::uint64_t resident_bytes(const Source& source, std::uint64_t offset,

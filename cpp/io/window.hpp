@@ -10,6 +10,7 @@
 
 #include "base/byte_feed.hpp"
 #include "io/file.hpp"
+#include "io/pages_ahead.hpp"
 
 namespace onnxmap::io {
 
@@ -20,9 +21,14 @@ class ReadAhead {
     static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
     static constexpr std::uint64_t kNear = 16 << 10;   // copying that much costs one system call
 
+    /// Bytes before `offset` that would be a jump: neither read before nor near what was.
+    [[nodiscard]] std::uint64_t skipped(std::uint64_t offset) const noexcept {
+        return offset <= end_ + kNear ? 0 : offset - end_;
+    }
+
     /// Bytes to read at `offset`, where `least` are needed.
     [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
-        size_ = offset <= end_ + kNear ? std::min(2 * size_, kMost) : kLeast;
+        size_ = skipped(offset) == 0 ? std::min(2 * size_, kMost) : kLeast;
         const std::uint64_t nbytes = std::max(size_, least);
         end_ = offset + nbytes;
         return nbytes;
@@ -43,6 +49,7 @@ class WindowFeed final : public ByteFeed {
   private:
     std::shared_ptr<const File> file_;
     ReadAhead read_ahead_;
+    PagesAhead pages_ahead_;
     std::vector<std::uint8_t> window_;
 };
 

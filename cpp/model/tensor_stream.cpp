@@ -12,7 +12,7 @@
 
 #include "io/parallel.hpp"
 #include "model/bulk_read.hpp"
-#include "model/pages_ahead.hpp"
+#include "model/pages_around.hpp"
 
 namespace onnxmap::model {
 
@@ -147,9 +147,9 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     std::size_t bring_views(std::size_t first) {
-        PagesAhead::Place at{first, 0};
+        PagesAround::Place at{first, 0};
         while (at.item < items_.size() && items_[at.item].reading == Reading::view) {
-            const PagesAhead::Chunk chunk = pages_.next(at);
+            const PagesAround::Chunk chunk = pages_.next(at);
             if (wait_for_room(chunk.first, chunk.last, chunk.last, chunk.nbytes())) {
                 pages_.bring(chunk);
             }
@@ -202,7 +202,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     const std::uint64_t room_;
     const unsigned threads_;
     const int process_ = io::process_number();
-    PagesAhead pages_;
+    PagesAround pages_;
     std::atomic<std::uint64_t> done_ = 0;
 
     std::mutex reader_;

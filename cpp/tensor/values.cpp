@@ -147,6 +147,21 @@ std::uint64_t Values::stored_nbytes() const {
     return sum;
 }
 
+void Values::for_each_range(
+    const std::function<void(const std::shared_ptr<const io::Source>& source, std::uint64_t offset,
+                             std::uint64_t nbytes)>& visit) const {
+    if (in_pieces()) {
+        for (const Segment& segment : *segments_) piece(segment).for_each_range(visit);
+    } else if (payload_) {
+        visit(payload_->source, payload_->offset, payload_->nbytes);
+    } else {
+        for (std::size_t i = 0; i < message_.piece_count(); ++i) {
+            const ByteView bytes = message_.piece(i);
+            visit(store_->source, store_->source->offset_of(bytes), bytes.size());
+        }
+    }
+}
+
 void Values::make_resident() const {
     for (std::size_t i = 0; i < message_.piece_count(); ++i) {
         static_cast<void>(store_->source->resident(message_.piece(i)));

@@ -53,6 +53,13 @@ class Values {
     /// Bytes that the values take as they are stored, in all pieces.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
+    /// Calls visit(source, offset, nbytes) for each range that reading the values reads: what is
+    /// stored as bytes, and all of the message where they are in a typed field. Throws as the
+    /// constructor does, for the other pieces.
+    void for_each_range(
+        const std::function<void(const std::shared_ptr<const io::Source>& source,
+                                 std::uint64_t offset, std::uint64_t nbytes)>& visit) const;
+
     /// Reads elements begin .. begin + count of values that have a payload.
     void read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
                    std::uint8_t* out) const;

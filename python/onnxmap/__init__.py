@@ -55,6 +55,7 @@ from onnxmap.loading import (
     loads_proto,
 )
 from onnxmap.model import Model, OperatorSet
+from onnxmap.page_cache import Residency, ResidentBytes
 from onnxmap.pickling import relocate
 
 __all__ = [
@@ -84,6 +85,8 @@ __all__ = [
     "ParseError",
     "ProtoView",
     "QuantizationAnnotation",
+    "Residency",
+    "ResidentBytes",
     "SaveError",
     "ShardedDim",
     "ShardingSpec",

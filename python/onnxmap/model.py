@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from onnxmap.bulk import FloatType, TensorStream
     from onnxmap.graph import Graph, Initializers
+    from onnxmap.page_cache import Residency
     from onnxmap.progress import ProgressArgument
 
 
@@ -258,6 +259,65 @@ class Model:
         from onnxmap.bulk import TensorStream
 
         return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
+
+    def prefetch(self, names: Sequence[str] | str | None = None) -> None:
+        """Asks the system to bring the bytes of initializers into memory, before they are touched.
+
+        Does not wait for them, but takes as long as reading where much is asked for; Ctrl-C ends
+        it. Bytes that are in memory already, like those of a buffer, cost next to nothing. What has
+        no room is dropped again.
+
+        Args:
+            names: as in `views`.
+
+        Raises:
+            KeyError: there is no such initializer.
+            TensorError: one of them is stored wrongly, as far as that shows without its values.
+            ExternalDataError: an external file cannot be read.
+            FileChangedError: a file is not the one any more that was loaded.
+        """
+        from onnxmap.page_cache import prefetch
+
+        prefetch(self.initializers, names)
+
+    def evict(self, names: Sequence[str] | str | None = None) -> None:
+        """Gives the bytes of initializers back to the system, which forgets the copies in memory.
+
+        Arrays stay valid: what is touched again is read again. The system keeps some: pages that
+        are not on disk yet or that others have mapped, what it holds in one piece with bytes that
+        were not chosen (up to 2 MiB at each end), all of a file on a tmpfs. Buffers stay as they
+        are.
+
+        Args:
+            names: as in `views`.
+
+        Raises:
+            KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
+        """
+        from onnxmap.page_cache import evict
+
+        evict(self.initializers, names)
+
+    def residency(self, names: Sequence[str] | str | None = None) -> Residency:
+        """How many stored bytes of initializers are in memory now. Their values are not touched.
+
+        Linux tells this to the owner of a file and to those who may write to it; for others all
+        bytes are in memory. Those of a buffer are.
+
+        Args:
+            names: as in `views`.
+
+        Returns:
+            For each name the bytes in memory and in all; `resident`, `total` and `share` for all
+            of them together. Of values in a typed field, the bytes are those of their message.
+
+        Raises:
+            KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
+            OSError: the system does not tell.
+        """
+        from onnxmap.page_cache import residency
+
+        return residency(self.initializers, names)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compares external files with the SHA-1 that tensors declare for them; reads them whole.

@@ -2,108 +2,29 @@
 #include "io/page_cache.hpp"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstring>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "caught.hpp"
+#include "cold_file.hpp"
 #include "io/descriptor_pool.hpp"
 #include "io/owned_bytes.hpp"
 #include "memory_source.hpp"
-#include "opened.hpp"
-#include "temporary_folder.hpp"
-#include "wire_bytes.hpp"
 
 namespace onnxmap::test {
 
 namespace {
 
 constexpr io::IoMode kModes[] = {io::IoMode::mmap, io::IoMode::read};
-
-std::uint64_t page() { return io::page_size(); }
-
-// Zeros are what a page has that is no page of the file.
-Bytes bytes_of(std::size_t count) {
-    Bytes bytes(count);
-    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(1 + i % 251);
-    return bytes;
-}
-
-// A file that is on disk and not in the page cache, and the source that is looked at.
-struct ColdFile {
-    ColdFile(std::uint64_t nbytes, io::IoMode mode, const std::string& folder_of = {})
-        : bytes(bytes_of(nbytes)) {
-        path = folder_of.empty() ? folder.write("f", ByteView(bytes)) : folder_of;
-        if (!folder_of.empty()) std::ofstream(path, std::ios::binary) << as_text(ByteView(bytes));
-        descriptor = io::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        REQUIRE(::fsync(descriptor.number()) == 0);
-        drop();
-        // One page at a time: large folios come and go as one.
-        REQUIRE(::posix_fadvise(descriptor.number(), 0, 0, POSIX_FADV_RANDOM) == 0);
-        source = open_source(path, mode);
-    }
-
-    void drop() const {
-        REQUIRE(::posix_fadvise(descriptor.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
-    }
-
-    /// Whether dropping does anything: the file is nowhere else on a tmpfs.
-    [[nodiscard]] bool on_disk() const {
-        struct statfs status{};
-        REQUIRE(::fstatfs(descriptor.number(), &status) == 0);
-        return status.f_type != 0x01021994;  // TMPFS_MAGIC
-    }
-
-    /// Brings the pages first .. last into the page cache, each by itself.
-    void bring(std::uint64_t first, std::uint64_t last) const {
-        std::uint8_t byte = 0;
-        for (std::uint64_t i = first; i < last; ++i) {
-            REQUIRE(::pread(descriptor.number(), &byte, 1, static_cast<off_t>(i * page())) == 1);
-        }
-    }
-
-    [[nodiscard]] std::vector<bool> pages_there() const {
-        void* const address =
-            ::mmap(nullptr, bytes.size(), PROT_NONE, MAP_SHARED, descriptor.number(), 0);
-        REQUIRE(address != MAP_FAILED);
-        std::vector<unsigned char> states((bytes.size() + page() - 1) / page());
-        REQUIRE(::mincore(address, bytes.size(), states.data()) == 0);
-        ::munmap(address, bytes.size());
-        std::vector<bool> there;
-        for (const unsigned char state : states) there.push_back((state & 1) != 0);
-        return there;
-    }
-
-    [[nodiscard]] std::uint64_t count_there() const {
-        const auto there = pages_there();
-        return static_cast<std::uint64_t>(std::count(there.begin(), there.end(), true));
-    }
-
-    /// Touches every byte through the source.
-    [[nodiscard]] bool reads_right() const {
-        Bytes found(bytes.size());
-        source->read(0, found);
-        return found == bytes;
-    }
-
-    TemporaryFolder folder;
-    Bytes bytes;
-    std::string path;
-    io::Descriptor descriptor;
-    std::shared_ptr<io::Source> source;
-};
 
 using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
@@ -224,12 +145,8 @@ TEST_CASE("page_cache: what is asked for comes, also more than one request may b
         REQUIRE(file.count_there() == 0);
         io::prefetch(*file.source, 0, 0);
         io::prefetch(*file.source, (16 << 20) + 5, (16 << 20) - 5);
-        // Nobody tells when the pages have come.
-        const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (io::resident_bytes(*file.source, 16 << 20, 16 << 20) < 16 << 20) {
-            REQUIRE(std::chrono::steady_clock::now() < give_up);
-            std::this_thread::yield();
-        }
+        REQUIRE(file.comes((16 << 20) / page(), (16 << 20) / page()));
+        CHECK(io::resident_bytes(*file.source, 16 << 20, 16 << 20) == 16 << 20);
         CHECK(io::resident_bytes(*file.source, 0, 8 << 20) == 0);
         CHECK(file.reads_right());
     }

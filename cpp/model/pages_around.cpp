@@ -1,4 +1,4 @@
-#include "model/pages_ahead.hpp"
+#include "model/pages_around.hpp"
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ constexpr std::uint64_t kAround = 2 * kMebibyte;
 
 }  // namespace
 
-PagesAhead::PagesAhead(const BulkPlan& plan, std::uint64_t window)
+PagesAround::PagesAround(const BulkPlan& plan, std::uint64_t window)
     : plan_(plan),
       items_(plan.items()),
       chunk_nbytes_(std::clamp<std::uint64_t>(window / 16, 64 << 10, 2 * kMebibyte)),
       step_(std::min(window / 16, 8 * kMebibyte)) {}
 
-PagesAhead::Chunk PagesAhead::next(Place& at) const {
+PagesAround::Chunk PagesAround::next(Place& at) const {
     const BulkItem& first = items_[at.item];
     Chunk chunk{at.item, at.item, first.offset + at.offset, first.offset + at.offset};
     while (true) {
@@ -44,7 +44,7 @@ PagesAhead::Chunk PagesAhead::next(Place& at) const {
     }
 }
 
-void PagesAhead::bring(const Chunk& chunk) {
+void PagesAround::bring(const Chunk& chunk) {
     const BulkItem& item = items_[chunk.first];
     const io::Source& source = *plan_.source(item);
     if (!source.maps_file()) return;
@@ -61,7 +61,7 @@ void PagesAhead::bring(const Chunk& chunk) {
     if (is_there) io::populate(source, chunk.begin, chunk.nbytes());
 }
 
-void PagesAhead::reader_at(const BulkItem& item) {
+void PagesAround::reader_at(const BulkItem& item) {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source != item.source) {
         leave_file();
@@ -76,20 +76,20 @@ void PagesAhead::reader_at(const BulkItem& item) {
     }
 }
 
-void PagesAhead::leave_file() noexcept {
+void PagesAround::leave_file() noexcept {
     if (reader_ == nullptr) return;
     release_until(reader_->stored_end() + kAround);
     drop_until(UINT64_MAX);
 }
 
-void PagesAhead::release_until(std::uint64_t end) noexcept {
+void PagesAround::release_until(std::uint64_t end) noexcept {
     const io::Source& source = *plan_.source(*reader_);
     end = std::min(end, source.size());
     if (end > released_) io::release(source, released_, end - released_);
     released_ = end - end % io::page_size();
 }
 
-void PagesAhead::drop_until(std::uint64_t end) noexcept {
+void PagesAround::drop_until(std::uint64_t end) noexcept {
     end -= end % io::page_size();
     while (true) {
         Range range;
@@ -107,7 +107,7 @@ void PagesAhead::drop_until(std::uint64_t end) noexcept {
     }
 }
 
-void PagesAhead::give_back_all(bool done) noexcept {
+void PagesAround::give_back_all(bool done) noexcept {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr) return;
     if (done) {

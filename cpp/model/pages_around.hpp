@@ -11,9 +11,9 @@
 
 namespace onnxmap::model {
 
-class PagesAhead {
+class PagesAround {
   public:
-    PagesAhead(const BulkPlan& plan, std::uint64_t window);
+    PagesAround(const BulkPlan& plan, std::uint64_t window);
 
     /// Where a walk over the bytes of the views is.
     struct Place {

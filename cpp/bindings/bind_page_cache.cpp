@@ -1,0 +1,94 @@
+// What of a model's tensors is in the page cache.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "io/byte_ranges.hpp"
+#include "io/page_cache.hpp"
+#include "model/tensor_pages.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+std::vector<onnx::Message> tensors_at(const Graph& graph, const py::list& positions) {
+    const wire::FieldRow& row = onnx::field<"GraphProto.initializer">;
+    const std::uint64_t count = graph.index->count(row);
+    std::vector<onnx::Message> tensors;
+    tensors.reserve(positions.size());
+    for (const py::handle given : positions) {
+        const auto position = given.cast<std::uint64_t>();
+        if (position >= count) throw py::index_error("no such initializer");
+        tensors.emplace_back(onnx::message<"TensorProto">, graph.index->at(row, position).bytes);
+    }
+    return tensors;
+}
+
+// Somebody who presses Ctrl-C is heard.
+void check_signals() {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+void prefetch(const Graph& graph, const py::list& positions) {
+    const auto tensors = tensors_at(graph, positions);
+    const py::gil_scoped_release release;
+    model::prefetch(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+}
+
+void evict(const Graph& graph, const py::list& positions) {
+    const auto tensors = tensors_at(graph, positions);
+    const py::gil_scoped_release release;
+    model::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+}
+
+// Bytes of the model's own file that are not in memory, as pairs of begin and end.
+py::list absent_pages(const Graph& graph) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+    {
+        const py::gil_scoped_release release;
+        static_cast<void>(graph.document->look_for_changes());
+        const io::Source& source = graph.document->source();
+        io::for_each_absent(source, 0, source.size(), [&](std::uint64_t begin, std::uint64_t end) {
+            runs.emplace_back(begin, end);
+        });
+    }
+    py::list result(runs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        result[i] = py::make_tuple(runs[i].first, runs[i].second);
+    }
+    return result;
+}
+
+// Of each tensor, how many of its bytes are in memory, and how many it has.
+py::list residency(const Graph& graph, const py::list& positions, const py::list& absent) {
+    io::ByteRanges ranges;
+    for (const py::handle range : absent) {
+        const auto pair = range.cast<py::tuple>();
+        ranges.add(pair[0].cast<std::uint64_t>(), pair[1].cast<std::uint64_t>());
+    }
+    const auto tensors = tensors_at(graph, positions);
+    std::vector<model::ResidentBytes> found;
+    {
+        const py::gil_scoped_release release;
+        found =
+            model::residency(*graph.document, tensors, graph.document->look_for_changes(), ranges);
+    }
+    py::list result(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        result[i] = py::make_tuple(found[i].resident, found[i].total);
+    }
+    return result;
+}
+
+}  // namespace
+
+void bind_page_cache(GuardedClass<Graph>& cls) {
+    cls.def("prefetch", prefetch, py::arg("positions"))
+        .def("evict", evict, py::arg("positions"))
+        .def("absent_pages", absent_pages)
+        .def("residency", residency, py::arg("positions"), py::arg("absent"));
+}
+
+}  // namespace onnxmap::bindings

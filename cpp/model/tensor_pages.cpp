@@ -1,0 +1,145 @@
+#include "model/tensor_pages.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/page_cache.hpp"
+#include "io/pages_ahead.hpp"
+#include "model/tensor_path.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+// Bytes that are dealt with from one pause to the next. A folio is not larger, so that parts which
+// begin and end with a multiple of this cut none.
+constexpr std::uint64_t kAtOnce = 32 << 20;
+
+struct Span {
+    std::uint64_t begin;
+    std::uint64_t end;
+};
+
+// Neighbouring ranges of a source as one: what is between two of them is less than a page.
+struct Joined {
+    std::shared_ptr<const io::Source> source;
+    Span span;
+    std::vector<Span> between;
+};
+
+using Source = std::shared_ptr<const io::Source>;
+
+template <class Visit>
+void for_each_range(const Document& document, const onnx::Message& tensor, io::Moment since,
+                    Visit&& visit) {
+    tensor::Header header;
+    tensor::read_header(tensor, header);
+    try {
+        document.values(tensor, header, since).for_each_range(visit);
+    } catch (const Error& error) {
+        throw with_tensor_path(error, document, header.begin);
+    }
+}
+
+std::vector<Joined> joined_ranges(const Document& document, std::span<const onnx::Message> tensors,
+                                  io::Moment since) {
+    std::vector<std::pair<Source, Span>> ranges;
+    for (const onnx::Message& tensor : tensors) {
+        for_each_range(document, tensor, since,
+                       [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                           ranges.emplace_back(source, Span{offset, offset + nbytes});
+                       });
+    }
+    std::ranges::sort(ranges, {}, [](const std::pair<Source, Span>& range) {
+        return std::make_tuple(range.first.get(), range.second.begin, range.second.end);
+    });
+    std::vector<Joined> joined;
+    for (auto& [source, span] : ranges) {
+        const bool near = !joined.empty() && joined.back().source == source &&
+                          span.begin < joined.back().span.end + io::page_size();
+        if (!near) {
+            joined.push_back({std::move(source), span, {}});
+            continue;
+        }
+        std::uint64_t& end = joined.back().span.end;
+        if (span.begin > end) joined.back().between.push_back({end, span.begin});
+        end = std::max(end, span.end);
+    }
+    return joined;
+}
+
+template <class Work>
+void for_each_part(const std::vector<Joined>& ranges, const Pause& pause, Work&& work) {
+    std::uint64_t done = 0;
+    for (const Joined& range : ranges) {
+        const std::uint64_t end = range.span.end;
+        for (std::uint64_t at = range.span.begin; at < end;) {
+            const std::uint64_t stop = std::min(end, at - at % kAtOnce + kAtOnce);
+            work(*range.source, at, stop - at);
+            done += stop - at;
+            at = stop;
+            if (done >= kAtOnce) {
+                done = 0;
+                pause();
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void prefetch(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
+              const Pause& pause) {
+    for_each_part(joined_ranges(document, tensors, since), pause,
+                  [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                      io::prefetch(source, offset, nbytes);
+                  });
+}
+
+void evict(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
+           const Pause& pause) {
+    const std::vector<Joined> ranges = joined_ranges(document, tensors, since);
+    for_each_part(ranges, pause,
+                  [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                      io::evict(source, offset, nbytes);
+                  });
+    // Through a mapping, each head that is missing is read with all that the system reads ahead.
+    // Where they are close together, that is the fast way to read them.
+    for (const Joined& range : ranges) {
+        const std::uint64_t nbytes = range.span.end - range.span.begin;
+        if (range.between.size() * io::PagesAhead::kFar > nbytes) continue;
+        for (const Span& head : range.between) {
+            io::prefetch(*range.source, head.begin, head.end - head.begin);
+        }
+    }
+}
+
+std::vector<ResidentBytes> residency(const Document& document,
+                                     std::span<const onnx::Message> tensors, io::Moment since,
+                                     const io::ByteRanges& absent) {
+    const io::Source& own = document.source();
+    std::vector<ResidentBytes> found;
+    found.reserve(tensors.size());
+    for (const onnx::Message& tensor : tensors) {
+        ResidentBytes& bytes = found.emplace_back();
+        for_each_range(document, tensor, since,
+                       [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                           bytes.total += nbytes;
+                           if (source.get() != &own) {
+                               bytes.resident += io::resident_bytes(*source, offset, nbytes);
+                               return;
+                           }
+                           absent.for_each_missing(offset, offset + nbytes,
+                                                   [&](std::uint64_t begin, std::uint64_t end) {
+                                                       bytes.resident += end - begin;
+                                                   });
+                       });
+    }
+    return found;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,40 @@
+// The pages of files that the bytes of chosen tensors are in, of the model or of external files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "io/byte_ranges.hpp"
+#include "io/source.hpp"
+#include "model/document.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+/// Called now and then during long work, which ends if it throws.
+using Pause = std::function<void()>;
+
+struct ResidentBytes {
+    std::uint64_t resident = 0;
+    std::uint64_t total = 0;
+};
+
+/// Asks for them; see io::prefetch. All throw what Document::values throws, where a tensor has no
+/// name with its path.
+void prefetch(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
+              const Pause& pause);
+
+/// Gives them back; see io::evict. So are the heads of tensors between two that are chosen, since
+/// large folios only go as a whole; where tensors are large, the heads are asked for again.
+void evict(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
+           const Pause& pause);
+
+/// How many bytes of each tensor are in memory. `absent` has those of the model's own file that
+/// were not, before anybody looked for the tensors: that reads their heads, and what is around.
+[[nodiscard]] std::vector<ResidentBytes> residency(const Document& document,
+                                                   std::span<const onnx::Message> tensors,
+                                                   io::Moment since, const io::ByteRanges& absent);
+
+}  // namespace onnxmap::model
