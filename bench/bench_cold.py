@@ -8,7 +8,7 @@ from bench.question import OURS, Question
 from bench.ratios import PARITY_PAIRS, at_most
 from bench.sampling import Work
 
-INLINE, SMALL = "inline_1800mb", "small_100k"
+INLINE, SMALL, EXTERNAL = "inline_1800mb", "small_100k", "external_3400mb"
 NAIVE = "floor, mapped with read-ahead"
 
 P7 = Question(
@@ -39,6 +39,21 @@ P7_SMALL = Question(
     targets=[at_most(1.5, OURS, NAIVE)],
 )
 
+P8 = Question(
+    key="P8",
+    title="cold read and touch of everything, load included (3.4 GB external)",
+    pairs=15,
+    works={
+        OURS: Work("ours", "stream", EXTERNAL, cold=True),
+        "onnx-ir": Work("ir", "touch", EXTERNAL, cold=True),
+        "onnxmap, views": Work("ours", "touch", EXTERNAL, cold=True, orientation=3),
+        "floor F3": Work("floor", "read_into_huge_pages", EXTERNAL, cold=True, orientation=3),
+        "safetensors": Work("tensors", "touch", EXTERNAL, cold=True, orientation=3),
+        "onnx": Work("official", "touch_each", EXTERNAL, cold=True, orientation=2),
+    },
+    targets=[at_most(0.65, OURS, "onnx-ir")],
+)
+
 
 @pytest.mark.parametrize("contender", P7.contenders)
 def bench_cold_load(ask, contender):
@@ -48,3 +63,8 @@ def bench_cold_load(ask, contender):
 @pytest.mark.parametrize("contender", P7_SMALL.contenders)
 def bench_cold_load_of_many(ask, contender):
     ask(P7_SMALL, contender)
+
+
+@pytest.mark.parametrize("contender", P8.contenders)
+def bench_cold_touch(ask, contender):
+    ask(P8, contender)
