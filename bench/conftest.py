@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from bench import report
 from bench.floors import compile_floors
 from bench.models import RECIPES
-from bench.page_cache import back_memory
+from bench.page_cache import back_memory, can_be_cold
 from bench.question import REPLAY, WARMUP_ROUNDS, Answer, Question, answer
 from bench.sampling import Model
 
@@ -46,6 +46,7 @@ class Shelf:
 
     def __init__(self, folder: Path, smoke: bool) -> None:
         self.folder = folder
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.smoke = smoke
         self.made: list[Path] = []
 
@@ -87,6 +88,8 @@ def answers(
 
     def give(question: Question) -> Answer:
         if question.key not in given:
+            if any(work.cold for work in question.works.values()) and not can_be_cold(shelf.folder):
+                pytest.skip(f"files in {shelf.folder} cannot leave the page cache")
             models = {name: shelf[name] for name in question.models}
             rounds, warmups = (1, 0) if once else (question.pairs, WARMUP_ROUNDS)
             given[question.key] = answer(question, models, rounds, warmups)

@@ -44,3 +44,11 @@ def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
     added["rss"] = added["rss_anon"] + added["rss_file"]
     added["rss_peak"] = after["rss_peak"] - resident
     return added
+
+
+def proportional(process: int) -> int:
+    """The memory of a process in bytes, of pages that several processes map its share only (Pss)."""
+    for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"no Pss in /proc/{process}/smaps_rollup")

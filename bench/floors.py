@@ -25,7 +25,7 @@ def compile_floors() -> Path:
         unfinished = target.with_suffix(".part")
         compiler = (sysconfig.get_config_var("CC") or "cc").split()
         includes = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
-        options = ["-O2", "-shared", "-fPIC", "-Wall", "-Wextra"]
+        options = ["-O2", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra"]
         quiet = ["-Wno-unused-parameter", "-Wno-cast-function-type"]  # what the Python API asks for
         files = [str(SOURCE), "-o", str(unfinished)]
         subprocess.run([*compiler, *options, *quiet, *includes, *files], check=True)

@@ -83,6 +83,12 @@ def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> li
     return [tensor(name, kind, shape, i) for i, (name, kind, shape) in enumerate(shapes)]
 
 
+def largest_and_total(dimensions: tuple[int, int, int, int]) -> tuple[int, int]:
+    """The bytes of the largest tensor of such a decoder, and of all of them."""
+    sizes = [spec.payload.nbytes for spec in transformer(*dimensions)]
+    return max(sizes), sum(sizes)
+
+
 def even(count: int, nbytes: int) -> list[TensorSpec]:
     """`count` matrices that make up about `nbytes`, as holes: for loading, never for reading."""
     rows = max(1, nbytes // count // 8192)
@@ -240,20 +246,23 @@ def _growth() -> dict[str, Recipe]:
     return recipes
 
 
-def _transformer(
-    write: Callable[..., None], layers: int, hidden: int, vocabulary: int, data_type: int
-) -> Recipe:
+def _transformer(write: Callable[..., None], dimensions: tuple[int, int, int, int]) -> Recipe:
+    layers, hidden, vocabulary, data_type = dimensions
     return Recipe(
         lambda folder: write(folder, layers, hidden, vocabulary, data_type),
         lambda folder: write(folder, layers, 64, 512, data_type),
     )
 
 
+# Layers, width, vocabulary and element type of the decoders.
+INLINE_1800MB = (18, 1920, 27_000, FLOAT16)  # just under the 2 GiB that others can hold in one file
+SINGLE_3000MB = (18, 2432, 45_800, FLOAT16)
+EXTERNAL_3400MB = (40, 1792, 44_300, BFLOAT16)
+
 RECIPES: dict[str, Recipe] = {
-    # 1.8 GB: just under the 2 GiB that other readers can hold in one file.
-    "inline_1800mb": _transformer(write_inline_transformer, 18, 1920, 27_000, FLOAT16),
-    "single_3000mb": _transformer(write_inline_transformer, 18, 2432, 45_800, FLOAT16),
-    "external_3400mb": _transformer(write_external_transformer, 40, 1792, 44_300, BFLOAT16),
+    "inline_1800mb": _transformer(write_inline_transformer, INLINE_1800MB),
+    "single_3000mb": _transformer(write_inline_transformer, SINGLE_3000MB),
+    "external_3400mb": _transformer(write_external_transformer, EXTERNAL_3400MB),
     "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),
     "external_20k": Recipe(
         partial(write_small_external, count=20_000), partial(write_small_external, count=500)

@@ -1,16 +1,19 @@
-"""The machine before a sample: memory that is backed, and files that are in the page cache."""
+"""The machine before a sample: memory that is backed, files that are in the page cache or are not."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 CHUNK_BYTES = 8 << 20
+COLD_SHARE = 0.001  # a page that is being looked at just now cannot be dropped
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 Span = tuple[Path, int, int]  # a file, and the bytes [begin, end) of it that the work may read
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -59,6 +62,31 @@ def drop(path: Path) -> None:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(descriptor)
+
+
+def chill(spans: Iterable[Span]) -> float:
+    """Take the spans' files out of the page cache; returns the share that could not be taken.
+
+    Other files stay, so that what a library imports while it works is as warm as ever. Only where that
+    leaves pages behind, and root may do it, the whole page cache is dropped.
+    """
+    spans = list(spans)
+    for path in {path for path, _, _ in spans}:
+        drop(path)
+    share = resident_share(spans)
+    if share > COLD_SHARE and os.access(DROP_CACHES, os.W_OK):
+        os.sync()
+        DROP_CACHES.write_text("1")
+        share = resident_share(spans)
+    return share
+
+
+def can_be_cold(folder: Path) -> bool:
+    """Whether files in `folder` can leave the page cache at all; those of a tmpfs cannot."""
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        file.write(bytes(CHUNK_BYTES))
+        file.flush()
+        return chill([(Path(file.name), 0, CHUNK_BYTES)]) <= COLD_SHARE
 
 
 def back_memory(nbytes: int) -> int:

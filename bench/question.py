@@ -74,7 +74,8 @@ class Answer:
                 "model": work.model,
                 "error": self.error(label),
                 "known_failure": work.fails,
-                "resident_share": min(s.resident for s in samples),
+                "cold": work.cold,
+                "resident_share": (max if work.cold else min)(s.resident for s in samples),
                 "seconds": [s.seconds for s in samples if not s.error],
                 "counters": {
                     name: int(median(s.counters[name] for s in samples))

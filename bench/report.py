@@ -1,6 +1,7 @@
 """The report: `build/bench/report.json` and `.md`, and the table in this folder's README.
 
-`python -m bench.report` prints the tables from the JSON; with `--readme` it puts them into README.md.
+`python -m bench.report` prints the tables from the JSON; with `--readme` it puts them into README.md, where
+the rows of questions that the JSON lacks stay.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import platform
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,11 @@ PACKAGES = (
     "onnxruntime",
 )  # fmt: skip
 MEGABYTE = 1e6
+CONTENDER_HEADING = (
+    "| # | Contender | ours / this | time of this | anonymous + file MB | peak MB | faults | descriptors "
+    "| mappings | Pss MB |"
+)
+MEASURED_ON = ": measured on "
 
 
 def report_path(smoke: bool) -> Path:
@@ -82,31 +89,79 @@ def _version(name: str) -> str:
         return "absent"
 
 
+@dataclass
+class Tables:
+    """The rows of both tables by question, and on what which questions were answered."""
+
+    targets: dict[str, list[str]]
+    contenders: dict[str, list[str]]
+    environments: dict[str, set[str]]
+
+    @classmethod
+    def of_report(cls, found: dict[str, Any]) -> Tables:
+        """What a run has found."""
+        tables = cls({}, {}, {})
+        for key, entry in found.items():
+            title, contenders = entry["title"], entry["contenders"]
+            tables.targets[key] = [_target_row(key, title, t) for t in entry["targets"]]
+            tables.contenders[key] = [_contender_row(key, name, contenders) for name in contenders]
+            text = _environment_text(entry["environment"])
+            tables.environments.setdefault(text, set()).add(key)
+        return tables
+
+    @classmethod
+    def of_text(cls, text: str) -> Tables:
+        """What `text` made of tables once."""
+        tables = cls({}, {}, {})
+        rows = tables.targets
+        for line in text.splitlines():
+            if line == CONTENDER_HEADING:
+                rows = tables.contenders
+            if line.startswith("| P"):
+                rows.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
+            keys, mark, environment = line.partition(MEASURED_ON)
+            if mark:
+                tables.environments[environment] = {key for key in keys.split(", ") if key}
+        return tables
+
+    def update(self, new: Tables) -> None:
+        """Replace the rows of the questions that `new` has."""
+        renewed = new.contenders.keys()
+        self.targets = {k: rows for k, rows in self.targets.items() if k not in renewed}
+        self.targets |= new.targets
+        self.contenders |= new.contenders
+        left = {text: keys - renewed for text, keys in self.environments.items()}
+        self.environments = {text: keys for text, keys in left.items() if keys}
+        for text, keys in new.environments.items():
+            self.environments.setdefault(text, set()).update(keys)
+
+    def text(self) -> str:
+        """Targets first, then all contenders, then the environments."""
+        lines = [
+            "| # | Work | Target | Found: median (min to max) | Pairs | Met |",
+            "|---|---|---|---|---|---|",
+            *_in_order(self.targets),
+            "",
+            "Every contender. Times are for orientation only; the rest is what the work added (medians).",
+            "",
+            CONTENDER_HEADING,
+            "|---|---|---|---|---|---|---|---|---|---|",
+            *_in_order(self.contenders),
+            "",
+        ]
+        for environment, keys in sorted(self.environments.items()):
+            lines += [", ".join(sorted(keys, key=_order)) + MEASURED_ON + environment, ""]
+        return "\n".join(lines)
+
+
 def markdown(found: dict[str, Any], once: bool = False) -> str:
-    """Both tables: targets first, then all contenders."""
-    keys = sorted(found, key=_order)
-    lines = ["A run of one round each: the figures mean nothing.", ""] if once else []
-    lines += [
-        "| # | Work | Target | Found: median (min to max) | Pairs | Met |",
-        "|---|---|---|---|---|---|",
-    ]
-    for key in keys:
-        lines += [_target_row(key, found[key]["title"], t) for t in found[key]["targets"]]
-    lines += [
-        "",
-        "Every contender. Times are for orientation only; the rest is what the work added (medians).",
-        "",
-        "| # | Contender | ours / this | time of this | anonymous + file MB | peak MB | faults "
-        + "| descriptors | mappings |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for key in keys:
-        contenders = found[key]["contenders"]
-        lines += [_contender_row(key, label, contenders) for label in contenders]
-    lines.append("")
-    for text in sorted({_environment_text(entry["environment"]) for entry in found.values()}):
-        lines.append(text)
-    return "\n".join(lines) + "\n"
+    """Both tables of a report."""
+    head = "A run of one round each: the figures mean nothing.\n\n" if once else ""
+    return head + Tables.of_report(found).text()
+
+
+def _in_order(rows: dict[str, list[str]]) -> list[str]:
+    return [row for key in sorted(rows, key=_order) for row in rows[key]]
 
 
 def _order(key: str) -> tuple[int, str]:
@@ -131,7 +186,7 @@ def _contender_row(key: str, label: str, contenders: dict[str, Any]) -> str:
     entry = contenders[label]
     if entry["error"]:
         reason = entry["known_failure"] or "failed"
-        return f"| {key} | {label} | {reason}: {entry['error'][:90]} | | | | | | |"
+        return f"| {key} | {label} | {reason}: {entry['error'][:90]} | | | | | | | |"
     counters = entry["counters"]
     ratio = entry["ours_over_this"]
     seconds = sorted(entry["seconds"])[len(entry["seconds"]) // 2]
@@ -143,9 +198,10 @@ def _contender_row(key: str, label: str, contenders: dict[str, Any]) -> str:
             f"{counters['minor_faults'] + counters['major_faults']:,}",
             f"{counters['descriptors']:,}",
             f"{counters['mappings']:,}",
+            f"{counters['pss'] / MEGABYTE:,.1f}" if "pss" in counters else "",
         ]
     else:
-        cells += [""] * 5
+        cells += [""] * 6
     return "| " + " | ".join(cells) + " |"
 
 
@@ -172,27 +228,29 @@ def _environment_text(environment: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in environment["packages"].items())
     editable = ", an editable build of onnxmap" if environment["editable_build"] else ""
     return (
-        f"Measured on {environment['date']}: {environment['cpu']}, {environment['cores']} cores, "
+        f"{environment['date']}: {environment['cpu']}, {environment['cores']} cores, "
         f"{environment['memory_gb']} GB, Linux {environment['kernel']}, "
         f"CPython {environment['python']}{editable}; {packages}."
     )
 
 
-def fill_readme(tables: str) -> None:
-    """Put the tables between the marks of README.md."""
+def fill_readme(found: dict[str, Any]) -> None:
+    """Put the tables between the marks of README.md; rows of questions not in the report stay."""
     readme = FOLDER / "README.md"
     head, _, rest = readme.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    readme.write_text(f"{head}{BEGIN}\n{tables}\n{END}{tail}")
+    old, _, tail = rest.partition(END)
+    tables = Tables.of_text(old)
+    tables.update(Tables.of_report(found))
+    readme.write_text(f"{head}{BEGIN}\n{tables.text()}\n{END}{tail}")
 
 
 def main() -> None:
     """Print the tables, or put them into the README."""
-    tables = markdown(json.loads(report_path(smoke=False).read_text()))
+    found = json.loads(report_path(smoke=False).read_text())
     if "--readme" in sys.argv[1:]:
-        fill_readme(tables)
+        fill_readme(found)
     else:
-        print(tables, end="")
+        print(markdown(found), end="")
 
 
 if __name__ == "__main__":

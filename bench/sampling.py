@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from bench import page_cache
+from bench.counters import proportional
+from bench.worker_process import WorkerProcess
 
-ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT_SECONDS = 600
 WARM_SHARE = 0.999  # a page or two may be given back at any moment
 
@@ -33,14 +34,20 @@ print(json.dumps({"seconds": seconds, "counters": {"modules": len(sys.modules)},
 class Work:
     """One contender: a task of a peer on a model.
 
-    `orientation`: a contender that no target names takes part in only so many rounds.
+    Attributes:
+        orientation: a contender that no target names takes part in only so many rounds.
+        fails: why this peer is known to be unable to do it.
+        cold: the model's files are taken out of the page cache just before.
+        processes: so many do it at the same time, and hold what they got until all are done.
     """
 
     peer: str
     task: str
     model: str = ""
     orientation: int = 0
-    fails: str = ""  # why this peer is known to be unable to do it
+    fails: str = ""
+    cold: bool = False
+    processes: int = 1
 
 
 @dataclass
@@ -68,7 +75,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process reported."""
+    """What one process reported, or several that worked together."""
 
     seconds: float = float("nan")
     counters: Mapping[str, int] = field(default_factory=dict)
@@ -78,42 +85,67 @@ class Sample:
 
 
 def take_sample(work: Work, model: Model | None, full_witness: bool = False) -> Sample:
-    """Start a process, let it import and prepare, see that the page cache is warm, and say go."""
+    """Start processes, let them import and prepare, see to the page cache, and say go."""
     if model is None:
         return _sample_import(work)
-    arguments = [work.peer, work.task, str(model.folder), "full" if full_witness else "light"]
-    with (
-        tempfile.TemporaryFile("w+") as complaints,
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "bench.worker", *arguments],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            text=True,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        resident = 1.0
-        try:
-            if line.strip() == "ready":
-                resident = _ensure_warm(model)
-                line, _ = process.communicate("go\n", timeout=TIME_LIMIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return Sample(error=f"not done after {TIME_LIMIT_SECONDS} s")
-        process.wait()
-        return _parse(line, process.returncode, complaints, resident)
+    arguments = (work.peer, work.task, str(model.folder), "full" if full_witness else "light")
+    with ExitStack() as running:
+        workers = [running.enter_context(WorkerProcess(*arguments)) for _ in range(work.processes)]
+        with _time_limit(workers) as is_over:
+            sample = _sample(work, model, workers)
+    return Sample(error=f"not done after {TIME_LIMIT_SECONDS} s") if is_over.is_set() else sample
+
+
+def _sample(work: Work, model: Model, workers: Sequence[WorkerProcess]) -> Sample:
+    unable = [worker for worker in workers if not worker.is_ready()]
+    if unable:
+        return Sample(error=unable[0].report()["error"])
+    resident = page_cache.chill(model.spans()) if work.cold else _ensure_warm(model)
+    if work.cold and resident > page_cache.COLD_SHARE:
+        return Sample(error=f"{resident:.1%} of the files stayed in the page cache")
+    idle = sum(proportional(worker.number) for worker in workers) if len(workers) > 1 else 0
+    for worker in workers:
+        worker.go()
+    reports = [worker.report() for worker in workers]
+    if error := next((report["error"] for report in reports if "error" in report), ""):
+        return Sample(error=error)
+    if len(workers) == 1:
+        return Sample(**reports[0], resident=resident)
+    # All of them still hold what they got.
+    pss = sum(proportional(worker.number) for worker in workers) - idle
+    if any(report["witness"] != reports[0]["witness"] for report in reports):
+        raise AssertionError(f"unequal work: processes of {work.peer} {work.task} differ")
+    names = reports[0]["counters"]
+    counters = {name: sum(report["counters"][name] for report in reports) for name in names}
+    seconds = max(report["seconds"] for report in reports)
+    return Sample(seconds, {**counters, "pss": pss}, reports[0]["witness"], resident=resident)
+
+
+@contextmanager
+def _time_limit(workers: Sequence[WorkerProcess]) -> Iterator[threading.Event]:
+    """Kill the workers when time is up; the event then is set."""
+    is_over = threading.Event()
+
+    def stop() -> None:
+        is_over.set()
+        for worker in workers:
+            worker.kill()
+
+    timer = threading.Timer(TIME_LIMIT_SECONDS, stop)
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()
 
 
 def _sample_import(work: Work) -> Sample:
     command = [sys.executable, "-c", IMPORT_PROGRAM, *work.task.split()]
-    with tempfile.TemporaryFile("w+") as complaints:
-        done = subprocess.run(
-            command, cwd="/", stdout=subprocess.PIPE, stderr=complaints, text=True, check=False
-        )
-        return _parse(done.stdout, done.returncode, complaints, 1.0)
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [""]
+        return Sample(error=f"process ended with status {done.returncode}: {last[0]}")
+    return Sample(**json.loads(done.stdout))
 
 
 def _ensure_warm(model: Model) -> float:
@@ -122,15 +154,6 @@ def _ensure_warm(model: Model) -> float:
         page_cache.warm(model.spans())
         share = page_cache.resident_share(model.spans())
     return share
-
-
-def _parse(line: str, status: int, complaints: IO[str], resident: float) -> Sample:
-    try:
-        return Sample(**json.loads(line), resident=resident)
-    except json.JSONDecodeError:
-        complaints.seek(0)
-        last = complaints.read().strip().splitlines()[-1:] or [""]
-        return Sample(error=f"process ended with status {status}: {last[0]}")
 
 
 def take_turns(
@@ -159,6 +182,9 @@ def take_turns(
     _refuse_unequal_work(
         able, [(label, sample) for label, found in samples.items() for sample in found]
     )
+    for name in {work.model for work in works.values() if work.cold}:
+        # Whoever read it last left pages of its own liking; the next question reads them in large pieces.
+        page_cache.chill(models[name].spans())
     return samples
 
 

@@ -53,3 +53,28 @@ def data_file(folder: Path) -> Path:
     """The file that holds the initializers' bytes."""
     external = folder / "weights.safetensors"
     return external if external.exists() else folder / "model.onnx"
+
+
+@dataclass(frozen=True)
+class Place:
+    """An initializer and where in `data_file` its bytes are."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def places(folder: Path) -> list[Place]:
+    """Where the manifest says that the initializers are."""
+    return [
+        Place(
+            line["name"],
+            np.dtype(line["dtype"]),
+            tuple(line["shape"]),
+            line["data_offset"],
+            line["data_offset"] + line["nbytes"],
+        )
+        for line in manifest(folder)
+    ]

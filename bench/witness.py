@@ -53,6 +53,19 @@ def touched(found: Iterable[np.ndarray[Any, Any]]) -> int:
     return total % 2**64
 
 
+Held = tuple[int, Mapping[str, np.ndarray[Any, Any]]]
+
+
+def touched_and_held(found: Mapping[str, np.ndarray[Any, Any]]) -> Held:
+    """The sum of all bytes, and the arrays."""
+    return touched(found.values()), found
+
+
+def held(result: Held, _full: bool) -> dict[str, str]:
+    """That every byte was touched, and that every array is still there."""
+    return {"checksum": str(result[0]), **arrays(result[1], full=False)}
+
+
 def walked(nodes: Iterable[Any], inputs_of: str) -> int:
     """A Python walk that reads the operator and every input of every node; returns their length.
 

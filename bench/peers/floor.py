@@ -1,4 +1,4 @@
-"""The floors F1, F2 and F5: the same system work with nothing around it."""
+"""The floors F1, F2, F3 and F5, and a mapping of headers: the same system work with nothing around it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from bench import witness
 from bench.floors import load_floors
-from bench.tasks import Task, data_file, manifest, model_file, touched_array
+from bench.tasks import Task, data_file, manifest, model_file, places, touched_array
 
 FLOORS = load_floors()
+FLOOR_THREADS = 2
 
 
 def read_headers(folder: Path) -> Task:
@@ -20,6 +21,29 @@ def read_headers(folder: Path) -> Task:
     path = model_file(folder)
     offsets = np.array([line["header_offset"] for line in manifest(folder)], np.int64)
     return Task(lambda: FLOORS.read_headers(path, offsets))
+
+
+def mapped_headers(folder: Path) -> Task:
+    """A mapping with the usual read-ahead, and every header looked at."""
+    path = model_file(folder)
+    offsets = np.array([line["header_offset"] for line in manifest(folder)], np.int64)
+    return Task(lambda: FLOORS.mapped_headers(path, offsets))
+
+
+def read_into_huge_pages(folder: Path) -> Task:
+    """F3: two threads pread the initializers' bytes into huge pages."""
+    path, where = str(data_file(folder)), places(folder)
+    begin, end = min(p.begin for p in where), max(p.end for p in where)
+
+    def arrays(memory: np.ndarray[Any, Any], full: bool) -> dict[str, str]:
+        parts = {p.name: (memory[p.begin - begin : p.end - begin], p) for p in where}
+        return witness.arrays(
+            {name: part.view(p.dtype).reshape(p.shape) for name, (part, p) in parts.items()}, full
+        )
+
+    return Task(
+        lambda: FLOORS.read_into_huge_pages(path, begin, end - begin, FLOOR_THREADS), arrays
+    )
 
 
 def bare_arrays(folder: Path) -> Task:

@@ -51,6 +51,12 @@ def touch_only(folder: Path) -> Task:
     )
 
 
+def touch_and_hold(folder: Path) -> Task:
+    """As `touch`, and the arrays stay."""
+    path = model_file(folder)
+    return Task(lambda: witness.touched_and_held(_arrays(onnx_ir.load(path))), witness.held)
+
+
 def op_types(folder: Path) -> Task:
     """The operators of a loaded model's nodes."""
     graph = onnx_ir.load(model_file(folder)).graph

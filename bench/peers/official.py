@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
+from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
 from bench import witness
 from bench.tasks import Task, model_file, tensor_file, touched_array
@@ -33,11 +36,24 @@ def views(folder: Path) -> Task:
     """The whole message, then every initializer as an array."""
     path = model_file(folder)
 
-    def run() -> object:
-        tensors = onnx.load(path).graph.initializer
-        return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
+    return Task(lambda: _arrays(path), witness.arrays)
 
-    return Task(run, witness.arrays)
+
+def touch_and_hold(folder: Path) -> Task:
+    """The same, then every byte."""
+    path = model_file(folder)
+    return Task(lambda: witness.touched_and_held(_arrays(path)), witness.held)
+
+
+def touch_each(folder: Path) -> Task:
+    """Every byte, tensor by tensor: external data are read for one at a time, and dropped."""
+    path = model_file(folder)
+
+    def run() -> int:
+        model = onnx.load(path, load_external_data=False)
+        return witness.touched(_each(model.graph.initializer, str(folder)))
+
+    return Task(run, lambda result, _: {"checksum": str(result)})
 
 
 def op_types(folder: Path) -> Task:
@@ -103,6 +119,19 @@ def _convert(folder: Path, dtype: str) -> Task:
         return out
 
     return Task(run, witness.array)
+
+
+def _arrays(path: str) -> dict[str, np.ndarray[Any, Any]]:
+    tensors = onnx.load(path).graph.initializer
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
+
+
+def _each(tensors: Iterable[onnx.TensorProto], folder: str) -> Iterator[np.ndarray[Any, Any]]:
+    for tensor in tensors:
+        if uses_external_data(tensor):
+            load_external_data_for_tensor(tensor, folder)
+        yield numpy_helper.to_array(tensor)
+        tensor.ClearField("raw_data")
 
 
 def _outline(model: onnx.ModelProto, _full: bool) -> dict[str, str]:

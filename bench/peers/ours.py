@@ -48,6 +48,48 @@ def touch_only(folder: Path) -> Task:
     return Task(lambda: witness.touched(arrays.values()), _checksum)
 
 
+def touch_and_hold(folder: Path) -> Task:
+    """As `touch`, and the arrays stay."""
+    path = model_file(folder)
+    return Task(lambda: witness.touched_and_held(onnxmap.load(path).views()), witness.held)
+
+
+def stream(folder: Path) -> Task:
+    """The structure, then every byte of each array as it comes by."""
+    return _stream(folder)
+
+
+def stream_64mib(folder: Path) -> Task:
+    """The same through a window of 64 MiB."""
+    return _stream(folder, window="64MiB")
+
+
+def stream_copies_64mib(folder: Path) -> Task:
+    """The same, every array a copy of its own."""
+    return _stream(folder, window="64MiB", copy=True)
+
+
+def stream_float32_64mib(folder: Path) -> Task:
+    """The same, every array converted to float32: other bytes than the others touch."""
+    return _stream(folder, "float32 checksum", window="64MiB", dtype="float32")
+
+
+def _stream(folder: Path, checksum: str = "checksum", **options: Any) -> Task:
+    path = model_file(folder)
+
+    def run() -> int:
+        with onnxmap.load(path).stream(**options) as arrays:
+            return witness.touched(array for _, array in arrays)
+
+    return Task(run, lambda result, _: {checksum: str(result)})
+
+
+def arrays(folder: Path) -> Task:
+    """Every initializer as an array of its own that may be written to."""
+    path = model_file(folder)
+    return Task(lambda: onnxmap.load_arrays(path), witness.arrays)
+
+
 def op_types(folder: Path) -> Task:
     """The operators of a loaded model's nodes."""
     graph = onnxmap.load(model_file(folder)).graph

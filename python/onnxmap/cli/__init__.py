@@ -21,7 +21,7 @@ from onnxmap.errors import OnnxMapError
 __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> int`.
-COMMANDS = ("show", "ls", "dump", "verify", "demo")
+COMMANDS = ("show", "ls", "dump", "verify", "bench", "demo")
 
 DONE = 0
 FINDINGS = 1

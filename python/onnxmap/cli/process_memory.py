@@ -18,12 +18,27 @@ class Resident:
 
 def resident() -> Resident:
     """How much of the process is in memory now."""
-    sizes = dict(
-        line.split(":", 1)
-        for line in Path("/proc/self/status").read_text().splitlines()
-        if "kB" in line
-    )
+    sizes = _sizes()
     return Resident(_kilobytes(sizes["RssAnon"]), _kilobytes(sizes["RssFile"]))
+
+
+def reset_peak() -> bool:
+    """Makes `peak_resident` begin with what is resident now; False where the system does not."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def peak_resident() -> int:
+    """The most that was in memory at a time, the process's own and pages of files together."""
+    return _kilobytes(_sizes()["VmHWM"])
+
+
+def _sizes() -> dict[str, str]:
+    status = Path("/proc/self/status").read_text()
+    return dict(line.split(":", 1) for line in status.splitlines() if "kB" in line)
 
 
 def return_free_memory() -> None:

@@ -39,7 +39,7 @@ class TestFailures:
         ["missing", "folder", "empty", "truncated", "page", "evil name"],
         indirect=True,
     )
-    @pytest.mark.parametrize("command", ["show", "ls", "dump"])
+    @pytest.mark.parametrize("command", ["show", "ls", "dump", "bench"])
     @pytest.mark.parametrize("options", [[], ["--json"]])
     def test_unreadable_input_is_one_line(
         self, run: Callable[..., Ran], command: str, options: list[str], bad_file: Path
@@ -123,7 +123,7 @@ class TestWithoutRich:
             check=False,
         )
 
-    @pytest.mark.parametrize("command", ["show", "ls", "demo"])
+    @pytest.mark.parametrize("command", ["show", "ls", "bench", "demo"])
     def test_tables_say_how_to_get_it(self, small: Path, command: str) -> None:
         files = [] if command == "demo" else [small]
         ran = self.run_without_rich(command, *files)
@@ -150,7 +150,7 @@ class TestStart:
         )
         assert ran.stdout.startswith("usage: onnxmap")
         assert ran.stdout.splitlines()[-1] == "0 []"
-        for command in ("show", "ls", "dump", "demo"):
+        for command in ("show", "ls", "dump", "bench", "demo"):
             assert f"\n    {command} " in ran.stdout
 
     def test_version(self, run: Callable[..., Ran]) -> None:

@@ -1,0 +1,53 @@
+"""A bar for work that is counted in steps, on a terminal; elsewhere nothing."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+
+class CounterBar:
+    """Shows what is being done and how many steps have been, on standard error until it is left."""
+
+    def __init__(self, total: int) -> None:
+        self._bar = None
+        if not sys.stderr.isatty():
+            return
+        try:
+            from rich import progress
+            from rich.console import Console
+        except ImportError:  # the work is done all the same
+            return
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            console=Console(stderr=True),
+            auto_refresh=False,  # a thread that draws would take time from what is measured
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._bar.add_task("", total=total)
+        self._started = -1
+
+    def __enter__(self) -> CounterBar:  # noqa: PYI034 -- typing.Self is Python 3.11's
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def next(self, what: str) -> None:
+        """Says that the next step begins, and what it is."""
+        if self._bar is not None:
+            self._started += 1
+            self._bar.update(self._task, description=what, completed=self._started, refresh=True)
