@@ -92,8 +92,12 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     bool wait_for(const BulkItem& item, std::chrono::milliseconds patience, io::Place& place) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
-        prepared_.wait_for(lock, patience,
-                           [&] { return stopped_ || failure_ || prepared_end_ > taken_; });
+        if (!(stopped_ || failure_ || prepared_end_ > taken_)) {
+            reader_waits_ = true;
+            moved_.notify_one();
+            prepared_.wait_for(lock, patience,
+                               [&] { return stopped_ || failure_ || prepared_end_ > taken_; });
+        }
         if (stopped_) return false;
         if (prepared_end_ <= taken_) {
             if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -108,6 +112,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         {
             const std::lock_guard lock(mutex_);
             ++taken_;
+            reader_waits_ = false;
             while (!holds_.empty() && holds_.front().until < taken_) {
                 ahead_ -= holds_.front().nbytes;
                 holds_.pop_front();
@@ -176,8 +181,11 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         std::unique_lock lock(mutex_);
         const auto is_passed = [&] { return taken_ > last + 1; };
         const auto is_current = [&] { return taken_ > first; };
+        // What the reader waits for comes whatever is held: that may be given back only when the
+        // reader has got it.
+        const auto is_due = [&] { return reader_waits_ && taken_ >= first; };
         moved_.wait(lock, [&] {
-            return stopped_ || is_passed() || is_current() || holds_.empty() ||
+            return stopped_ || is_passed() || is_current() || is_due() || holds_.empty() ||
                    (ahead_ <= room_ && nbytes <= room_ - ahead_);
         });
         if (stopped_) throw io::Stopped{};
@@ -206,7 +214,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     std::condition_variable moved_;
     std::atomic<bool> stopped_ = false;
     bool started_ = false;
-    std::size_t taken_ = 0;  // items that the reader has got; the last of them is its current
+    bool reader_waits_ = false;  // for item taken_
+    std::size_t taken_ = 0;      // items that the reader has got; the last of them is its current
     std::size_t prepared_end_ = 0;  // items before it are prepared, or nothing was to be done
     std::deque<io::Place> places_;  // of the fresh ones among them that the reader has not got
     std::exception_ptr failure_;    // to be thrown at item prepared_end_
