@@ -27,7 +27,7 @@ cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctes
 
 asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(IN_BIN) cmake --workflow --preset asan
-	$(PYTHON) -m venv --clear build/asan-venv && ONNXMAP_SANITIZE=1 build/asan-venv/bin/python -m pip install '.[test]' pytest-xdist
+	$(PYTHON) -m venv --clear build/asan-venv && ONNXMAP_SANITIZE=1 build/asan-venv/bin/python -m pip install '.[test]'
 	tools/with_sanitizers build/asan-venv/bin/python -m pytest -n "$$(nproc)" $(TESTS)
 
 tsan: ## many threads on one model under ThreadSanitizer

@@ -80,6 +80,18 @@ py::object place(const Tensor& tensor) {
     });
 }
 
+// The file of the values and its state when it was opened: device, inode, size, and when it was
+// last modified, in ns. None where there is no file.
+py::object file_state(const Tensor& tensor) {
+    return with_values(tensor, [&](const tensor::Values& values) -> py::object {
+        const tensor::Payload* payload = values.payload();
+        const auto identity = payload == nullptr ? std::nullopt : payload->source->identity();
+        if (!identity) return py::none();
+        return py::make_tuple(identity->device, identity->inode, identity->size,
+                              identity->modified_ns);
+    });
+}
+
 py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
     return with_values(tensor, [&](const tensor::Values& values) {
         const tensor::Payload* payload = values.payload();
@@ -145,6 +157,9 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
              }),
              "The same tensor as an onnx_ir tensor, not copied but for strings.")
         .def("_place", place, "Root, location, offset, bytes and file size of the values, or None.")
+        .def("_file_state", file_state,
+             "Device, inode, size and nanosecond of modification of the file of the values when it "
+             "was opened, or None.")
         .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
         .def("_message", message, "The bytes of the message; None for a segment of several.")
         .def_property_readonly(

@@ -779,6 +779,11 @@ class Tensor:
         Some elements, flat, read now; None where they are in a typed field.
         """
 
+    def _file_state(self) -> tuple[int, int, int, int] | None:
+        """
+        Device, inode, size and nanosecond of modification of the file of the values when it was opened, or None.
+        """
+
     def _message(self) -> bytes | None:
         """
         The bytes of the message; None for a segment of several.

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
+    import dask.array
     import numpy as np
 
     from onnxmap.bulk import FloatType, TensorStream
     from onnxmap.graph import Graph, Initializers
     from onnxmap.page_cache import Residency
+
+    from onnxmap.interop.dask import ChunksArgument
     from onnxmap.progress import ProgressArgument
 
 
@@ -318,6 +321,42 @@ class Model:
         from onnxmap.page_cache import residency
 
         return residency(self.initializers, names)
+
+    def to_dask(
+        self,
+        names: Sequence[str] | str | None = None,
+        chunks: ChunksArgument = "auto",
+    ) -> dict[str, dask.array.Array]:
+        """Initializers as Dask arrays by name, whose chunks are read where they are computed.
+
+        A task carries a reference to the file, a few hundred bytes, and the process that runs it
+        reads its chunk, by `pread` into a new array: no weight goes through the scheduler. So
+        every worker needs the file, under the same path; it is opened once per process. Nothing
+        is read here, and the names of the arrays depend on the state of the file.
+
+        Carried in the task instead, in one chunk that is then split, is what no file holds as it
+        is: strings, values in typed fields but a packed run of floats, tensors in segments, empty
+        ones, and all of a model from a buffer.
+
+        Args:
+            names: a list of names, or a string: that very name if it exists, else a glob; all
+                named initializers by default.
+            chunks: as in `dask.array.from_array`. With "auto", or a size like "64MiB", a chunk is
+                rows of the first dimensions, one range of the file, as large as may be but not
+                larger than that; "auto" is Dask's `array.chunk-size`.
+
+        Returns:
+            Arrays with the shape and NumPy type of `Tensor.numpy()`. Computing one raises
+            FileChangedError, in the worker, where the file has changed since.
+
+        Raises:
+            KeyError: there is no such initializer.
+            TensorError: one of them cannot be read.
+            ExternalDataError: an external file cannot be opened.
+        """
+        from onnxmap.interop.dask import to_dask
+
+        return to_dask(self, names, chunks)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compares external files with the SHA-1 that tensors declare for them; reads them whole.

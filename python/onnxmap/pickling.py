@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxmap import _core
 from onnxmap.enums import DataType
@@ -58,9 +58,31 @@ def reduce_tensor(
     tensor: _core.Tensor,
 ) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:
     """See `Tensor.__reduce__`."""
+    reference = reference_to(tensor)
+    if reference is None:
+        return _by_value, (_message(tensor), tensor._lenient)
+    return _by_reference, tuple(with_digest(reference, tensor))
+
+
+class Reference(NamedTuple):
+    """Where the values of a tensor are in a file, and what they and the file were."""
+
+    header: bytes  # the TensorProto without its values
+    root: str  # the folder of which nothing outside is opened
+    location: str  # the file below it
+    name: str  # the same before a link was followed
+    offset: int
+    nbytes: int
+    file_size: int
+    digest: bytes  # of samples of the values; empty: not read yet
+    policy: str
+
+
+def reference_to(tensor: _core.Tensor) -> Reference | None:
+    """A reference without its digest, for which nothing is read; None: no file has the bytes."""
     place = tensor._place()
     if place is None:
-        return _by_value, (_message(tensor), tensor._lenient)
+        return None
     root, location, offset, nbytes, file_size = place
     name = location
     links, allow_hardlinks, io, watch = tensor._policy
@@ -76,19 +98,35 @@ def reduce_tensor(
         root, location = os.path.split(path)
     # Names that a location may not have, since another system would read them as something else.
     if not _core.is_safe_location(location):
-        return _by_value, (_message(tensor), tensor._lenient)
-    digest = _digest(tensor, nbytes)
-    where = tuple(map(os.fsdecode, (root, location, name)))
-    policy = _policy_word(links, allow_hardlinks, io, watch)
-    return _by_reference, (
+        return None
+    return Reference(
         _header(tensor),
-        *where,
+        os.fsdecode(root),
+        os.fsdecode(location),
+        os.fsdecode(name),
         offset,
         nbytes,
         file_size,
-        digest,
-        policy,
+        b"",
+        _policy_word(links, allow_hardlinks, io, watch),
     )
+
+
+def with_digest(reference: Reference, tensor: _core.Tensor) -> Reference:
+    """The same, and samples of the values are read to know them again."""
+    return reference._replace(digest=_digest(tensor, reference.nbytes))
+
+
+def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
+    """The tensor, from its file, read as `io` says and not as its model was.
+
+    Raises:
+        FileChangedError: the file is not the one that was referred to.
+    """
+    if io is not None:
+        words = [word for word in reference.policy.split("+") if not word.startswith(_IO)]
+        reference = reference._replace(policy="+".join([*words, _IO + io]))
+    return _by_reference(*reference)
 
 
 def _by_value(message: bytes, lenient: bool) -> _core.Tensor:

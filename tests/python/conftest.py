@@ -14,6 +14,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the helper modules beside the tests; importlib mode adds no folder
 
 from run_options import LONG, SANITIZED
+from sanitized_run import LEFT_OUT
+
+collect_ignore = list(LEFT_OUT) if SANITIZED else []
 
 
 def _extension_path() -> Path:

@@ -93,7 +93,7 @@ def test_readme_has_the_two_commands() -> None:
     shown = [block.text for block in blocks("README.md") if block.language == "sh"]
     assert shown == [
         "python -m pip install '.[cli]' && onnxmap demo\n",
-        "python -m pip install '.[test]' && python -m pytest\n",
+        "python -m pip install '.[test]' && python -m pytest -n auto\n",
     ]
     found = subprocess.run([ROOT / "tools/readme_commands", sys.executable], check=False)
     assert found.returncode == 0

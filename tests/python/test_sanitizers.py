@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from run_options import SANITIZED
+from sanitized_run import LEFT_OUT
 from subprocesses import run_python
 
 import onnxmap._core
@@ -21,3 +24,9 @@ def test_the_planted_overrun_is_reported() -> None:
 @pytest.mark.skipif(SANITIZED, reason="only in an ordinary build")
 def test_an_ordinary_build_has_no_planted_overrun() -> None:
     assert not hasattr(onnxmap._core, "_planted_overrun")
+
+
+def test_what_a_sanitizer_run_leaves_out_is_there() -> None:
+    here = Path(__file__).parent
+    assert [name for name in LEFT_OUT if not (here / name).exists()] == []
+    assert all(LEFT_OUT.values())

@@ -1,0 +1,254 @@
+"""Initializers as Dask arrays, whose chunks each process reads from the file by itself."""
+
+from __future__ import annotations
+
+import functools
+import math
+import pickle
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import dask
+import numpy as np
+from dask.array import Array, from_array
+from dask.base import tokenize
+from dask.utils import parse_bytes
+
+from onnxmap.errors import FileChangedError
+from onnxmap.pickling import Reference, open_reference, reference_to, with_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnxmap import _core
+    from onnxmap.model import Model
+
+ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
+FileState: TypeAlias = "tuple[int, int, int, int]"  # device, inode, size, modified in ns
+
+# Tensors that a process keeps open: some kB each, and the descriptors are the core's, 32 in all.
+_KEPT_OPEN = 1024
+# Elements between two rows of a chunk that are rather read and dropped than left out, and how many
+# are read at a time then.
+_GAP = 16 << 10
+_AT_ONCE = 8 << 20
+
+
+def to_dask(
+    model: Model, names: Sequence[str] | str | None, chunks: ChunksArgument
+) -> dict[str, Array]:
+    """See `Model.to_dask`."""
+    initializers = model.initializers
+    chosen = initializers if names is None else initializers._select(names)
+    return {name: _array_of(initializers[name], chunks) for name in chosen}
+
+
+def _array_of(tensor: _core.Tensor, chunks: ChunksArgument) -> Array:
+    reference, state = reference_to(tensor), tensor._file_state()
+    dtype, shape = tensor.dtype.numpy(), tensor.shape
+    if isinstance(chunks, str):
+        limit = dask.config.get("array.chunk-size") if chunks == "auto" else chunks
+        chunks = _rows(shape, dtype.itemsize, parse_bytes(limit))
+    source: FileValues | CarriedValues
+    if reference is None or state is None:
+        source = CarriedValues(tensor)
+        return _from_source(source, -1, tokenize(source)).rechunk(chunks)
+    source = FileValues(reference, state, dtype, shape, tensor)
+    return _from_source(source, chunks, tokenize(reference, state, chunks))
+
+
+def _from_source(source: FileValues | CarriedValues, chunks: ChunksArgument, token: str) -> Array:
+    # In each task itself, not a task of its own: the reference is small, and slices of the array
+    # then become slices of what is read.
+    empty = np.empty((0,) * len(source.shape), source.dtype)
+    return from_array(source, chunks, f"onnxmap-{token}", meta=empty, inline_array=True)
+
+
+def _rows(shape: tuple[int, ...], itemsize: int, limit: int) -> tuple[int, ...]:
+    """The largest chunk of at most `limit` bytes that is one range of the file."""
+    for axis in range(len(shape)):
+        row = math.prod(shape[axis + 1 :]) * itemsize
+        if row <= limit:
+            rows = min(shape[axis], limit // max(row, 1))
+            return (1,) * axis + (max(rows, 1),) + shape[axis + 1 :]
+    return (1,) * len(shape)  # only where one element is larger
+
+
+class FileValues:
+    """The values of a tensor in a file, which the process that asks for some of them opens."""
+
+    __slots__ = ("_reference", "_state", "_tensor", "dtype", "ndim", "shape")
+
+    def __init__(
+        self,
+        reference: Reference,
+        state: FileState,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        tensor: _core.Tensor | None = None,
+    ) -> None:
+        self._reference = reference
+        self._state = state
+        self._tensor = tensor  # only where to_dask() was called: elsewhere it is opened
+        self.dtype = dtype
+        self.shape = shape
+        self.ndim = len(shape)
+
+    def __reduce__(self) -> Any:
+        if self._tensor is not None and not self._reference.digest:
+            self._reference = with_digest(self._reference, self._tensor)
+        return _referred, (tuple(self._reference), self._state, self.dtype, self.shape)
+
+    def __getitem__(self, key: Any) -> np.ndarray[Any, Any]:
+        tensor = self._tensor
+        if tensor is None:
+            tensor = _opened(self._reference, self._state)
+        return _read(tensor, self.shape, key if isinstance(key, tuple) else (key,))
+
+
+def _referred(
+    reference: tuple[Any, ...], state: FileState, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> FileValues:
+    return FileValues(Reference(*reference), state, dtype, shape)
+
+
+class CarriedValues:
+    """A tensor that goes with the task, because no file has its values as they are."""
+
+    __slots__ = ("_tensor", "dtype", "ndim", "shape")
+
+    def __init__(self, tensor: _core.Tensor) -> None:
+        self._tensor = tensor
+        self.dtype = tensor.dtype.numpy()
+        self.shape = tensor.shape
+        self.ndim = len(tensor.shape)
+
+    def __reduce__(self) -> Any:
+        return CarriedValues, (self._tensor,)
+
+    def __dask_tokenize__(self) -> Any:
+        function, arguments = self._tensor.__reduce__()
+        return function.__name__, arguments
+
+    def __getitem__(self, key: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = np.asarray(self._tensor.numpy()[key])
+        return found
+
+
+@functools.lru_cache(_KEPT_OPEN)
+def _opened(reference: Reference, state: FileState) -> _core.Tensor:
+    # Read and never mapped: a worker counts the pages of a mapping as memory of its own, spills
+    # its arrays and is ended at its limit, although they are the file's.
+    tensor = open_reference(reference, io="read")
+    found = tensor._file_state()
+    # The samples of a reference do not see every change. On another machine device and time may be
+    # others, but a file with the same inode and size is hardly a copy.
+    if found is not None and found[1:3] == state[1:3] and found[3] != state[3]:
+        raise FileChangedError(
+            f"tensor {tensor.name[:200]!r}: {tensor.file!r} was modified after to_dask()",
+            code="file.changed",
+            path=tensor.file,
+            filename=tensor.file,
+        )
+    return tensor
+
+
+def _teach_distributed() -> None:
+    """Lets a cluster send arrays of float8_e5m2, of which NumPy does not know the type by its name.
+
+    The receiver would not understand the message, and the sender wait for ever (ml_dtypes issue
+    148). Of the other types of ml_dtypes distributed pickles the type, which works, and so it is
+    done here.
+    """
+    try:
+        from distributed.protocol.serialize import dask_serialize
+    except ModuleNotFoundError:
+        return  # there is no cluster without it
+    send = dask_serialize.dispatch(np.ndarray)
+
+    def send_array(
+        array: np.ndarray[Any, Any], context: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], list[Any]]:
+        if array.dtype.kind != "f" or array.dtype.itemsize != 1:
+            return send(array, context)
+        header, frames = send(array.view(np.uint8), context)
+        return {**header, "dtype": (1, pickle.dumps(array.dtype))}, frames
+
+    dask_serialize.register(np.ndarray)(send_array)
+
+
+_teach_distributed()
+
+
+def _read(
+    tensor: _core.Tensor, shape: tuple[int, ...], keys: tuple[Any, ...]
+) -> np.ndarray[Any, Any]:
+    if len(keys) != len(shape) or any(key is None or key is ... for key in keys):
+        return np.array(tensor[keys])
+    parts = [_range_of(key, n) for key, n in zip(keys, shape, strict=True)]
+    box = _read_box(tensor, [ranged for ranged, _ in parts])
+    inside = tuple(index for _, index in parts)
+    # Copied, lest a few elements keep all of the box in memory.
+    return box if all(_is_all(index) for index in inside) else np.array(box[inside])
+
+
+def _is_all(index: Any) -> bool:
+    return isinstance(index, slice) and index == slice(None)
+
+
+def _range_of(key: Any, n: int) -> tuple[tuple[int, int], Any]:
+    """The range that an index is in, and the index within it."""
+    if isinstance(key, slice):
+        chosen = range(n)[key]
+        if not chosen:
+            return (0, 0), slice(None)
+        step = None if key.step in (None, 1) else key.step
+        return (min(chosen), max(chosen) + 1), slice(None, None, step)
+    if isinstance(key, (int, np.integer)):
+        position = range(n)[key]
+        return (position, position + 1), 0
+    # A list: Dask hands it on with the slices of the chunk.
+    positions = np.arange(n)[np.asarray(key, dtype=None if len(key) else np.intp)]
+    if not positions.size:
+        return (0, 0), positions
+    first = int(positions.min())
+    return (first, int(positions.max()) + 1), positions - first
+
+
+def _read_box(tensor: _core.Tensor, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
+    shape = tuple(max(end - begin, 0) for begin, end in ranges)
+    strides = [math.prod(tensor.shape[axis + 1 :]) for axis in range(len(shape))]
+    first = sum(begin * stride for (begin, _), stride in zip(ranges, strides, strict=True))
+    if math.prod(shape) == _span(shape, strides):
+        return _elements(tensor, first, math.prod(shape)).reshape(shape)
+    box: np.ndarray[Any, Any] = np.empty(shape, tensor.dtype.numpy())
+    if box.size:
+        _fill(box, tensor, first, strides)
+    return box
+
+
+def _fill(out: np.ndarray[Any, Any], tensor: _core.Tensor, first: int, strides: list[int]) -> None:
+    """Reads a box of a tensor whose first element is `first`, in as few reads as make sense."""
+    row, stride = _span(out.shape[1:], strides[1:]), strides[0]
+    at_once = _AT_ONCE // stride if stride - row <= _GAP else 0
+    if at_once < 2 and row > math.prod(out.shape[1:]):
+        for i in range(len(out)):
+            _fill(out[i], tensor, first + i * stride, strides[1:])
+        return
+    for i in range(0, len(out), max(at_once, 1)):
+        part = out[i : i + max(at_once, 1)]
+        read = _elements(tensor, first + i * stride, _span(part.shape, strides))
+        steps = [each * read.itemsize for each in strides]
+        part[...] = np.ndarray(part.shape, read.dtype, read, 0, steps)
+
+
+def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements from the first to the last of a box, with what lies between."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+
+
+def _elements(tensor: _core.Tensor, begin: int, count: int) -> np.ndarray[Any, Any]:
+    found = tensor._elements(begin, count)
+    assert found is not None, "a reference has stored bytes"
+    return found
