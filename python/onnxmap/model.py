@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from onnxmap.bulk import FloatType, TensorStream
     from onnxmap.graph import Graph, Initializers
-    from onnxmap.page_cache import Residency
-
     from onnxmap.interop.dask import ChunksArgument
+    from onnxmap.page_cache import Residency
     from onnxmap.progress import ProgressArgument
 
 
