@@ -115,12 +115,14 @@ def test_one_tensor_of_two_is_evicted(two: Path) -> None:
 def test_heads_of_large_tensors_stay(tmp_path: Path) -> None:
     """Without them, a look at the names would read megabytes ahead of each."""
     path = tmp_path / "model.onnx"
-    names = [f"w{i}" for i in range(24)]
-    path.write_bytes(paged.model_of(*(raw(name, A[: MIB // 4]) for name in names)))
+    names = [f"w{i}" for i in range(120)]
+    path.write_bytes(paged.model_of(*(raw(name, A[:50_000]) for name in names)))
     drop(path)
+    with path.open("rb", buffering=0) as file:  # bit by bit, and before loading: in large folios
+        while file.read(64 << 10):
+            pass
     model = onnxmap.load(path)
     offsets = [model.initializers[name].offset or 0 for name in names]
-    path.read_bytes()
     model.evict()
     give_up = time.monotonic() + 60
     while not all(pages_there(path)[offset // PAGE] for offset in offsets):
@@ -261,7 +263,7 @@ def test_a_signal_ends_a_long_prefetch(tmp_path: Path) -> None:
 
     before = signal.signal(signal.SIGUSR1, stop)
     try:
-        for _ in range(20):  # the signal may come when all is asked for
+        for _ in range(5):  # the signal may come when all is asked for
             drop(path)
             thread = threading.Thread(target=press)
             with onnxmap.load(path) as model:
@@ -270,7 +272,7 @@ def test_a_signal_ends_a_long_prefetch(tmp_path: Path) -> None:
                     model.prefetch()
                     thread.join()
             thread.join()
-            if not pages_there(path).all():
+            if pages_there(path).mean() < 0.9:
                 return
     finally:
         signal.signal(signal.SIGUSR1, before)
