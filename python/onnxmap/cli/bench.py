@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_at_least_one,
         default=ROUNDS,
         metavar="N",
-        help=f"samples of each that count (default: {ROUNDS}); one before them does not",
+        help=f"samples of each (default: {ROUNDS}), after one that does not count",
     )
     parser.add_argument(
         "--cold",

@@ -29,6 +29,8 @@ WORKS = {
 }
 
 TIME_LIMIT_SECONDS = 600.0
+# Whoever takes so long has one turn, which counts: where a peer is that slow, it is not a matter of luck.
+SLOW_SECONDS = 20.0
 _CHUNK_BYTES = 8 << 20
 
 # The path of modules is the parent's: neither the current folder nor this one comes in between.
@@ -48,14 +50,16 @@ class Samples:
     reports: list[Mapping[str, Any]] = field(default_factory=list)
     error: str | None = None
     witness: str = ""  # of what it read; empty where it does not tell
+    is_done: bool = False  # there are to be no more
 
-    def add(self, report: Mapping[str, Any], *, counts: bool) -> None:
-        """Takes in what a process reported; of a warm-up only what it read."""
+    def add(self, report: Mapping[str, Any], *, warms_up: bool) -> None:
+        """Takes in what a process reported; of a warm-up only what it read, unless it is slow."""
         if "error" in report:
             self.fail(report["error"])
             return
         self.witness = report["witness"]
-        if counts:
+        self.is_done = warms_up and report["seconds"] > SLOW_SECONDS
+        if not warms_up or self.is_done:
             self.reports.append(report)
 
     @property
@@ -77,6 +81,7 @@ class Samples:
     def fail(self, error: str) -> None:
         """Whatever was reported is worth nothing."""
         self.error = error
+        self.is_done = True
         self.witness = ""
         self.reports.clear()
 
@@ -120,7 +125,7 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
             for name in plan.contenders:
                 tell(f"{work}: {name}")
                 samples = found.get(name)
-                if samples is None or samples.error is not None:
+                if samples is None or samples.is_done:
                     continue
                 report = _take(plan, name, work)
                 if report.get("unreadable"):
@@ -129,7 +134,7 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
                     del found[name]
                     absent |= {name} if "absent" in report else set()
                     continue
-                samples.add(report, counts=number >= 0)
+                samples.add(report, warms_up=number < 0)
                 if samples.witness:
                     first = first or samples
                     if samples.witness != first.witness:

@@ -264,6 +264,14 @@ class TestTheRun:
         samples = 1 + 2
         assert advised == (once * samples if options else [])
 
+    @pytest.mark.usefixtures("only_open")
+    def test_whoever_is_slow_has_one_turn(
+        self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bench_samples, "SLOW_SECONDS", 0.0)
+        (result,) = facts(run("bench", small, "--json", "--rounds", 2))["results"]
+        assert len(result["seconds"]) == 1
+
     def test_an_array_that_cannot_be_read_is_unreadable_input(
         self, run: Run, tmp_path: Path, stand_in: Stand
     ) -> None:
