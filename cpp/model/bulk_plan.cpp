@@ -22,21 +22,28 @@ constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
 // A model may name the same bytes of a file in many tensors; one that has less is left alone.
 constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
-// To `float_type` where a kernel leads there; where one leads to float32, which has all values of
-// smaller types, to that; otherwise it stays, and NumPy does the rest.
+// To `float_type` where a kernel leads there; of at most 8 bits to float32, which has all their
+// values and which NumPy can always cast; otherwise it stays. NumPy does the rest. Not by way of
+// float32 where it need not be: the payload of a NaN may not come through as NumPy has it.
 const onnx::DataTypeInfo& array_type(const onnx::DataTypeInfo& type,
                                      const onnx::DataTypeInfo* float_type) {
     if (float_type == nullptr || !type.format.is_float()) return type;
     if (Conversion::find(type, *float_type)) return *float_type;
     const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
-    return type.bits < 32 && Conversion::find(type, float32) ? float32 : type;
+    return type.bits <= 8 && Conversion::find(type, float32) ? float32 : type;
 }
 
-Reading reading_of(const tensor::Values& values, const onnx::DataTypeInfo& to, bool copies) {
-    if (values.type().bits == 0) return Reading::text;
+bool is_converted(const onnx::DataTypeInfo& type, const BulkOptions& options) {
+    return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
+}
+
+Reading reading_of(const tensor::Values& values, const BulkOptions& options) {
+    const onnx::DataTypeInfo& type = values.type();
+    if (type.bits == 0) return Reading::text;
     // The unused bits of FLOAT6 are checked, which is done where all is decoded.
-    if (values.payload() == nullptr || values.type().bits == 6) return Reading::whole;
-    return !copies && values.is_view() && &to == &values.type() ? Reading::view : Reading::parts;
+    if (values.payload() == nullptr || type.bits == 6) return Reading::whole;
+    const bool view = !options.copies && values.is_view() && !is_converted(type, options);
+    return view ? Reading::view : Reading::parts;
 }
 
 }  // namespace
@@ -82,10 +89,10 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
         item.type = &values.type();
         item.to = &array_type(values.type(), options.float_type);
         item.count = values.count();
-        item.reading = reading_of(values, *item.to, options.copies);
+        item.reading = reading_of(values, options);
         std::shared_ptr<const io::Source> source = document_->store().source;
         item.offset = source->offset_of(message);
-        if (item.reading == Reading::view || item.reading == Reading::parts) {
+        if (values.payload() != nullptr) {
             source = values.payload()->source;
             item.offset = values.payload()->offset;
             item.stored_nbytes = values.payload()->nbytes;

@@ -25,8 +25,8 @@ struct BulkItem {
     const onnx::DataTypeInfo* type;  // as it is stored
     const onnx::DataTypeInfo* to;    // of the array
     std::uint64_t count;             // of elements
-    std::uint64_t offset;         // of its bytes in the source; of the message where it is decoded
-    std::uint64_t stored_nbytes;  // 0 where it is decoded
+    std::uint64_t offset;  // of its bytes in the source; of the message where it has no payload
+    std::uint64_t stored_nbytes;  // of the payload
     ByteView message;             // the TensorProto
     std::uint32_t rank;           // among those that were asked for
     std::uint32_t source;         // among those of the plan
