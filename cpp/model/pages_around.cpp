@@ -59,6 +59,12 @@ void PagesAround::bring(const Chunk& chunk) {
     // Mapping pages that are still being read would wait for each of them, and ask for no others
     // meanwhile: a third of the speed.
     if (is_there) io::populate(source, chunk.begin, chunk.nbytes());
+    const std::lock_guard lock(reader_mutex_);
+    if (reader_ == nullptr || reader_->source < item.source) return;
+    // The reader was faster, and has given back what only came now.
+    if (reader_->source > item.source || reader_->offset >= chunk.end) {
+        io::release(source, chunk.begin, chunk.nbytes());
+    }
 }
 
 void PagesAround::reader_at(const BulkItem& item) {
@@ -95,28 +101,31 @@ void PagesAround::drop_until(std::uint64_t end) noexcept {
         Range range;
         {
             const std::lock_guard lock(brought_mutex_);
-            if (brought_.empty() || brought_.front().source != reader_->source) return;
+            // Of a file that the reader has left, the last ones may come late.
+            if (brought_.empty() || brought_.front().source > reader_->source) return;
             Range& front = brought_.front();
             range = front;
-            range.end = std::min(range.end, end);
+            if (range.source == reader_->source) range.end = std::min(range.end, end);
             if (range.end <= range.begin) return;
             front.begin = range.end;
             if (front.begin == front.end) brought_.pop_front();
         }
-        io::evict(*plan_.source(*reader_), range.begin, range.end - range.begin);
+        io::evict(*plan_.sources()[range.source], range.begin, range.end - range.begin);
     }
 }
 
 void PagesAround::give_back_all(bool done) noexcept {
     const std::lock_guard lock(reader_mutex_);
-    if (reader_ == nullptr) return;
     if (done) {
         leave_file();
         return;
     }
-    release_until(reader_->offset);
-    drop_until(reader_->offset);
-    Place at{static_cast<std::size_t>(reader_ - items_.data()) + 1, 0};
+    Place at{0, 0};  // the reader may have come to no view yet
+    if (reader_ != nullptr) {
+        release_until(reader_->offset);
+        drop_until(reader_->offset);
+        at.item = static_cast<std::size_t>(reader_ - items_.data()) + 1;
+    }
     while (at.item < brought_end_) {
         if (items_[at.item].reading != Reading::view) {
             at = {at.item + 1, 0};
@@ -125,10 +134,10 @@ void PagesAround::give_back_all(bool done) noexcept {
         const Chunk chunk = next(at);
         io::release(*plan_.source(items_[chunk.first]), chunk.begin, chunk.nbytes());
     }
-    const std::uint64_t current = reader_->stored_end();
     for (const Range& range : brought_) {
-        const bool here = range.source == reader_->source;
-        const std::uint64_t begin = here ? std::max(range.begin, current) : range.begin;
+        const bool here = reader_ != nullptr && range.source == reader_->source;
+        const std::uint64_t begin =
+            here ? std::max(range.begin, reader_->stored_end()) : range.begin;
         if (begin >= range.end) continue;
         io::evict(*plan_.sources()[range.source], begin, range.end - begin);
     }
