@@ -7,6 +7,7 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+_MOST_WINDOW = 1 << 62  # more than there can be
 _DELAY = 0.5  # seconds of work before a bar appears
 
 
@@ -81,26 +83,30 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
             copies=bool(copy),
             frugal=True,
         )
-        self._core = _core.Stream(bulk, nbytes, count)
+        self._core = _core.Stream(bulk, min(nbytes, _MOST_WINDOW), count)
         # Threads must not outlive the interpreter: a finalizer is also called at its exit.
         self._finalizer = weakref.finalize(self, self._core.stop)
         self._progress = Progress(progress, bulk.nbytes, "streaming", delay=_DELAY)
         self._progress_is_shown = False
+        self._is_over = False
         self._current = 0
-        self._lock = threading.Lock()
+        self._busy = threading.Lock()
 
     def __iter__(self) -> TensorStream:
         return self
 
     def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
-        if not self._lock.acquire(blocking=False):
-            raise ValueError("another thread is in this stream")
+        # Not by way of the core's own refusal: this one must not end the stream for the other.
+        if not self._busy.acquire(blocking=False):
+            raise ValueError("another thread is in this stream, or what it calls")
         try:
-            return self._step()
+            return self._next()
         finally:
-            self._lock.release()
+            self._busy.release()
 
-    def _step(self) -> tuple[str, np.ndarray[Any, Any]]:
+    def _next(self) -> tuple[str, np.ndarray[Any, Any]]:
+        if self._is_over:
+            raise StopIteration
         try:
             if not self._progress_is_shown:
                 self._progress.__enter__()
@@ -122,6 +128,9 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         self._end(GeneratorExit())
 
     def _end(self, error: BaseException | None) -> None:
+        if self._is_over and error is None:
+            error = GeneratorExit()  # closed by another thread, it is not done
+        self._is_over = True
         self._core.stop()
         if self._progress_is_shown:
             self._progress_is_shown = False
@@ -151,7 +160,7 @@ def parse_size(size: int | str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size, re.ASCII | re.IGNORECASE)
     if found is None or (unit := _UNITS.get(found[2].lower())) is None:
         raise ValueError(f'a size is written like "256MiB", not {size!r}')
-    return int(float(found[1]) * unit) if "." in found[1] else int(found[1]) * unit
+    return int(Fraction(found[1]) * unit)
 
 
 def _thread_count(threads: int | None) -> int:
