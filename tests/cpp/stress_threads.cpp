@@ -1,18 +1,21 @@
 // Many threads load and read one model at the same time, each in an order of its own: indexes of
 // the main graph and of subgraphs, fields, tensors inline and external, files opened and ranges
 // read by whoever comes first, values decoded and converted, segments put together; files looked at
-// for changes while their descriptors are closed, and lost pages read below guards. What each sees
-// is compared with what one thread alone sees, and ThreadSanitizer judges the rest.
+// for changes while their descriptors are closed, and lost pages read below guards; all tensors at
+// once, and in streams that another thread ends. What each sees is compared with what one thread
+// alone sees, and ThreadSanitizer judges the rest.
 //
 //     stress_threads THREADS ROUNDS
 #include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,9 +25,12 @@
 #include "io/descriptor_pool.hpp"
 #include "io/file.hpp"
 #include "io/mapped_pages.hpp"
+#include "io/parallel.hpp"
 #include "io/read_guard.hpp"
+#include "model/bulk_read.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
+#include "model/tensor_stream.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
@@ -201,6 +207,54 @@ std::uint64_t read_values(const model::Document& document) {
     return digest.value();
 }
 
+std::shared_ptr<const model::BulkPlan> plan_all(const model::Document& document,
+                                                const model::BulkOptions& options) {
+    const auto index = document.index(*document.child(document.root(), field<"ModelProto.graph">));
+    std::vector<std::uint32_t> positions(index->count(field<"GraphProto.initializer">));
+    std::iota(positions.begin(), positions.end(), 0);
+    // Whoever gets the plan does not outlive the document.
+    return std::make_shared<const model::BulkPlan>(
+        std::shared_ptr<const model::Document>(&document, [](const model::Document*) {}), *index,
+        positions, options);
+}
+
+std::uint64_t read_arrays(const model::Document& document) {
+    Digest digest;
+    const auto plan = plan_all(document, {&onnx::data_type(onnx::DataType::FLOAT), true, false});
+    const io::WithEffort effort({3, nullptr});
+    std::atomic<std::uint64_t> done = 0;
+    for (const io::Place& place : model::read_items(*plan, plan->items(), done)) {
+        digest.add(ByteView(place.bytes));
+    }
+    digest.add(done);
+    return digest.value();
+}
+
+// To its end, and once more until another thread stops it.
+std::uint64_t read_stream(const model::Document& document) {
+    using State = model::TensorStream::State;
+    constexpr std::chrono::milliseconds kPatience{1000};
+    Digest digest;
+    for (const bool copies : {true, false}) {
+        const auto plan = plan_all(document, {nullptr, copies, true});
+        model::TensorStream::Step step;
+        model::TensorStream whole(plan, {50'000, 2});
+        for (State state{}; (state = whole.next(kPatience, step)) != State::end;) {
+            if (state == State::later) continue;
+            digest.add(step.item.rank);
+            if (step.item.is_fresh()) digest.add(ByteView(step.place.bytes));
+            step.place = {};
+        }
+        model::TensorStream left(plan, {50'000, 2});
+        std::thread stopper;
+        for (int i = 0; left.next(kPatience, step) != State::end; ++i) {
+            if (i == 2) stopper = std::thread([&] { left.stop(); });
+        }
+        if (stopper.joinable()) stopper.join();
+    }
+    return digest.value();
+}
+
 std::uint64_t read_root(const model::Document& document) {
     Digest digest;
     digest.add(document.find(document.root(), field<"ModelProto.ir_version">)->value);
@@ -257,7 +311,7 @@ std::uint64_t read_lost_pages(const model::Document&) {
 const std::vector<Part>& parts() {
     static const std::vector<Part> kParts = {read_main_graph, read_subgraphs,   read_tensors,
                                              read_values,     look_for_changes, read_lost_pages,
-                                             read_root};
+                                             read_arrays,     read_stream,      read_root};
     return kParts;
 }
 

@@ -192,4 +192,103 @@ TEST_CASE("parallel: work may split its own work") {
                     std::runtime_error);
 }
 
+TEST_CASE("parallel: an effort is a number of threads, and ends with its scope") {
+    const auto threads_for = [](unsigned allowed) {
+        const io::WithEffort effort({allowed, nullptr});
+        std::mutex mutex;
+        std::set<std::thread::id> seen;
+        std::atomic<unsigned> begun = 0;
+        io::for_each_range(allowed, 1, [&](std::uint64_t, std::uint64_t) {
+            {
+                const std::lock_guard lock(mutex);
+                seen.insert(std::this_thread::get_id());
+            }
+            ++begun;
+            while (begun < allowed) std::this_thread::yield();  // all of them at a time
+        });
+        return seen.size();
+    };
+    CHECK(threads_for(1) == 1);
+    CHECK(threads_for(3) == 3);  // also of a process with fewer processors
+    CHECK(threads_for(7) == 7);
+    const io::WithEffort one({1, nullptr});
+    CHECK(threads_for(2) == 2);
+    const auto here = std::this_thread::get_id();
+    io::for_each_range(
+        10, 1, [&](std::uint64_t, std::uint64_t) { CHECK(std::this_thread::get_id() == here); });
+}
+
+TEST_CASE("parallel: what work splits is done by the thread that it is in") {
+    const io::WithEffort effort({4, nullptr});
+    std::atomic<bool> same = true;
+    io::for_each_range(8, 1, [&](std::uint64_t, std::uint64_t) {
+        const auto here = std::this_thread::get_id();
+        io::for_each_range(8, 1, [&](std::uint64_t, std::uint64_t) {
+            if (std::this_thread::get_id() != here) same = false;
+        });
+    });
+    CHECK(same);
+}
+
+TEST_CASE("parallel: it ends where nobody wants the result any more") {
+    std::atomic<bool> stopped = false;
+    const io::WithEffort effort({2, &stopped});
+    io::leave_if_stopped();
+    std::atomic<int> calls = 0;
+    CHECK_THROWS_AS(io::for_each_range(1000, 1,
+                                       [&](std::uint64_t, std::uint64_t) {
+                                           ++calls;
+                                           stopped = true;
+                                       }),
+                    io::Stopped);
+    CHECK(calls <= 2);
+    CHECK_THROWS_AS(io::leave_if_stopped(), io::Stopped);
+    CHECK_THROWS_AS(io::for_each_range(1, 1, [&](std::uint64_t, std::uint64_t) { calls = 100; }),
+                    io::Stopped);
+    CHECK(calls <= 2);
+}
+
+TEST_CASE("parallel: the looker stops the work, and is told what went wrong") {
+    using std::chrono::milliseconds;
+    const std::size_t before = threads_of_process();
+    // Looked at again and again, while the work is done elsewhere with its effort.
+    std::atomic<int> looks = 0;
+    const auto here = std::this_thread::get_id();
+    io::work_while_looking(
+        {3, nullptr}, milliseconds(1),
+        [&] {
+            CHECK(std::this_thread::get_id() != here);
+            while (looks < 3) std::this_thread::yield();
+        },
+        [&] {
+            CHECK(std::this_thread::get_id() == here);
+            ++looks;
+        });
+    CHECK(looks >= 3);
+    // What the looker throws stops the work, is waited for, and comes out.
+    bool ended = false;
+    CHECK_THROWS_AS(io::work_while_looking(
+                        {1, nullptr}, milliseconds(1),
+                        [&] {
+                            try {
+                                while (true) {
+                                    io::leave_if_stopped();
+                                    std::this_thread::yield();
+                                }
+                            } catch (const io::Stopped&) {
+                                ended = true;
+                                throw;
+                            }
+                        },
+                        [] { throw std::logic_error("looked"); }),
+                    std::logic_error);
+    CHECK(ended);
+    // So does what the work throws.
+    CHECK_THROWS_AS(io::work_while_looking(
+                        {1, nullptr}, milliseconds(1000), [] { throw std::bad_alloc(); }, [] {}),
+                    std::bad_alloc);
+    CHECK(threads_of_process() == before);
+    io::leave_if_stopped();
+}
+
 }  // namespace onnxmap::test

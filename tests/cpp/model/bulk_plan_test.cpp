@@ -1,0 +1,158 @@
+#include "model/bulk_plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bulk_model.hpp"
+#include "caught.hpp"
+#include "external_place.hpp"
+#include "model/load.hpp"
+#include "temporary_folder.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using model::BulkItem;
+using model::Reading;
+using onnx::DataType;
+
+std::vector<std::uint32_t> ranks(const model::BulkPlan& plan) {
+    std::vector<std::uint32_t> found;
+    for (const BulkItem& item : plan.items()) found.push_back(item.rank);
+    return found;
+}
+
+// The one item of a model with one tensor, that is asked for as `to`.
+BulkItem item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bool copies = true,
+                 bool viewable = false) {
+    const BulkModel made({tensor});
+    if (viewable) made.source->show();
+    return made.plan({to, copies, false})->items()[0];
+}
+
+}  // namespace
+
+TEST_CASE("bulk_plan: files in the order in which they are named, each from its beginning") {
+    const TemporaryFolder folder;
+    folder.write("a", ByteView(counting(100)));
+    folder.write("b", ByteView(counting(100)));
+    const std::vector<Bytes> tensors = {external_tensor("0", "b", 50, 10),
+                                        external_tensor("1", "a", 9, 1),
+                                        raw_tensor("2", {1}),
+                                        external_tensor("3", "b", 0, 100),
+                                        external_tensor("4", "b", 0, 5),
+                                        external_tensor("5", "a", 8, 92),
+                                        raw_tensor("6", {2})};
+    Bytes graph;
+    for (const Bytes& one : tensors) append(graph, blob(5, one));
+    model::LoadOptions options;
+    options.root = &onnx::message<"ModelProto">;
+    options.external = external_place(folder.path().string());
+    const std::string path = folder.write("m", ByteView(model(graph)));
+    const auto document = model::load_file(path, io::IoMode::mmap, options);
+    const auto index =
+        document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
+    const auto planned = [&](const std::vector<std::uint32_t>& positions) {
+        return ranks(model::BulkPlan(document, *index, positions, {}));
+    };
+    CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
+    // Ranks are places in what was asked for, whose order chooses nothing else.
+    CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
+    CHECK(planned({}).empty());
+    const model::BulkPlan plan(document, *index, std::vector<std::uint32_t>{0, 1, 2}, {});
+    CHECK(plan.nbytes() == 12);
+    CHECK(plan.sources().size() == 3);
+    CHECK(plan.source(plan.items()[0])->path() == folder / "b");
+}
+
+TEST_CASE("bulk_plan: how values come into an array") {
+    const Bytes raw = typed_tensor(2, 3, {1, 2, 3});
+    CHECK(item_of(raw).reading == Reading::parts);
+    CHECK(item_of(raw, nullptr, false).reading == Reading::parts);
+    CHECK(item_of(raw, nullptr, true, true).reading == Reading::parts);
+    CHECK(item_of(raw, nullptr, false, true).reading == Reading::view);
+    // Packed elements are unpacked, also where they may be looked at.
+    CHECK(item_of(typed_tensor(21, 3, {1, 2}), nullptr, false, true).reading == Reading::parts);
+    // Six bits are checked to the last; typed fields are decoded.
+    CHECK(item_of(typed_tensor(27, 4, {1, 2, 3})).reading == Reading::whole);
+    const Bytes typed = join(scalar(1, 2), scalar(2, 7), blob(8, "t"), packed(7, {1, 2}));
+    CHECK(item_of(typed).reading == Reading::whole);
+    CHECK(item_of(typed).stored_nbytes == 0);
+    CHECK(item_of(typed_tensor(27, 4, {1, 2, 3})).stored_nbytes == 3);
+    const Bytes text = join(scalar(1, 1), scalar(2, 8), blob(8, "t"), blob(6, "s"));
+    CHECK(item_of(text, nullptr, false, true).reading == Reading::text);
+    CHECK(item_of(typed_tensor(2, 0, {})).nbytes() == 0);
+}
+
+TEST_CASE("bulk_plan: what a kernel converts, and what NumPy does") {
+    const auto type = [](DataType of) { return &onnx::data_type(of); };
+    const auto to = [&](std::uint64_t stored, const Bytes& raw, DataType wanted) {
+        return item_of(typed_tensor(stored, 1, raw), type(wanted), false, true);
+    };
+    const Bytes two = {0, 0};
+    const Bytes four = {0, 0, 0, 0};
+    CHECK(to(10, two, DataType::FLOAT).to == type(DataType::FLOAT));
+    CHECK(to(1, four, DataType::BFLOAT16).to == type(DataType::BFLOAT16));
+    // Of 8 bits and less by way of float32; larger ones are NumPy's from the beginning.
+    CHECK(to(17, {0}, DataType::DOUBLE).to == type(DataType::FLOAT));
+    CHECK(to(23, {0}, DataType::FLOAT8E5M2).to == type(DataType::FLOAT));
+    CHECK(to(10, two, DataType::DOUBLE).to == type(DataType::FLOAT16));
+    CHECK(to(16, two, DataType::FLOAT16).to == type(DataType::BFLOAT16));
+    // Whatever is converted is no view; what has the type, or is no such number, stays one.
+    CHECK(to(1, four, DataType::DOUBLE).reading == Reading::parts);
+    CHECK(to(1, four, DataType::FLOAT).reading == Reading::view);
+    CHECK(to(6, four, DataType::FLOAT16).reading == Reading::view);
+    CHECK(to(6, four, DataType::FLOAT16).to == type(DataType::INT32));
+}
+
+TEST_CASE("bulk_plan: the first bad tensor is told, by its name") {
+    const BulkModel made({raw_tensor("good", {1}), typed_tensor(1, 2, {1, 2, 3, 4})});
+    const auto error = error_of([&] { return made.plan()->nbytes(); });
+    REQUIRE(error);
+    CHECK(error->code == "tensor.data_size");
+    CHECK(error->tensor == "t");
+}
+
+TEST_CASE("bulk_plan: copies of the same bytes have a limit") {
+    // 300 MB are named, of a model whose bytes nobody reads here.
+    const TemporaryFolder folder;
+    std::filesystem::resize_file(folder.write("w", ByteView(counting(1))), 3 << 20);
+    for (const std::uint64_t stored : {2ULL, 27ULL}) {
+        Bytes graph;
+        const std::uint64_t count = stored == 2 ? 3 << 20 : 4 << 20;
+        for (int i = 0; i < 100; ++i) {
+            const Bytes one =
+                join(blob(8, std::to_string(i)), scalar(1, count), scalar(2, stored),
+                     blob(13, string_entry("location", "w")),
+                     blob(13, string_entry("length", std::to_string(3 << 20))), scalar(14, 1));
+            append(graph, blob(5, one));
+        }
+        const std::string path = folder.write("m", ByteView(model(graph)));
+        const auto code = [&](std::uint64_t overlap, std::uint32_t tensors, bool copies) {
+            model::LoadOptions options;
+            options.root = &onnx::message<"ModelProto">;
+            options.external = external_place(folder.path().string());
+            options.limits.overlap = overlap;
+            const auto document = model::load_file(path, io::IoMode::mmap, options);
+            const auto index = document->index(
+                *document->child(document->root(), onnx::field<"ModelProto.graph">));
+            std::vector<std::uint32_t> positions(tensors);
+            std::iota(positions.begin(), positions.end(), 0);
+            return code_of([&] {
+                return model::BulkPlan(document, *index, positions, {nullptr, copies, false})
+                    .nbytes();
+            });
+        };
+        CHECK(code(16, 100, true) == "limit.overlap");
+        CHECK(code(100, 100, true) == "accepted");
+        CHECK(code(16, 80, true) == "accepted");  // less than 256 MiB
+        CHECK(code(1, 100, false) == "accepted");
+    }
+}
+
+}  // namespace onnxmap::test
