@@ -75,11 +75,19 @@ void PagesAround::reader_at(const BulkItem& item) {
         reader_ = &item;
     } else {
         reader_ = &item;
-        if (item.offset >= released_ + step_) {
-            release_until(item.offset);
-            drop_until(item.offset);
-        }
+        give_back_until(item.offset);
     }
+}
+
+void PagesAround::reader_left() {
+    const std::lock_guard lock(reader_mutex_);
+    if (reader_ != nullptr) give_back_until(reader_->stored_end());
+}
+
+void PagesAround::give_back_until(std::uint64_t end) noexcept {
+    if (end < released_ + step_) return;
+    release_until(end);
+    drop_until(end);
 }
 
 void PagesAround::leave_file() noexcept {

@@ -40,6 +40,9 @@ class PagesAround {
     /// The reader has come to this view: what it has passed is given back. For another thread.
     void reader_at(const BulkItem& item);
 
+    /// The reader has come to what is no view: it has left the one before.
+    void reader_left();
+
     /// When nothing is brought any more: all else is given back, what the reader is at only where
     /// it is `done` with it.
     void give_back_all(bool done) noexcept;
@@ -52,6 +55,7 @@ class PagesAround {
     };
 
     void leave_file() noexcept;
+    void give_back_until(std::uint64_t end) noexcept;
     void release_until(std::uint64_t end) noexcept;
     void drop_until(std::uint64_t end) noexcept;
 

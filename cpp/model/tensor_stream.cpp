@@ -46,7 +46,11 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         }
         step.item = item;
         take();
-        if (item.reading == Reading::view) pages_.reader_at(item);
+        if (item.reading == Reading::view) {
+            pages_.reader_at(item);
+        } else {
+            pages_.reader_left();
+        }
         return State::ready;
     }
 
