@@ -1,0 +1,170 @@
+// Two data files whose pages are counted: in the page cache, and in this process.
+#include "model/pages_ahead.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bulk_model.hpp"
+#include "external_place.hpp"
+#include "io/descriptor.hpp"
+#include "io/page_cache.hpp"
+#include "model/load.hpp"
+#include "temporary_folder.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using model::PagesAhead;
+
+constexpr std::uint64_t kFile = 1 << 20;
+constexpr std::uint64_t kWindow = 16 * kFile;  // a file is one chunk, and both are asked for
+
+struct TwoFiles {
+    TwoFiles() {
+        Bytes graph;
+        for (const char* const name : {"a", "b"}) {
+            folder.write(name, ByteView(counting(kFile)));
+            append(graph, blob(5, external_tensor(name, name, 0, kFile)));
+        }
+        model::LoadOptions options;
+        options.root = &onnx::message<"ModelProto">;
+        options.external = external_place(folder.path().string(), io::IoMode::mmap);
+        const std::string path = folder.write("m", ByteView(test::model(graph)));
+        const auto document = model::load_file(path, io::IoMode::mmap, options);
+        const auto index =
+            document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
+        plan = std::make_unique<model::BulkPlan>(document, *index, std::vector<std::uint32_t>{0, 1},
+                                                 model::BulkOptions{nullptr, false, true});
+        for (const char* const name : {"a", "b"}) drop(name);
+    }
+
+    void drop(const char* name) {
+        const io::Descriptor file(::open((folder / name).c_str(), O_RDONLY | O_CLOEXEC));
+        REQUIRE(::fsync(file.number()) == 0);
+        REQUIRE(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
+        struct statfs status{};
+        REQUIRE(::fstatfs(file.number(), &status) == 0);
+        if (status.f_type == 0x01021994) on_disk = false;  // a tmpfs drops nothing
+    }
+
+    [[nodiscard]] const io::Source& source(std::size_t i) const { return *plan->sources()[i]; }
+    [[nodiscard]] std::uint64_t cached(std::size_t i) const {
+        return io::resident_bytes(source(i), 0, kFile);
+    }
+    /// Bytes of this process's memory that the mapping of the file takes.
+    [[nodiscard]] std::uint64_t mapped(std::size_t i) const {
+        std::ifstream smaps("/proc/self/smaps");
+        bool here = false;
+        for (std::string line; std::getline(smaps, line);) {
+            unsigned kilobytes = 0;
+            if (line.ends_with(source(i).path())) {
+                here = true;
+                // NOLINTNEXTLINE(cert-err34-c)
+            } else if (here && std::sscanf(line.c_str(), "Rss: %u kB", &kilobytes) == 1) {
+                return std::uint64_t{kilobytes} << 10;
+            }
+        }
+        return UINT64_MAX;
+    }
+
+    TemporaryFolder folder;
+    std::unique_ptr<model::BulkPlan> plan;
+    bool on_disk = true;
+};
+
+}  // namespace
+
+TEST_CASE("pages_ahead: what the reader has passed is dropped, and at the end all") {
+    TwoFiles files;
+    PagesAhead pages(*files.plan, kWindow);
+    PagesAhead::Place at{0, 0};
+    const auto first = pages.next(at);
+    CHECK(first.nbytes() == kFile);
+    pages.bring(first);
+    CHECK(files.cached(0) == kFile);
+    CHECK(files.mapped(0) == kFile);
+    pages.reader_at(files.plan->items()[0]);
+    pages.bring(pages.next(at));
+    CHECK(files.mapped(1) == kFile);
+    pages.reader_at(files.plan->items()[1]);
+    CHECK(files.mapped(0) == 0);
+    if (files.on_disk) CHECK(files.cached(0) == 0);
+    CHECK(files.cached(1) == kFile);
+    pages.give_back_all(true);
+    CHECK(files.mapped(1) == 0);
+    if (files.on_disk) CHECK(files.cached(1) == 0);
+}
+
+TEST_CASE("pages_ahead: what was in the page cache stays there") {
+    TwoFiles files;
+    std::uint8_t byte = 0;
+    for (std::uint64_t i = 0; i < kFile; i += io::page_size()) {
+        files.source(0).read_file(i, {&byte, 1});
+    }
+    PagesAhead pages(*files.plan, kWindow);
+    PagesAhead::Place at{0, 0};
+    for (const model::BulkItem& item : files.plan->items()) {
+        pages.bring(pages.next(at));
+        pages.reader_at(item);
+    }
+    pages.give_back_all(true);
+    CHECK(files.cached(0) == kFile);
+    CHECK(files.mapped(0) == 0);
+    if (files.on_disk) CHECK(files.cached(1) == 0);
+}
+
+TEST_CASE("pages_ahead: a stream that is left before its first view gives all back") {
+    TwoFiles files;
+    PagesAhead pages(*files.plan, kWindow);
+    PagesAhead::Place at{0, 0};
+    pages.bring(pages.next(at));
+    pages.bring(pages.next(at));
+    pages.give_back_all(false);
+    for (const std::size_t i : {0UL, 1UL}) {
+        CHECK(files.mapped(i) == 0);
+        if (files.on_disk) CHECK(files.cached(i) == 0);
+    }
+}
+
+TEST_CASE("pages_ahead: the reader is faster, and what comes late is given back, too") {
+    TwoFiles files;
+    PagesAhead pages(*files.plan, kWindow);
+    PagesAhead::Place at{0, 0};
+    const auto first = pages.next(at);
+    pages.reader_at(files.plan->items()[0]);
+    pages.reader_at(files.plan->items()[1]);
+    pages.bring(first);
+    CHECK(files.mapped(0) == 0);
+    pages.bring(pages.next(at));
+    CHECK(files.mapped(1) == kFile);
+    pages.give_back_all(true);
+    for (const std::size_t i : {0UL, 1UL}) {
+        CHECK(files.mapped(i) == 0);
+        if (files.on_disk) CHECK(files.cached(i) == 0);
+    }
+}
+
+TEST_CASE("pages_ahead: what the reader is at stays until it is done with it") {
+    TwoFiles files;
+    PagesAhead pages(*files.plan, kWindow);
+    PagesAhead::Place at{0, 0};
+    pages.bring(pages.next(at));
+    pages.bring(pages.next(at));
+    pages.reader_at(files.plan->items()[0]);
+    pages.give_back_all(false);
+    CHECK(files.mapped(0) == kFile);
+    CHECK(files.mapped(1) == 0);
+    if (files.on_disk) CHECK(files.cached(1) == 0);
+}
+
+}  // namespace onnxmap::test
