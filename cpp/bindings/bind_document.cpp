@@ -7,6 +7,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
+#include "io/parallel.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
 #include "tensor/location.hpp"
@@ -164,6 +165,8 @@ void bind_document(py::module_& module) {
                py::arg("external_root"), py::arg("folder"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
+    module.def("is_stopped", io::is_stopped,
+               "Whether nobody waits for what this thread does for the core any more.");
     module.def("is_safe_location", is_safe_location, py::arg("location"),
                "Whether the text of an external location names a file that may be opened.");
 }

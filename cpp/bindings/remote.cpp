@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "bindings/python_objects.hpp"
+#include "io/parallel.hpp"
 
 namespace onnxmap::bindings {
 
@@ -58,7 +59,12 @@ class PythonReader final : public io::RangeReader {
         const auto nbytes = static_cast<py::ssize_t>(out.size());
         const py::memoryview memory = py::memoryview::from_memory(out.data(), nbytes);
         const LetGo let_go{memory};
-        file_.get().attr("read_into")(offset, memory);
+        try {
+            file_.get().attr("read_into")(offset, memory);
+        } catch (const py::error_already_set&) {
+            io::leave_if_stopped();  // which is why it ended
+            throw;
+        }
     }
 
     void check_unchanged() const override {

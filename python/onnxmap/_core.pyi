@@ -49,6 +49,7 @@ __all__: list[str] = [
     "external_file",
     "friendly",
     "is_safe_location",
+    "is_stopped",
     "kernel_paths",
     "kernels_in_use",
     "load_buffer",
@@ -1149,6 +1150,11 @@ def friendly(arg0: ProtoView, arg1: str) -> Any:
 def is_safe_location(location: bytes) -> bool:
     """
     Whether the text of an external location names a file that may be opened.
+    """
+
+def is_stopped() -> bool:
+    """
+    Whether nobody waits for what this thread does for the core any more.
     """
 
 def kernel_paths() -> builtins.list[str]:

@@ -121,6 +121,7 @@ def load_arrays(
     watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The initializers of a model as fresh arrays by name, read in parallel; nothing stays open.
 
@@ -130,7 +131,16 @@ def load_arrays(
         >>> weights = onnxmap.load_arrays("model.onnx", "*.weight")  # doctest: +SKIP
     """
     with load(
-        path, external_root, link_policy, allow_hardlinks, io, check, watch, lenient, limits
+        path,
+        external_root,
+        link_policy,
+        allow_hardlinks,
+        io,
+        check,
+        watch,
+        lenient,
+        limits,
+        storage_options,
     ) as model:
         return model.arrays(names, dtype, threads, progress)
 

@@ -16,6 +16,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from onnxmap import _core
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 # Seconds before each further attempt, and the most that a server may ask for instead.
 PAUSES = (0.1, 0.3, 1.0)
 LONGEST_PAUSE = 5.0
+
+_LOOK_EVERY = 0.2  # seconds between two looks whether anybody still waits
 
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # What else tells of our own mistake, or the caller's: the same question gets the same answer.
@@ -247,8 +250,15 @@ class SyncFsRequests(Requests):
 
 
 def wait(future: Future[Any]) -> Any:
-    """What the future comes to; Ctrl-C ends the wait, and what is waited for."""
+    """What the future comes to.
+
+    Ctrl-C ends the wait, and what is waited for; in a thread of the core's it is the core that says
+    so.
+    """
     try:
+        while not concurrent.futures.wait((future,), timeout=_LOOK_EVERY).done:
+            if _core.is_stopped():
+                raise concurrent.futures.CancelledError
         return future.result()
     except BaseException:
         future.cancel()
