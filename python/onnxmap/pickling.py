@@ -152,9 +152,7 @@ def _remote_reference(
         return None
     name = os.fsdecode(location)
     header = _header(tensor)
-    return Reference(
-        header, os.fsdecode(root), name, name, offset, nbytes, file_size, b"", policy
-    )
+    return Reference(header, os.fsdecode(root), name, name, offset, nbytes, file_size, b"", policy)
 
 
 def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
