@@ -5,7 +5,9 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
+#include "io/parallel.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
 #include "tensor/location.hpp"
@@ -63,14 +65,24 @@ void warn(const Error& fault) {
     python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
 }
 
+// `external_root`: the path of a folder, or an onnxmap.remote.RemoteFolder.
+void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
+    if (py::isinstance<py::bytes>(external_root)) {
+        place.root = std::string(py::bytes(external_root));
+        return;
+    }
+    place.remote = remote_folder(external_root);
+    place.root = external_root.attr("url").cast<std::string>();
+}
+
 // `given`: an onnxmap.options.Options.
 model::LoadOptions options_of(std::string_view message, const py::object& given,
-                              const py::bytes& external_root) {
+                              const py::object& external_root) {
     model::LoadOptions options;
     options.root = &table_of(message);
     options.scan_packed = given.attr("check").cast<std::string>() == "full";
     options.watch = is_true(given.attr("watch"));
-    options.external.root = std::string(external_root);
+    set_root(options.external, external_root);
     options.external.policy = {link_policy(given.attr("link_policy").cast<std::string>()),
                                is_true(given.attr("allow_hardlinks"))};
     options.external.mode = io_mode(given.attr("io").cast<std::string>());
@@ -86,7 +98,7 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
 }
 
 DocumentPtr load_file(const py::bytes& path, std::string_view message, const py::object& given,
-                      const py::bytes& external_root, const py::bytes& folder) {
+                      const py::object& external_root, const py::bytes& folder) {
     auto options = options_of(message, given, external_root);
     options.folder = std::string(folder);
     const std::string name(path);
@@ -95,11 +107,21 @@ DocumentPtr load_file(const py::bytes& path, std::string_view message, const py:
 }
 
 DocumentPtr load_buffer(const py::object& buffer, std::string_view message, const py::object& given,
-                        const py::bytes& external_root, bool require_model) {
+                        const py::object& external_root, bool require_model) {
     const auto options = options_of(message, given, external_root);
     auto source = std::make_shared<PythonBuffer>(buffer);
     const py::gil_scoped_release release;
     return model::load_source(std::move(source), options, require_model);
+}
+
+DocumentPtr load_remote(const py::object& file, std::string_view message, const py::object& given,
+                        const py::object& external_root, const std::string& folder) {
+    auto options = options_of(message, given, external_root);
+    options.folder = folder;
+    const bool is_model = options.root == &onnx::message<"ModelProto">;
+    auto source = std::make_shared<io::RemoteFile>(range_reader(file));
+    const py::gil_scoped_release release;
+    return model::load_source(std::move(source), options, is_model);
 }
 
 py::list tensors(const DocumentPtr& document) {
@@ -139,8 +161,12 @@ void bind_document(py::module_& module) {
 
     module.def("load_file", load_file, py::arg("path"), py::arg("message"), py::arg("options"),
                py::arg("external_root"), py::arg("folder"));
+    module.def("load_remote", load_remote, py::arg("file"), py::arg("message"), py::arg("options"),
+               py::arg("external_root"), py::arg("folder"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
+    module.def("is_stopped", io::is_stopped,
+               "Whether nobody waits for what this thread does for the core any more.");
     module.def("is_safe_location", is_safe_location, py::arg("location"),
                "Whether the text of an external location names a file that may be opened.");
 }

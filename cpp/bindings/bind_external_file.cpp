@@ -69,7 +69,9 @@ void read_into(const ExternalFile& file, std::uint64_t offset, const py::object&
 
 py::tuple identity(const ExternalFile& file) {
     const auto found = file.source->identity();
-    return py::make_tuple(found->device, found->inode);
+    if (found) return py::make_tuple(found->device, found->inode);
+    // Of a remote file there is one source, which is held here.
+    return py::make_tuple(0, reinterpret_cast<std::uintptr_t>(file.source.get()));
 }
 
 }  // namespace
@@ -81,7 +83,8 @@ void bind_external_file(py::module_& module) {
             "path", [](const ExternalFile& self) { return to_str(self.path); }, "Its path.")
         .def_property_readonly(
             "size", [](const ExternalFile& self) { return self.source->size(); }, "In bytes.")
-        .def_property_readonly("identity", identity, "Device and inode.")
+        .def_property_readonly("identity", identity,
+                               "Device and inode; another pair for a remote file.")
         .def("readinto", read_into, py::arg("offset"), py::arg("buffer"),
              "Fills the buffer with what the file has from `offset` on, by reading and not through "
              "a mapping.\n\nRaises:\n    FileChangedError: the file is shorter by now.")

@@ -1,12 +1,9 @@
 #include "io/file_copy.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
-#include <new>
 #include <utility>
 
-#include "base/error.hpp"
 #include "io/window.hpp"
 
 namespace onnxmap::io {
@@ -39,30 +36,14 @@ class CopyFeed final : public ByteFeed {
 }  // namespace
 
 FileCopy::FileCopy(File file, std::shared_ptr<const WayToFile> way)
-    : file_(std::move(file), std::move(way)) {
+    : RangeCopy(Reads::below_the_mutex), file_(std::move(file), std::move(way)) {
     size_ = file_.identity().size;
     path_ = file_.path();
 }
 
 std::unique_ptr<ByteFeed> FileCopy::feed() {
-    if (size_ > 0) {
-        const std::lock_guard lock(mutex_);
-        data_ = memory().begin();
-    }
+    take_addresses();
     return std::make_unique<CopyFeed>(*this);
-}
-
-ByteView FileCopy::resident(std::uint64_t offset, std::uint64_t nbytes) const {
-    if (nbytes == 0) return {};
-    const std::lock_guard lock(mutex_);
-    std::uint8_t* const bytes = memory().begin();
-    memory().use(offset, offset + nbytes);
-    // Bytes that somebody may be looking at are not read again.
-    filled_.for_each_missing(offset, offset + nbytes, [&](std::uint64_t begin, std::uint64_t end) {
-        file_.read(begin, {bytes + begin, end - begin});
-    });
-    filled_.add(offset, offset + nbytes);
-    return {bytes + offset, nbytes};
 }
 
 void FileCopy::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
@@ -75,15 +56,6 @@ void FileCopy::look_for_changes() const { file_.check_unchanged(); }
 
 void FileCopy::add_way(std::shared_ptr<const WayToFile> way) const {
     file_.add_way(std::move(way));
-}
-
-AddressRange& FileCopy::memory() const {
-    try {
-        if (!memory_) memory_.emplace(size_);
-    } catch (const std::bad_alloc&) {
-        throw FileError(ENOMEM, path_);
-    }
-    return *memory_;
 }
 
 }  // namespace onnxmap::io

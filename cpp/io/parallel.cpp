@@ -39,8 +39,10 @@ WithEffort::WithEffort(Effort effort) noexcept : before_(effort_of_thread) {
 
 WithEffort::~WithEffort() { effort_of_thread = before_; }
 
+bool is_stopped() noexcept { return stopped(effort_of_thread); }
+
 void leave_if_stopped() {
-    if (stopped(effort_of_thread)) throw Stopped{};
+    if (is_stopped()) throw Stopped{};
 }
 
 void for_each_range(std::uint64_t total, std::uint64_t grain,

@@ -36,6 +36,9 @@ class WithEffort {
     Effort before_;
 };
 
+/// Whether nobody wants the result of this thread's work any more.
+[[nodiscard]] bool is_stopped() noexcept;
+
 /// Throws Stopped where nobody wants the result of this thread's work any more.
 void leave_if_stopped();
 

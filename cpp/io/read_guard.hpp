@@ -94,7 +94,9 @@ decltype(auto) guard_reads(const Source& source, Work&& work) {
         guard.check();
         // Nonsense in a file that has changed is the change: a file that is cut within a page has
         // zeros behind its end.
-        if (error.code != "file.changed") source.check_unchanged();
+        if (error.code != "file.changed" && source.looked_at_after_reading()) {
+            source.check_unchanged();
+        }
         throw;
     } catch (...) {
         guard.check();

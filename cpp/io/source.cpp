@@ -31,6 +31,7 @@ std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
 }
 
 void Source::check_unchanged(Moment since) const {
+    if (since == kRecently) since = now() - look_every();
     if (looked_at_.load(std::memory_order_relaxed) >= since) return;
     const Moment looked_at = now();
     // Where it throws, the next one looks again.

@@ -24,6 +24,9 @@ using Moment = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] inline Moment now() noexcept { return std::chrono::steady_clock::now(); }
 
+/// For Source::check_unchanged: no longer ago than a look at that source is worth.
+inline constexpr Moment kRecently = Moment::max();
+
 enum class IoMode { automatic, mmap, read };
 
 /// How a source is read fast where much of it is read.
@@ -48,7 +51,7 @@ class Source {
     /// Whether payload may be looked at where it is. Otherwise it is read when asked for.
     [[nodiscard]] virtual bool viewable() const noexcept { return true; }
 
-    /// "mmap", "read" or "buffer".
+    /// "mmap", "read", "remote" or "buffer".
     [[nodiscard]] virtual const char* kind() const noexcept = 0;
 
     /// For the one pass over the structure, before anything else looks at the bytes.
@@ -75,6 +78,19 @@ class Source {
 
     [[nodiscard]] virtual ReadHabits read_habits() const;
 
+    /// Whether read() reads a long range by many reads at once, so that nobody else should.
+    [[nodiscard]] virtual bool splits_reads() const noexcept { return false; }
+
+    /// How long a look for changes is good for, where many tensors are read one by one. A loop over
+    /// 100 000 tensors shall not pay for a system call each.
+    [[nodiscard]] virtual Moment::duration look_every() const noexcept {
+        return std::chrono::milliseconds(10);
+    }
+
+    /// Whether to look for changes once more after reading. Not where reading itself tells of
+    /// them, or a look takes as long.
+    [[nodiscard]] virtual bool looked_at_after_reading() const noexcept { return true; }
+
     /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
     /// pages where that is possible and worth a mapping, otherwise a copy.
     [[nodiscard]] virtual std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
@@ -88,7 +104,7 @@ class Source {
     [[nodiscard]] virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 
     /// Throws Error `file.changed` where the file has changed since it was opened. Does not look
-    /// again where that was done at `since` or later.
+    /// again where that was done at `since` or later; kRecently is look_every() ago.
     void check_unchanged(Moment since = now()) const;
 
     /// Whether the bytes are those of a file, of which the system keeps some pages in memory.

@@ -21,21 +21,32 @@ class ReadAhead {
     static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
     static constexpr std::uint64_t kNear = 16 << 10;   // copying that much costs one system call
 
+    /// Bytes: after a jump, at most, and how far ahead is no jump. Those of a local file.
+    struct Sizes {
+        std::uint64_t least = kLeast;
+        std::uint64_t most = kMost;
+        std::uint64_t near = kNear;
+    };
+
+    ReadAhead() noexcept : ReadAhead(Sizes()) {}
+    explicit ReadAhead(Sizes sizes) noexcept : sizes_(sizes) {}
+
     /// Bytes before `offset` that would be a jump: neither read before nor near what was.
     [[nodiscard]] std::uint64_t skipped(std::uint64_t offset) const noexcept {
-        return offset <= end_ + kNear ? 0 : offset - end_;
+        return offset <= end_ + sizes_.near ? 0 : offset - end_;
     }
 
     /// Bytes to read at `offset`, where `least` are needed.
     [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
-        size_ = skipped(offset) == 0 ? std::min(2 * size_, kMost) : kLeast;
+        size_ = skipped(offset) == 0 ? std::min(2 * size_, sizes_.most) : sizes_.least;
         const std::uint64_t nbytes = std::max(size_, least);
         end_ = offset + nbytes;
         return nbytes;
     }
 
   private:
-    std::uint64_t size_ = 4 * kLeast;
+    Sizes sizes_;
+    std::uint64_t size_ = 4 * sizes_.least;
     std::uint64_t end_ = 0;
 };
 

@@ -29,7 +29,10 @@ constexpr std::size_t kAskedAhead = 16;
 
 // Bytes that are read at once where they do not go straight into an array: small neighbours, and
 // what is converted. For a local file they stay in the second-level cache.
-std::uint64_t buffer_nbytes(const io::Source& source) { return source.read_habits().nbytes / 8; }
+std::uint64_t buffer_nbytes(const io::Source& source) {
+    const std::uint64_t nbytes = source.read_habits().nbytes;
+    return source.splits_reads() ? nbytes : nbytes / 8;
+}
 
 class Reader {
   public:

@@ -1,6 +1,5 @@
 #include "model/document.hpp"
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -19,9 +18,6 @@ namespace {
 // Bytes. Below, an index is made and dropped again: the walk takes some 20 microseconds, and an
 // index that is kept costs more memory than a small message has.
 constexpr std::uint64_t kLarge = 32 << 10;
-
-// A loop over 100 000 tensors shall not pay for a system call each.
-constexpr std::chrono::milliseconds kLookEvery{10};
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
                          const std::vector<wire::Span>& spans) {
@@ -137,7 +133,7 @@ io::Moment Document::look_for_changes() const {
 
 tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header,
                                 std::optional<io::Moment> since) const {
-    if (!since) since = store_.watch ? io::now() - kLookEvery : io::Moment::min();
+    if (!since) since = io::kRecently;
     store_.check_unchanged(*store_.source, *since);
     if (!header.has_segment) return {tensor, header, store_, *since};
     std::call_once(segments_found_, [&] {

@@ -73,8 +73,8 @@ class Document {
     io::Moment look_for_changes() const;
 
     /// The values of a TensorProto of this document; of the whole tensor where it is one segment
-    /// of several. Looks for changes of files that were not looked at since `since`, by default for
-    /// 10 ms. Throws Error `tensor.*`, `ext.*`, `file.changed`.
+    /// of several. Looks for changes of files that were not looked at since `since`, by default
+    /// recently. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor, const tensor::Header& header,
                                         std::optional<io::Moment> since = std::nullopt) const;

@@ -128,7 +128,7 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
 
 ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
     try {
-        if (!place_.root.empty()) opener_ = make_opener();
+        if (!place_.root.empty() && !place_.remote) opener_ = make_opener();
     } catch (const FileError& error) {
         // There is no such folder. Whoever asks for a file in it will hear.
         const int number = error.code().value();
@@ -154,6 +154,7 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
 
 std::string ExternalFiles::path_of(std::string_view location, std::string_view tensor) const {
     check(location, tensor);
+    if (place_.remote) return place_.remote->url_of(location);
     if (place_.root.empty()) return {};
     return place_.root + (place_.root.ends_with('/') ? "" : "/") + std::string(location);
 }
@@ -174,6 +175,11 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
     }
     // Not below the mutex: it may take a while, and a fork would find it locked. Two threads that
     // open one file get one source all the same.
+    if (place_.remote) {
+        auto source = open_remote(location, tensor);
+        const std::lock_guard lock(mutex_);
+        return files_.emplace(location, std::move(source)).first->second;
+    }
     auto opened_by = opener(std::move(known_opener), location, tensor);
     auto source = open_anew(opened_by, location, tensor);
     const std::lock_guard lock(mutex_);
@@ -210,6 +216,15 @@ std::shared_ptr<const io::Source> ExternalFiles::open_anew(
                       std::string("is unsafe: ") + reason_of(refused.reason), root());
     } catch (const Error& error) {
         fail(error.code.c_str(), tensor, location, error.what(), error.file);
+    }
+}
+
+std::shared_ptr<const io::Source> ExternalFiles::open_remote(std::string_view location,
+                                                             std::string_view tensor) const {
+    try {
+        return io::open_shared(place_.remote->open(location));
+    } catch (const FileError& error) {
+        fail_to_open(error, location, tensor);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "io/contained_open.hpp"
+#include "io/remote_file.hpp"
 #include "io/source.hpp"
 #include "onnx/message.hpp"
 
@@ -38,6 +39,8 @@ struct ExternalPlace {
     std::shared_ptr<const io::Folder> model_folder;  // that holds the model, if it is another one
     io::OpenPolicy policy;
     io::IoMode mode = io::IoMode::automatic;
+    // Set: the folder is this one, `root` its URL, and there are no links to judge.
+    std::shared_ptr<const io::RemoteFolder> remote = nullptr;
 };
 
 /// The external files of one model: each opened and mapped once, when first asked for, and let go
@@ -61,6 +64,8 @@ class ExternalFiles {
     [[nodiscard]] const ExternalPlace& place() const noexcept { return place_; }
 
   private:
+    [[nodiscard]] std::shared_ptr<const io::Source> open_remote(std::string_view location,
+                                                                std::string_view tensor) const;
     [[nodiscard]] std::shared_ptr<const io::ContainedOpen> make_opener() const;
     [[nodiscard]] std::shared_ptr<const io::ContainedOpen> opener(
         std::shared_ptr<const io::ContainedOpen> known, std::string_view location,

@@ -21,8 +21,10 @@ namespace {
 
 // Bytes of output that one thread takes at a time: one huge page, so that no two touch the same.
 constexpr std::uint64_t kGrain = 2 << 20;
-// Bytes that are read at a time from a file that is not mapped, to be converted.
+// Bytes that are read at a time from a file that is not mapped, to be converted; and where that is
+// done by many reads at once.
 constexpr std::uint64_t kReadBuffer = 256 << 10;
+constexpr std::uint64_t kSplitBuffer = 128 << 20;
 
 // Elements of a typed field share entries where the type is narrower than a byte, but for FLOAT6.
 // Source: onnx.proto, the comment of int32_data.
@@ -115,9 +117,10 @@ void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversio
         source.read(payload_->offset + first, {out, count * type_->itemsize()});
         return;
     }
-    std::vector<std::uint8_t> buffer(std::min(kReadBuffer, packed_nbytes(count, type_->bits)));
+    const std::uint64_t buffered = source.splits_reads() ? kSplitBuffer : kReadBuffer;
+    std::vector<std::uint8_t> buffer(std::min(buffered, packed_nbytes(count, type_->bits)));
     // A multiple of eight elements, which is a whole number of bytes whatever the width.
-    const std::uint64_t most = kReadBuffer / bits * 8;
+    const std::uint64_t most = buffered / bits * 8;
     for (std::uint64_t done = 0; done < count;) {
         const std::uint64_t here = std::min(most, count - done);
         const std::span<std::uint8_t> bytes(buffer.data(), packed_nbytes(here, type_->bits));
@@ -131,7 +134,9 @@ void Values::read_payload(const Conversion& conversion, std::uint8_t* out) const
     check_padding();
     const std::uint64_t itemsize = conversion.to().itemsize();
     // kGrain is a multiple of eight elements of every width.
-    io::for_each_range(count_, kGrain / itemsize, [&](std::uint64_t begin, std::uint64_t end) {
+    const bool splits = payload_->source->splits_reads();
+    const std::uint64_t grain = splits ? std::max<std::uint64_t>(count_, 1) : kGrain / itemsize;
+    io::for_each_range(count_, grain, [&](std::uint64_t begin, std::uint64_t end) {
         read_part(begin, end - begin, conversion, out + begin * itemsize);
     });
 }
@@ -252,7 +257,10 @@ void Values::read_own(std::uint8_t* out) const {
     }
 }
 
-void Values::look_again() const { store_->check_unchanged(source(), io::now()); }
+void Values::look_again() const {
+    store_->check_unchanged(source(),
+                            source().looked_at_after_reading() ? io::now() : io::kRecently);
+}
 
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
     io::renew_fault_handler();
@@ -277,7 +285,9 @@ void Values::read_packed(std::span<std::uint8_t> out) const {
     if (payload_) {
         check_padding();
         const io::Source& source = *payload_->source;
-        io::for_each_range(out.size(), kGrain, [&](std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t grain =
+            source.splits_reads() ? std::max<std::uint64_t>(out.size(), 1) : kGrain;
+        io::for_each_range(out.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
             source.read(payload_->offset + begin, out.subspan(begin, end - begin));
         });
         look_again();

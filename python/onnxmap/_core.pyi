@@ -49,10 +49,12 @@ __all__: list[str] = [
     "external_file",
     "friendly",
     "is_safe_location",
+    "is_stopped",
     "kernel_paths",
     "kernels_in_use",
     "load_buffer",
     "load_file",
+    "load_remote",
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
@@ -1066,7 +1068,7 @@ class ExternalFile:
     @property
     def identity(self) -> tuple[int, int]:
         """
-        Device and inode.
+        Device and inode; another pair for a remote file.
         """
 
     @property
@@ -1150,6 +1152,11 @@ def is_safe_location(location: bytes) -> bool:
     Whether the text of an external location names a file that may be opened.
     """
 
+def is_stopped() -> bool:
+    """
+    Whether nobody waits for what this thread does for the core any more.
+    """
+
 def kernel_paths() -> builtins.list[str]:
     """
     Names of the kernel sets that this machine can run.
@@ -1161,10 +1168,13 @@ def kernels_in_use() -> str:
     """
 
 def load_buffer(
-    buffer: Any, message: str, options: Any, external_root: bytes, require_model: bool = False
+    buffer: Any, message: str, options: Any, external_root: Any, require_model: bool = False
 ) -> Document: ...
 def load_file(
-    path: bytes, message: str, options: Any, external_root: bytes, folder: bytes
+    path: bytes, message: str, options: Any, external_root: Any, folder: bytes
+) -> Document: ...
+def load_remote(
+    file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from onnxmap import _core
 from onnxmap.model import Model, OperatorSet
 from onnxmap.options import Options
-from onnxmap.paths import absolute_path
+from onnxmap.paths import absolute_path, is_url, without_file_scheme
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnxmap.limits import Limits
     from onnxmap.options import Check, Io, LinkPolicy
     from onnxmap.progress import ProgressArgument
+    from onnxmap.remote import RemoteFolder
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
@@ -38,12 +39,15 @@ def load(
     watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Model:
     """A model, opened by mapping its file and reading its structure; no weight is touched.
 
     Args:
-        path: of the file.
-        external_root: folder that external locations are relative to; the model's own by default.
+        path: of the file, or a URL that fsspec reads (`https://…`, `s3://…`): then its structure,
+            and each tensor when it is asked for, are read by requests for ranges.
+        external_root: folder that external locations are relative to, a path or a URL; the model's
+            own by default.
         link_policy: which symbolic links external data may be behind. "contained": those that end
             in that folder, or in the real folder of the model file where `path` is a link (as in
             a Hugging Face cache); "strict": none; "trusted": all. A location that leads out by
@@ -61,12 +65,14 @@ def load(
             needs or with integers out of range as onnx reads it, and warn (`TensorWarning`);
             otherwise reading it raises TensorError.
         limits: bounds on what the file may ask for.
+        storage_options: for URLs: what fsspec is told, beside its own configuration.
 
     Raises:
         ParseError: the file is no ONNX model; `.offset` and `.path` say where it goes wrong.
         LimitError: it exceeds one of the limits.
         FileChangedError: it was written to meanwhile.
         OSError: it cannot be read.
+        ImportError: a package is missing that URLs need (`pip install 'onnxmap[remote]'`).
 
     Example:
         >>> import onnxmap
@@ -74,10 +80,8 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    name = _file_name(path)
-    folder = _folder_of(name)
-    root = folder if external_root is None else _absolute(external_root)
-    return Model(_core.load_file(name, "ModelProto", options, root, folder), name)
+    document, name = _open(path, "ModelProto", options, external_root, storage_options)
+    return Model(document, name)
 
 
 def loads(
@@ -97,7 +101,7 @@ def loads(
     `external_root`; `io`, `watch` and the policies are about them. Raises as `load` does.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    root = b"" if external_root is None else _absolute(external_root)
+    root = b"" if external_root is None else _root(external_root, None)
     document = _core.load_buffer(buffer, "ModelProto", options, root, require_model=True)
     return Model(document, None)
 
@@ -117,6 +121,7 @@ def load_arrays(
     watch: bool = True,
     lenient: bool = False,
     limits: Limits | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The initializers of a model as fresh arrays by name, read in parallel; nothing stays open.
 
@@ -126,7 +131,16 @@ def load_arrays(
         >>> weights = onnxmap.load_arrays("model.onnx", "*.weight")  # doctest: +SKIP
     """
     with load(
-        path, external_root, link_policy, allow_hardlinks, io, check, watch, lenient, limits
+        path,
+        external_root,
+        link_policy,
+        allow_hardlinks,
+        io,
+        check,
+        watch,
+        lenient,
+        limits,
+        storage_options,
     ) as model:
         return model.arrays(names, dtype, threads, progress)
 
@@ -212,24 +226,54 @@ def load_test_data(
 
 
 def _load_document(path: Path, message: str, options: Options) -> _core.Document:
+    return _open(path, message, options, None, None)[0]
+
+
+def _open(
+    path: Path,
+    message: str,
+    options: Options,
+    external_root: Path | None,
+    storage_options: Mapping[str, object] | None,
+) -> tuple[_core.Document, bytes]:
+    """The document of a file or a URL, and which one it is."""
     name = _file_name(path)
-    folder = _folder_of(name)
-    return _core.load_file(name, message, options, folder, folder)
+    given = None if external_root is None else _root(external_root, storage_options)
+    if not is_url(name):
+        folder = _folder_of(name)
+        root = folder if given is None else given
+        return _core.load_file(name, message, options, root, folder), name
+    if options.io == "mmap":
+        raise ValueError('io="mmap" is for local files; a URL is read by requests')
+    from onnxmap import remote
+
+    url = os.fsdecode(name)
+    own = remote.RemoteFolder.of_file(url, storage_options)
+    file = remote.open_file(url, storage_options)
+    root = own if given is None else given
+    return _core.load_remote(file, message, options, root, own.url), name
+
+
+def _root(path: Path, storage_options: Mapping[str, object] | None) -> bytes | RemoteFolder:
+    """A folder for external data, as the core takes it."""
+    name = without_file_scheme(os.fsencode(path))
+    if not is_url(name):
+        return _absolute(name)
+    from onnxmap.remote import RemoteFolder
+
+    return RemoteFolder(os.fsdecode(name), storage_options)
 
 
 def _file_name(path: Path) -> bytes:
     if hasattr(path, "read"):
         raise TypeError("a path is needed; for a file object: onnxmap.loads(file.read())")
-    name = os.fsencode(path)
-    if b"://" in name and not os.path.exists(name):
-        raise ValueError(f"URLs are not read by this version: {os.fsdecode(name)}")
+    name = without_file_scheme(os.fsencode(path))
     if b"\0" in name:
         raise ValueError("embedded null byte")
     return name
 
 
-def _absolute(path: Path) -> bytes:
-    name = os.fsencode(path)
+def _absolute(name: bytes) -> bytes:
     if b"\0" in name:
         raise ValueError("embedded null byte")
     return absolute_path(name)

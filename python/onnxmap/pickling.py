@@ -16,15 +16,18 @@ from onnxmap import _core
 from onnxmap.enums import DataType
 from onnxmap.errors import ExternalDataError, FileChangedError
 from onnxmap.options import Options
-from onnxmap.paths import absolute_path
+from onnxmap.paths import absolute_path, is_url
 from onnxmap.proto_writer import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from onnxmap.remote import PickledFile, PickledFolder
+
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 # A policy is one word in a reference, like "contained+hardlinks+io=read".
 _HARDLINKS, _IO, _UNWATCHED = "hardlinks", "io=", "unwatched"
+_FILE = "file"  # of a remote model: the root is the URL of the file itself
 
 # Bytes that the hash looks at: all of a small tensor, of a large one both edges and some between.
 _SAMPLE = 4 << 10
@@ -39,15 +42,16 @@ def relocate(
 ) -> Iterator[None]:
     """While it is active, tensors are unpickled from files of the same names below `root`.
 
-    For data that were copied to another folder or machine. `root` stands for the folder of the
-    model, or of its external data. The files must have the same size and content. As every
+    For data that were copied to another folder or machine. `root`, a path or a URL, stands for the
+    folder of the model, or of its external data. The files must have the same size and content. As every
     context variable, it does not reach into other threads.
 
     Example:
         >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
         ...     tensor = pickle.loads(pickled)
     """
-    token = _new_root.set(os.fsdecode(absolute_path(os.fsencode(root))))
+    name = os.fsencode(root)
+    token = _new_root.set(os.fsdecode(name if is_url(name) else absolute_path(name)))
     try:
         yield
     finally:
@@ -86,6 +90,8 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
     root, location, offset, nbytes, file_size = place
     name = location
     links, allow_hardlinks, io, watch = tensor._policy
+    if not root.startswith(b"/"):
+        return _remote_reference(tensor, place)
     # The file itself, not a link by which it was opened: that may lead out of its folder.
     path = os.path.realpath(os.path.join(root, location))
     real_root = os.path.realpath(root)
@@ -129,6 +135,26 @@ def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
     return _by_reference(*reference)
 
 
+def _remote_reference(
+    tensor: _core.Tensor, place: tuple[bytes, bytes, int, int, int]
+) -> Reference | None:
+    from onnxmap.remote import name_of
+
+    root, location, offset, nbytes, file_size = place
+    policy = _policy_word(*tensor._policy)
+    url = tensor.file
+    assert url is not None  # or it had no place
+    # In the model, whose URL is the caller's, with whatever is in it; or once more from a pickle.
+    if not tensor.is_external or os.fsencode(url) == root:
+        root, location = os.fsencode(url), os.fsencode(name_of(url))
+        policy += f"+{_FILE}"
+    if not _core.is_safe_location(location):
+        return None
+    name = os.fsdecode(location)
+    header = _header(tensor)
+    return Reference(header, os.fsdecode(root), name, name, offset, nbytes, file_size, b"", policy)
+
+
 def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
     return _tensor_of(message, b"", Options(lenient=lenient))
 
@@ -144,8 +170,10 @@ def _by_reference(
     digest: bytes,
     policy: str,
 ) -> _core.Tensor:
-    options = _options_of(str(policy))
+    policy = str(policy)
+    options = _options_of(policy)
     folder = _new_root.get()
+    is_file = _FILE in policy.split("+") and folder is None
     if folder is None:
         folder = root
     else:
@@ -154,7 +182,7 @@ def _by_reference(
     message = header + encode(
         "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
     )
-    tensor = _tensor_of(message, absolute_path(os.fsencode(folder)), options)
+    tensor = _tensor_of(message, _root_of(folder, is_file), options)
     try:
         place = tensor._place()
     except ExternalDataError as error:
@@ -162,7 +190,7 @@ def _by_reference(
             raise
         place = None  # the file is shorter than it was
     if place is None or place[-1] != file_size or _digest(tensor, nbytes) != digest:
-        path = os.path.join(folder, location)
+        path = tensor.file or os.path.join(folder, location)
         raise FileChangedError(
             f"tensor {tensor.name[:200]!r}: {path!r} is not the file any more that was pickled",
             code="file.changed",
@@ -170,6 +198,15 @@ def _by_reference(
             filename=path,
         )
     return tensor
+
+
+def _root_of(folder: str, is_file: bool) -> bytes | PickledFolder | PickledFile:
+    name = os.fsencode(folder)
+    if not is_url(name):
+        return absolute_path(name)
+    from onnxmap.remote import PickledFile, PickledFolder
+
+    return PickledFile(folder) if is_file else PickledFolder(folder)
 
 
 def _policy_word(links: str, allow_hardlinks: bool, io: str, watch: bool) -> str:
@@ -192,6 +229,7 @@ def _options_of(policy: str) -> Options:
     unknown = {word for word in words if not word.startswith(_IO)} - {
         _HARDLINKS,
         _UNWATCHED,
+        _FILE,
     }
     if unknown:
         raise ValueError(f"this version knows no policy {policy!r}")
@@ -203,7 +241,9 @@ def _options_of(policy: str) -> Options:
     )
 
 
-def _tensor_of(message: bytes, root: bytes, options: Options) -> _core.Tensor:
+def _tensor_of(
+    message: bytes, root: bytes | PickledFolder | PickledFile, options: Options
+) -> _core.Tensor:
     tensor = _core.load_buffer(message, "TensorProto", options, root).root()
     assert isinstance(tensor, _core.Tensor)
     return tensor
@@ -216,9 +256,19 @@ def _digest(tensor: _core.Tensor, nbytes: int) -> bytes:
     if nbytes <= _SAMPLES * _SAMPLE:
         digest.update(tensor._read(0, nbytes))
     else:
-        for i in range(_SAMPLES):
-            digest.update(tensor._read(i * (nbytes - _SAMPLE) // (_SAMPLES - 1), _SAMPLE))
+        begins = [i * (nbytes - _SAMPLE) // (_SAMPLES - 1) for i in range(_SAMPLES)]
+        for sample in _samples(tensor, begins):
+            digest.update(sample)
     return digest.digest()
+
+
+def _samples(tensor: _core.Tensor, begins: list[int]) -> list[bytearray]:
+    if tensor.file is None or not is_url(os.fsencode(tensor.file)):
+        return [tensor._read(begin, _SAMPLE) for begin in begins]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(begins), "onnxmap-samples") as pool:  # each is a request
+        return list(pool.map(lambda begin: tensor._read(begin, _SAMPLE), begins))
 
 
 def _message(tensor: _core.Tensor) -> bytes:

@@ -1,0 +1,137 @@
+#include "bindings/remote.hpp"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "bindings/python_objects.hpp"
+#include "io/parallel.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+// A Python object that any thread may let go of, and after the interpreter: then the process ends
+// anyway.
+class SharedObject {
+  public:
+    explicit SharedObject(py::object object) : object_(std::move(object)) {}
+    SharedObject(const SharedObject&) = delete;
+    SharedObject& operator=(const SharedObject&) = delete;
+    ~SharedObject() {
+        if (Py_IsInitialized() == 0) {
+            static_cast<void>(object_.release());
+            return;
+        }
+        const py::gil_scoped_acquire acquire;
+        object_ = py::object();
+    }
+
+    /// Below the interpreter lock.
+    [[nodiscard]] const py::object& get() const noexcept { return object_; }
+
+  private:
+    py::object object_;
+};
+
+std::string to_text(const py::object& text) {
+    return std::string(py::bytes(text.attr("encode")("utf-8", "surrogateescape")));
+}
+
+class PythonReader final : public io::RangeReader {
+  public:
+    explicit PythonReader(const py::object& file)
+        : file_(file),
+          url_(to_text(file.attr("url"))),
+          state_(to_text(file.attr("state"))),
+          size_(file.attr("size").cast<std::uint64_t>()),
+          at_once_(file.attr("at_once").cast<unsigned>()) {}
+
+    [[nodiscard]] const std::string& url() const noexcept override { return url_; }
+    [[nodiscard]] const std::string& state() const noexcept override { return state_; }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+    [[nodiscard]] unsigned at_once() const noexcept override { return at_once_; }
+
+    void read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
+        if (out.empty()) return;
+        const py::gil_scoped_acquire acquire;
+        const auto nbytes = static_cast<py::ssize_t>(out.size());
+        const py::memoryview memory = py::memoryview::from_memory(out.data(), nbytes);
+        const LetGo let_go{memory};
+        try {
+            file_.get().attr("read_into")(offset, memory);
+        } catch (const py::error_already_set&) {
+            io::leave_if_stopped();  // which is why it ended
+            throw;
+        }
+    }
+
+    void check_unchanged() const override {
+        const py::gil_scoped_acquire acquire;
+        file_.get().attr("check_unchanged")();
+    }
+
+  private:
+    // Whatever still knows of the memory when a read ends, early or not, cannot touch it then.
+    struct LetGo {
+        const py::memoryview& memory;
+        ~LetGo() {
+            const py::error_scope keeps_error;
+            py::object done = py::reinterpret_steal<py::object>(
+                PyObject_CallMethod(memory.ptr(), "release", nullptr));
+            if (!done) PyErr_WriteUnraisable(memory.ptr());
+        }
+    };
+
+    SharedObject file_;
+    std::string url_;
+    std::string state_;
+    std::uint64_t size_;
+    unsigned at_once_;
+};
+
+// What the system would call it, for errors that say so of an external file.
+int number_of(const py::error_already_set& error) {
+    if (error.matches(PyExc_FileNotFoundError) || error.matches(PyExc_NotADirectoryError)) {
+        return ENOENT;
+    }
+    if (error.matches(PyExc_PermissionError)) return EACCES;
+    return error.matches(PyExc_IsADirectoryError) ? EISDIR : 0;
+}
+
+class PythonFolder final : public io::RemoteFolder {
+  public:
+    explicit PythonFolder(const py::object& folder) : folder_(folder) {}
+
+    [[nodiscard]] std::string url_of(std::string_view location) const override {
+        const py::gil_scoped_acquire acquire;
+        return to_text(folder_.get().attr("url_of")(to_bytes(as_bytes(location))));
+    }
+
+    [[nodiscard]] std::shared_ptr<const io::RangeReader> open(
+        std::string_view location) const override {
+        const py::gil_scoped_acquire acquire;
+        try {
+            return range_reader(folder_.get().attr("open")(to_bytes(as_bytes(location))));
+        } catch (const py::error_already_set& error) {
+            if (const int number = number_of(error)) throw FileError(number, url_of(location));
+            throw;
+        }
+    }
+
+  private:
+    SharedObject folder_;
+};
+
+}  // namespace
+
+std::shared_ptr<const io::RangeReader> range_reader(const py::object& file) {
+    return std::make_shared<const PythonReader>(file);
+}
+
+std::shared_ptr<const io::RemoteFolder> remote_folder(const py::object& folder) {
+    return std::make_shared<const PythonFolder>(folder);
+}
+
+}  // namespace onnxmap::bindings

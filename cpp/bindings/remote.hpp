@@ -1,0 +1,20 @@
+// Files behind URLs: onnxmap.remote has the requests, the core the bytes that come of them.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "io/remote_file.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// What reads an onnxmap.remote.RemoteFile.
+[[nodiscard]] std::shared_ptr<const io::RangeReader> range_reader(const py::object& file);
+
+/// An onnxmap.remote.RemoteFolder.
+[[nodiscard]] std::shared_ptr<const io::RemoteFolder> remote_folder(const py::object& folder);
+
+}  // namespace onnxmap::bindings

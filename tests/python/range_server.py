@@ -1,0 +1,204 @@
+"""An HTTP server for ranges of files, on the loopback address, that counts and that can go wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+_PIECE = 1 << 20
+
+
+@dataclass
+class Fault:
+    """What becomes of a request instead of an answer.
+
+    Attributes:
+        kind: "status", "reset" (of the connection), "short" (a body that ends early), "long" (one
+            that does not end where it should), "encoded", "elsewhere" (another range).
+        status: of "status".
+        headers: more of them.
+    """
+
+    kind: str
+    status: int = 500
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Server:
+    """What is served, what was asked for, and what is to go wrong.
+
+    Attributes:
+        folder: whose files are served.
+        requests: method, path and range of each request, in order.
+        sent: bytes of bodies.
+        faults: for the next requests for more than one byte, in order; None answers.
+        fault_of_all: for all requests, while it is set.
+        fault_at: for requests that begin there.
+        ranges: False: ranges are not supported, as many a simple server has it.
+        etag: of all files; None: they have none, and no time of modification.
+        gate: while it is cleared, answers wait, but for those that ask for one byte.
+        now: requests that are being answered.
+        most_at_once: how many that were at a time.
+    """
+
+    folder: Path
+    url: str = ""
+    requests: list[tuple[str, str, tuple[int, int] | None]] = field(default_factory=list)
+    sent: int = 0
+    faults: list[Fault | None] = field(default_factory=list)
+    fault_of_all: Fault | None = None
+    fault_at: dict[int, Fault] = field(default_factory=dict)
+    ranges: bool = True
+    etag: str | None = '"first"'
+    gate: threading.Event = field(default_factory=threading.Event)
+    now: int = 0
+    most_at_once: int = 0
+    lock: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for(self, count: int) -> None:
+        """Waits until that many requests are there to be answered."""
+        with self.lock:
+            assert self.lock.wait_for(lambda: self.now >= count, timeout=20)
+
+    def forget(self) -> None:
+        """Begins to count anew."""
+        with self.lock:
+            self.requests.clear()
+            self.sent = self.most_at_once = 0
+
+    @property
+    def reads(self) -> list[tuple[int, int]]:
+        """Ranges of the requests for more than a look."""
+        return [asked for _, _, asked in self.requests if asked is not None and asked[1] > 1]
+
+    @property
+    def looks(self) -> int:
+        """How often a state was asked for."""
+        return sum(asked == (0, 1) for _, _, asked in self.requests)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    told: Server
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+    def do_GET(self) -> None:
+        told = self.told
+        asked = self._range()
+        with told.lock:
+            told.requests.append((self.command, self.path, asked))
+            look = asked == (0, 1)
+            fault = told.fault_of_all or told.fault_at.get(asked[0] if asked else 0)
+            if fault is None and told.faults and not look:
+                fault = told.faults.pop(0)
+            told.now += 1
+            told.most_at_once = max(told.most_at_once, told.now)
+            told.lock.notify_all()
+        try:
+            if not look and not told.gate.is_set():
+                told.gate.wait(20)
+            self._answer(asked, fault)
+        except (BrokenPipeError, ConnectionResetError):  # whoever asked has gone
+            self.close_connection = True
+        finally:
+            with told.lock:
+                told.now -= 1
+
+    def _range(self) -> tuple[int, int] | None:
+        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        return None if found is None else (int(found[1]), int(found[2]) - int(found[1]) + 1)
+
+    def _answer(self, asked: tuple[int, int] | None, fault: Fault | None) -> None:
+        kind = "" if fault is None else fault.kind
+        if fault is not None and kind == "status":
+            self._head(fault.status, {"Content-Length": "0", **fault.headers})
+            return
+        if kind == "reset":
+            hard = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, hard)
+            self.connection.close()
+            self.close_connection = True
+            return
+        path = self.told.folder / unquote(self.path.partition("?")[0]).lstrip("/")
+        if not path.is_file():
+            self._head(404, {"Content-Length": "0"})
+            return
+        size = path.stat().st_size
+        if asked is None or not self.told.ranges:
+            self._head(200, {"Content-Length": str(size)})
+            self._body(path, 0, size)
+            return
+        begin, end = asked[0], min(sum(asked), size)
+        if begin >= size:
+            self._head(416, {"Content-Range": f"bytes */{size}", "Content-Length": "0"})
+            return
+        if kind == "elsewhere":
+            begin, end = begin + 1, end + 1
+        headers = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"}
+        nbytes = end - begin
+        if kind == "encoded":
+            headers["Content-Encoding"] = "gzip"
+        # A body that is said to be longer, but comes to its end with the connection.
+        length = nbytes + 7 if kind == "long" else nbytes
+        headers["Content-Length"] = str(length)
+        self._head(206, headers)
+        self._body(path, begin, nbytes // 2 if kind == "short" else nbytes)
+        if kind == "long":
+            self.wfile.write(b"surplus")
+        if kind == "short":
+            self.close_connection = True
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        if self.told.etag is not None:
+            headers = {"ETag": self.told.etag, **headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _body(self, path: Path, begin: int, nbytes: int) -> None:
+        with path.open("rb") as file:
+            for offset in range(begin, begin + nbytes, _PIECE):
+                piece = os.pread(file.fileno(), min(_PIECE, begin + nbytes - offset), offset)
+                self.wfile.write(piece)
+                with self.told.lock:
+                    self.told.sent += len(piece)
+
+
+class _Threads(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, *_: object) -> None:
+        """Nothing is printed: clients of these tests go away."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """Serves a folder until the block is left."""
+    told = Server(folder)
+    told.gate.set()
+    handler = type("Handler", (_Handler,), {"told": told})
+    http = _Threads(("127.0.0.1", 0), handler)
+    told.url = f"http://127.0.0.1:{http.server_address[1]}"
+    thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        told.gate.set()
+        http.shutdown()
+        http.server_close()
+        thread.join()
