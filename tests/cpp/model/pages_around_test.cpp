@@ -1,5 +1,5 @@
 // Two data files whose pages are counted: in the page cache, and in this process.
-#include "model/pages_ahead.hpp"
+#include "model/pages_around.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ namespace onnxmap::test {
 
 namespace {
 
-using model::PagesAhead;
+using model::PagesAround;
 
 constexpr std::uint64_t kFile = 1 << 20;
 constexpr std::uint64_t kWindow = 16 * kFile;  // a file is one chunk, and both are asked for
@@ -84,10 +84,10 @@ struct TwoFiles {
 
 }  // namespace
 
-TEST_CASE("pages_ahead: what the reader has passed is dropped, and at the end all") {
+TEST_CASE("pages_around: what the reader has passed is dropped, and at the end all") {
     TwoFiles files;
-    PagesAhead pages(*files.plan, kWindow);
-    PagesAhead::Place at{0, 0};
+    PagesAround pages(*files.plan, kWindow);
+    PagesAround::Place at{0, 0};
     const auto first = pages.next(at);
     CHECK(first.nbytes() == kFile);
     pages.bring(first);
@@ -105,14 +105,14 @@ TEST_CASE("pages_ahead: what the reader has passed is dropped, and at the end al
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
 
-TEST_CASE("pages_ahead: what was in the page cache stays there") {
+TEST_CASE("pages_around: what was in the page cache stays there") {
     TwoFiles files;
     std::uint8_t byte = 0;
     for (std::uint64_t i = 0; i < kFile; i += io::page_size()) {
         files.source(0).read_file(i, {&byte, 1});
     }
-    PagesAhead pages(*files.plan, kWindow);
-    PagesAhead::Place at{0, 0};
+    PagesAround pages(*files.plan, kWindow);
+    PagesAround::Place at{0, 0};
     for (const model::BulkItem& item : files.plan->items()) {
         pages.bring(pages.next(at));
         pages.reader_at(item);
@@ -123,10 +123,10 @@ TEST_CASE("pages_ahead: what was in the page cache stays there") {
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
 
-TEST_CASE("pages_ahead: a stream that is left before its first view gives all back") {
+TEST_CASE("pages_around: a stream that is left before its first view gives all back") {
     TwoFiles files;
-    PagesAhead pages(*files.plan, kWindow);
-    PagesAhead::Place at{0, 0};
+    PagesAround pages(*files.plan, kWindow);
+    PagesAround::Place at{0, 0};
     pages.bring(pages.next(at));
     pages.bring(pages.next(at));
     pages.give_back_all(false);
@@ -136,10 +136,10 @@ TEST_CASE("pages_ahead: a stream that is left before its first view gives all ba
     }
 }
 
-TEST_CASE("pages_ahead: the reader is faster, and what comes late is given back, too") {
+TEST_CASE("pages_around: the reader is faster, and what comes late is given back, too") {
     TwoFiles files;
-    PagesAhead pages(*files.plan, kWindow);
-    PagesAhead::Place at{0, 0};
+    PagesAround pages(*files.plan, kWindow);
+    PagesAround::Place at{0, 0};
     const auto first = pages.next(at);
     pages.reader_at(files.plan->items()[0]);
     pages.reader_at(files.plan->items()[1]);
@@ -154,10 +154,10 @@ TEST_CASE("pages_ahead: the reader is faster, and what comes late is given back,
     }
 }
 
-TEST_CASE("pages_ahead: what the reader is at stays until it is done with it") {
+TEST_CASE("pages_around: what the reader is at stays until it is done with it") {
     TwoFiles files;
-    PagesAhead pages(*files.plan, kWindow);
-    PagesAhead::Place at{0, 0};
+    PagesAround pages(*files.plan, kWindow);
+    PagesAround::Place at{0, 0};
     pages.bring(pages.next(at));
     pages.bring(pages.next(at));
     pages.reader_at(files.plan->items()[0]);
