@@ -93,7 +93,7 @@ RETURNS = {
     "Tensor._elements": f"{ARRAY} | None",
     "Tensor._message": "bytes | None",
     "Tensor._place": "tuple[bytes, bytes, int, int, int] | None",
-    "Tensor._file_state": "tuple[int, int, int, int] | None",
+    "Tensor._file_state": "tuple[int, int, int, int] | str | None",
     "Tensor.dtype": "DataType",
     "Tensor.external": "ExternalData | None",
     "Tensor.file": "str | None",

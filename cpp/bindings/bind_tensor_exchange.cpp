@@ -85,7 +85,11 @@ py::object place(const Tensor& tensor) {
 py::object file_state(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
-        const auto identity = payload == nullptr ? std::nullopt : payload->source->identity();
+        if (payload == nullptr) return py::none();
+        if (const std::string state = payload->source->remote_state(); !state.empty()) {
+            return to_str(state);
+        }
+        const auto identity = payload->source->identity();
         if (!identity) return py::none();
         return py::make_tuple(identity->device, identity->inode, identity->size,
                               identity->modified_ns);
@@ -159,7 +163,7 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
         .def("_place", place, "Root, location, offset, bytes and file size of the values, or None.")
         .def("_file_state", file_state,
              "Device, inode, size and nanosecond of modification of the file of the values when it "
-             "was opened, or None.")
+             "was opened; text that stands for them where it is behind a URL; or None.")
         .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
         .def("_message", message, "The bytes of the message; None for a segment of several.")
         .def_property_readonly(

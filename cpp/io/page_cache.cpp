@@ -157,7 +157,7 @@ void for_each_page_run(
     if (begin >= end) return;
     const Pages all = pages_around(source.size(), begin, end);
     if (!source.in_file()) {
-        visit(all.begin, all.end, true);
+        visit(all.begin, all.end, source.viewable());
         return;
     }
     const auto file = source.maps_file() ? nullptr : source.file();
@@ -206,7 +206,7 @@ bool is_cached(const File& file, std::uint64_t offset) noexcept {
 }
 
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-    if (!source.in_file()) return nbytes;
+    if (!source.in_file()) return source.viewable() ? nbytes : 0;
     const std::uint64_t end = offset + nbytes;
     std::uint64_t sum = 0;
     for_each_page_run(source, offset, end,

@@ -1,6 +1,7 @@
 // The pages of files that the operating system keeps in memory: asking for them, giving them back,
 // looking which are there. All of it is about bytes of a source; those of a buffer are in memory
-// anyway, so there is nothing to ask for and nothing to give back.
+// anyway, and the system keeps none of what is behind a URL: there is nothing to ask for and
+// nothing to give back.
 #pragma once
 
 #include <cstdint>

@@ -61,6 +61,7 @@ class RemoteFile final : public RangeCopy {
     }
     [[nodiscard]] bool splits_reads() const noexcept override { return true; }
     [[nodiscard]] ReadHabits read_habits() const override;
+    [[nodiscard]] std::string remote_state() const override { return reader_->state(); }
     [[nodiscard]] Moment::duration look_every() const noexcept override;
     [[nodiscard]] bool looked_at_after_reading() const noexcept override { return false; }
 

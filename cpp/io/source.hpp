@@ -103,6 +103,10 @@ class Source {
     /// The file that was opened, as it was then; nothing for what has none.
     [[nodiscard]] virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 
+    /// The same of what is behind a URL: text that nothing else has, nor the same in another state.
+    /// Empty for what is not.
+    [[nodiscard]] virtual std::string remote_state() const { return {}; }
+
     /// Throws Error `file.changed` where the file has changed since it was opened. Does not look
     /// again where that was done at `since` or later; kRecently is look_every() ago.
     void check_unchanged(Moment since = now()) const;

@@ -781,9 +781,9 @@ class Tensor:
         Some elements, flat, read now; None where they are in a typed field.
         """
 
-    def _file_state(self) -> tuple[int, int, int, int] | None:
+    def _file_state(self) -> tuple[int, int, int, int] | str | None:
         """
-        Device, inode, size and nanosecond of modification of the file of the values when it was opened, or None.
+        Device, inode, size and nanosecond of modification of the file of the values when it was opened; text that stands for them where it is behind a URL; or None.
         """
 
     def _message(self) -> bytes | None:

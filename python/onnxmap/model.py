@@ -304,7 +304,7 @@ class Model:
         """How many stored bytes of initializers are in memory now. Their values are not touched.
 
         Linux tells this to the owner of a file and to those who may write to it; for others all
-        bytes are in memory. Those of a buffer are.
+        bytes are in memory. Those of a buffer are, those behind a URL are not.
 
         Args:
             names: as in `views`.

@@ -47,7 +47,9 @@ class Server:
         ranges: False: ranges are not supported, as many a simple server has it.
         etag: of all files; None: they have none, and no time of modification.
         gate: while it is cleared, answers wait, but for those that ask for one byte.
+        gate_from: offset; answers before it do not wait either.
         now: requests that are being answered.
+        held: those of them that wait for the gate.
         most_at_once: how many that were at a time.
     """
 
@@ -61,14 +63,16 @@ class Server:
     ranges: bool = True
     etag: str | None = '"first"'
     gate: threading.Event = field(default_factory=threading.Event)
+    gate_from: int = 0
     now: int = 0
+    held: int = 0
     most_at_once: int = 0
     lock: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, count: int) -> None:
-        """Waits until that many requests are there to be answered."""
+        """Waits until that many requests are held by the gate."""
         with self.lock:
-            assert self.lock.wait_for(lambda: self.now >= count, timeout=20)
+            assert self.lock.wait_for(lambda: self.held >= count, timeout=20)
 
     def forget(self) -> None:
         """Begins to count anew."""
@@ -105,10 +109,15 @@ class _Handler(BaseHTTPRequestHandler):
                 fault = told.faults.pop(0)
             told.now += 1
             told.most_at_once = max(told.most_at_once, told.now)
-            told.lock.notify_all()
         try:
-            if not look and not told.gate.is_set():
+            begin = asked[0] if asked else 0
+            if not look and begin >= told.gate_from and not told.gate.is_set():
+                with told.lock:
+                    told.held += 1
+                    told.lock.notify_all()
                 told.gate.wait(20)
+                with told.lock:
+                    told.held -= 1
             self._answer(asked, fault)
         except (BrokenPipeError, ConnectionResetError):  # whoever asked has gone
             self.close_connection = True

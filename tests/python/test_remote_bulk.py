@@ -114,9 +114,11 @@ def test_ctrl_c_ends_slow_requests(server: Server, way: str) -> None:
 
 def test_closing_a_stream_does_not_wait_for_the_server(server: Server) -> None:
     model = onnxmap.load(f"{server.url}/m.onnx")
-    stream = model.stream(window="2MiB")
-    assert next(stream)[0] == "small.0"
+    server.gate_from = model.initializers["large"].offset or 0
     server.gate.clear()
+    stream = model.stream(window="64MiB")
+    assert next(stream)[0] == "small.0"
+    server.wait_for(1)
     begun = time.monotonic()
     stream.close()
     assert time.monotonic() - begun < 15

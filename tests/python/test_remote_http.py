@@ -216,3 +216,11 @@ def test_a_forked_process_reads_on(server: Server) -> None:
         f"{server.url}/m.onnx",
     )
     assert facts["status"] == 0
+
+
+def test_the_system_keeps_nothing_of_it(server: Server) -> None:
+    write_inline(server.folder / "model.onnx", {"t": floats(100_000)})
+    model = onnxmap.load(f"{server.url}/model.onnx")
+    model.prefetch()
+    model.arrays()
+    assert (model.residency().resident, model.residency().total) == (0, 400_000)

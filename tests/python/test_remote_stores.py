@@ -15,6 +15,7 @@ from range_server import serving
 from remote_models import floats, write_external, write_inline
 
 import onnxmap
+from onnxmap import remote_requests
 
 fsspec = pytest.importorskip("fsspec")
 VALUES = floats(50_000)
@@ -76,6 +77,20 @@ def test_memory_that_changes(memory: Any, tmp_path: Path) -> None:
     memory.pipe_file("/m.onnx", data[:-1000])
     with pytest.raises(onnxmap.FileChangedError) as caught:
         model.views()
+    assert caught.value.path == "memory://m.onnx"
+
+
+def test_memory_that_becomes_shorter(
+    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two looks: what comes is less than was asked for, and that is never handed out."""
+    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
+    data = write_inline(tmp_path / "m.onnx", {"w": VALUES}).read_bytes()
+    memory.pipe_file("/m.onnx", data)
+    tensor = onnxmap.load("memory://m.onnx").initializers["w"]
+    memory.pipe_file("/m.onnx", data[:-1000])
+    with pytest.raises(onnxmap.FileChangedError) as caught:
+        tensor.numpy()
     assert caught.value.path == "memory://m.onnx"
 
 

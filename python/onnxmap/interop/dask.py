@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxmap.model import Model
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
-FileState: TypeAlias = "tuple[int, int, int, int]"  # device, inode, size, modified in ns
+FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state gives
 
 # Tensors that a process keeps open: some kB each, and the descriptors are the core's, 32 in all.
 _KEPT_OPEN = 1024
@@ -142,7 +142,8 @@ def _opened(reference: Reference, state: FileState) -> _core.Tensor:
     found = tensor._file_state()
     # The samples of a reference do not see every change. On another machine device and time may be
     # others, but a file with the same inode and size is hardly a copy.
-    if found is not None and found[1:3] == state[1:3] and found[3] != state[3]:
+    is_same_file = isinstance(found, tuple) and found[1:3] == state[1:3]
+    if found is not None and is_same_file and found[3] != state[3]:
         raise FileChangedError(
             f"tensor {tensor.name[:200]!r}: {tensor.file!r} was modified after to_dask()",
             code="file.changed",
