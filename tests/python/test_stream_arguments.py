@@ -107,6 +107,32 @@ class TestProgress:
         assert list(stream) == []
         assert calls == [0]
 
+    def test_a_stream_that_was_closed_before_it_began_tells_nothing(
+        self, model: onnxmap.Model
+    ) -> None:
+        calls: list[int] = []
+        stream = model.stream(progress=lambda done, total: calls.append(done))
+        stream.close()
+        assert list(stream) == []
+        assert calls == []
+
+    def test_the_core_tells_sums_and_the_callable_gets_them(
+        self, model: onnxmap.Model, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Bulk:
+            nbytes = 100
+
+            def arrays(self, threads: int, tell: Any) -> dict[str, Any]:
+                for done in (10, 30, 30, 60):
+                    tell(done)
+                return {}
+
+        monkeypatch.setattr("onnxmap.progress._SECONDS_BETWEEN", 0)
+        monkeypatch.setattr("onnxmap._core.plan_bulk", lambda *_, **__: Bulk())
+        calls: list[tuple[int, int]] = []
+        model.arrays(progress=lambda *numbers: calls.append(numbers))
+        assert calls == [(0, 100), (10, 100), (30, 100), (60, 100), (100, 100)]
+
     def test_what_it_raises_ends_the_work(self, model: onnxmap.Model) -> None:
         def fail(done: int, total: int) -> None:
             raise ZeroDivisionError
