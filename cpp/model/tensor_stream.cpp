@@ -45,12 +45,13 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             throw;
         }
         step.item = item;
-        take();
+        // First, since with the room that taking it makes, more is brought at once.
         if (item.reading == Reading::view) {
             pages_.reader_at(item);
         } else {
             pages_.reader_left();
         }
+        take();
         return State::ready;
     }
 
