@@ -55,6 +55,19 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
     return bulk;
 }
 
+bool is_cast_by_numpy(const Bulk& bulk, const BulkItem& item) noexcept {
+    return bulk.float_type != nullptr && item.type->format.is_float() && bulk.float_type != item.to;
+}
+
+std::uint64_t streamed_nbytes(const Bulk& bulk) {
+    std::uint64_t sum = 0;
+    for (const BulkItem& item : bulk.plan->items()) {
+        sum +=
+            is_cast_by_numpy(bulk, item) ? item.count * bulk.float_type->itemsize() : item.nbytes();
+    }
+    return sum;
+}
+
 void look_for_signals() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -100,11 +113,7 @@ class ArrayMaker {
         }
         const py::object made =
             make_view(*item.to, dims, place.bytes, owner_of(place.memory), bulk_.copies);
-        if (!item.type->format.is_float() || bulk_.float_type == nullptr ||
-            bulk_.float_type == item.to) {
-            return made;
-        }
-        return cast_by_numpy(made, item, dims);
+        return is_cast_by_numpy(bulk_, item) ? cast_by_numpy(made, item, dims) : made;
     }
 
     py::object cast_by_numpy(const py::object& array, const BulkItem& item,
@@ -202,6 +211,8 @@ void bind_bulk(py::module_& module) {
         .def_property_readonly(
             "nbytes", [](const Bulk& self) { return self.plan->nbytes(); },
             "Bytes of all arrays but those of strings.")
+        .def_property_readonly("streamed_nbytes", streamed_nbytes,
+                               "The same, once NumPy has converted what no kernel does.")
         .def("arrays", read_arrays, py::arg("threads"), py::arg("tell"),
              "All as fresh arrays by name. `tell` is None, or called with the bytes that are done, "
              "some 20 times a second.");

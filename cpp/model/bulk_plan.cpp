@@ -99,6 +99,7 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
         }
         item.source = source_number(source);
         nbytes_ += item.nbytes();
+        named_nbytes_ += values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
         items_.push_back(item);
     } catch (const Error& error) {
         throw with_tensor_path(error, *document_, header.begin);
@@ -115,13 +116,13 @@ std::uint32_t BulkPlan::source_number(const std::shared_ptr<const io::Source>& s
 }
 
 void BulkPlan::check_overlap() const {
-    std::uint64_t named = 0;
-    std::uint64_t stored = 0;
-    for (const BulkItem& item : items_) named += item.stored_nbytes;
-    for (const auto& source : sources_) stored += source->size();
+    std::uint64_t stored = document_->source().size();
+    for (const auto& source : sources_) {
+        if (source != document_->store().source) stored += source->size();
+    }
     const std::uint64_t times = document_->limits().overlap;
-    if (named > kOverlapIgnored && named / times > stored) {
-        throw Error("limit.overlap", "the tensors name " + std::to_string(named) +
+    if (named_nbytes_ > kOverlapIgnored && named_nbytes_ / times > stored) {
+        throw Error("limit.overlap", "the tensors name " + std::to_string(named_nbytes_) +
                                          " bytes of files that have " + std::to_string(stored) +
                                          "; raise the limit with limits=Limits(overlap=...)");
     }

@@ -91,6 +91,7 @@ class BulkPlan {
     std::vector<std::shared_ptr<const io::Source>> sources_;
     std::vector<BulkItem> items_;
     std::uint64_t nbytes_ = 0;
+    std::uint64_t named_nbytes_ = 0;  // of files, by all tensors together
 };
 
 }  // namespace onnxmap::model

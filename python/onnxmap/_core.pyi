@@ -1101,6 +1101,12 @@ class Bulk:
         Bytes of all arrays but those of strings.
         """
 
+    @property
+    def streamed_nbytes(self) -> int:
+        """
+        The same, once NumPy has converted what no kernel does.
+        """
+
 class Stream:
     """
     What onnxmap.bulk.TensorStream wraps.

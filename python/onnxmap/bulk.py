@@ -86,7 +86,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         self._core = _core.Stream(bulk, min(nbytes, _MOST_WINDOW), count)
         # Threads must not outlive the interpreter: a finalizer is also called at its exit.
         self._finalizer = weakref.finalize(self, self._core.stop)
-        self._progress = Progress(progress, bulk.nbytes, "streaming", delay=_DELAY)
+        self._progress = Progress(progress, bulk.streamed_nbytes, "streaming", delay=_DELAY)
         self._progress_is_shown = False
         self._is_over = False
         self._current = 0
@@ -120,7 +120,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
             self._current = 0
             self._end(None)
             raise StopIteration
-        self._current = found[1].nbytes
+        self._current = 0 if found[1].dtype.hasobject else found[1].nbytes
         return found
 
     def close(self) -> None:

@@ -16,8 +16,8 @@ from bulk_models import (
     write_every_type,
     write_floats,
 )
-from onnx import helper, numpy_helper
-from sample_models import floats, model_of, write
+from onnx import TensorProto, helper, numpy_helper
+from sample_models import external, floats, model_of, write
 from stored_tensors import (
     NUMERIC,
     dtype_of,
@@ -199,6 +199,25 @@ def test_options_of_load(tmp_path: Path) -> None:
         onnxmap.load_arrays(tmp_path / "model.onnx")
     arrays = onnxmap.load_arrays(tmp_path / "model.onnx", external_root=tmp_path / "elsewhere")
     assert len(arrays) == 5
+
+
+def test_pieces_of_tensors_count_as_overlapping(tmp_path: Path) -> None:
+    half = 8 << 20
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(2 * half)
+    tensors = []
+    for i in range(20):
+        for begin in (0, half):
+            piece = external(
+                f"t{i}", [2 * half], {"location": "w.bin", "offset": str(begin)}, TensorProto.UINT8
+            )
+            piece.segment.begin, piece.segment.end = begin, begin + half
+            tensors.append(piece)
+    path = write(model_of(tensors), tmp_path / "model.onnx")
+    with pytest.raises(onnxmap.LimitError) as caught:
+        onnxmap.load_arrays(path)
+    assert caught.value.code == "limit.overlap"
+    assert len(onnxmap.load_arrays(path, ["t0", "t1"])) == 2
 
 
 def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:

@@ -217,3 +217,17 @@ def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
         assert sorted(str(one.message).split("'")[1] for one in caught) == ["long", "odd"]
         assert arrays["long"].tolist() == [1, 2]
         assert arrays["odd"].tolist() == [1, 44]
+
+
+def test_progress_counts_what_comes_out(tmp_path: Path) -> None:
+    """Also where NumPy converts, to more bytes than are read."""
+    path = write(model_of([floats(f"t{i}", 1000) for i in range(5)]), tmp_path / "model.onnx")
+    told: list[tuple[int, int]] = []
+    sizes = [
+        array.nbytes
+        for _, array in onnxmap.load(path).stream(
+            dtype=np.float64, progress=lambda done, total: told.append((done, total))
+        )
+    ]
+    assert told[0] == (0, sum(sizes)) == (0, 5 * 8000)
+    assert told[-1] == (sum(sizes), sum(sizes))
