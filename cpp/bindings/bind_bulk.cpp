@@ -28,6 +28,9 @@ using model::Reading;
 // Between two looks at signals and at progress: Ctrl-C is felt at once.
 constexpr std::chrono::milliseconds kLookEvery{50};
 
+// Elements that NumPy converts between two looks at signals.
+constexpr std::uint64_t kCastAtOnce = 8 << 20;
+
 struct Bulk {
     std::shared_ptr<const model::BulkPlan> plan;
     const onnx::DataTypeInfo* float_type;  // null: all tensors keep their types
@@ -120,7 +123,14 @@ class ArrayMaker {
                              std::span<const std::int64_t> dims) {
         auto bytes = std::make_shared<io::OwnedBytes>(item.count * bulk_.float_type->itemsize());
         const py::object cast = make_owned(*bulk_.float_type, dims, std::move(bytes), true);
-        python_object<"numpy", "copyto">()(cast, array, py::arg("casting") = "unsafe");
+        const py::object to = cast.attr("reshape")(-1);
+        const py::object from = array.attr("reshape")(-1);
+        for (std::uint64_t begin = 0; begin < item.count; begin += kCastAtOnce) {
+            const py::slice part(static_cast<py::ssize_t>(begin),
+                                 static_cast<py::ssize_t>(begin + kCastAtOnce), 1);
+            python_object<"numpy", "copyto">()(to[part], from[part], py::arg("casting") = "unsafe");
+            look_for_signals();
+        }
         if (!bulk_.copies) cast.attr("flags").attr("writeable") = false;
         return cast;
     }
@@ -147,10 +157,7 @@ py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell)
         std::atomic<std::uint64_t> done = 0;
         io::work_while_looking(
             {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
-            [&] {
-                places = model::read_items(plan, plan.items(), done);
-                plan.look_again();
-            },
+            [&] { places = model::read_items(plan, plan.items(), done); },
             [&] {
                 const py::gil_scoped_acquire acquire;
                 look_for_signals();
@@ -195,6 +202,7 @@ class Stream {
     }
 
     void stop() {
+        if (std::exchange(stopped_, true)) return;
         const py::gil_scoped_release release;
         stream_.stop();
     }
@@ -202,6 +210,7 @@ class Stream {
   private:
     model::TensorStream stream_;
     ArrayMaker make_;
+    bool stopped_ = false;
 };
 
 }  // namespace

@@ -72,8 +72,8 @@ py::list residency(const Graph& graph, const py::list& positions, const py::list
     std::vector<model::ResidentBytes> found;
     {
         const py::gil_scoped_release release;
-        found =
-            model::residency(*graph.document, tensors, graph.document->look_for_changes(), ranges);
+        found = model::residency(*graph.document, tensors, graph.document->look_for_changes(),
+                                 ranges, check_signals);
     }
     py::list result(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

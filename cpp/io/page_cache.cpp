@@ -186,6 +186,11 @@ void for_each_page_run(
     visit(run.begin, run.end, run_resident);
 }
 
+bool is_cached(const Source& source, std::uint64_t offset) {
+    const auto file = source.in_file() ? file_if_any(source) : nullptr;
+    return file == nullptr || is_cached(*file, offset);
+}
+
 void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
                      const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
     try {

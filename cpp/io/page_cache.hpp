@@ -58,6 +58,8 @@ void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t en
 /// Whether the byte at `offset`, within the file, could be read without waiting for a disk. Yes
 /// where the file system does not tell.
 [[nodiscard]] bool is_cached(const File& file, std::uint64_t offset) noexcept;
+/// The same; yes also where the file cannot be had.
+[[nodiscard]] bool is_cached(const Source& source, std::uint64_t offset);
 
 /// How many of the bytes are in memory. Throws as for_each_page_run() does.
 [[nodiscard]] std::uint64_t resident_bytes(const Source& source, std::uint64_t offset,

@@ -37,6 +37,12 @@ bool is_converted(const onnx::DataTypeInfo& type, const BulkOptions& options) {
     return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
 }
 
+// Of the array, once NumPy has done what no kernel does.
+std::uint64_t final_nbytes(const BulkItem& item, const onnx::DataTypeInfo* float_type) {
+    const bool is_cast = float_type != nullptr && item.type->format.is_float();
+    return item.count * (is_cast ? float_type : item.to)->itemsize();
+}
+
 Reading reading_of(const tensor::Values& values, const BulkOptions& options) {
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) return Reading::text;
@@ -99,7 +105,9 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
         }
         item.source = source_number(source);
         nbytes_ += item.nbytes();
-        named_nbytes_ += values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
+        const std::uint64_t stored =
+            values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
+        if (stored > 0) named_nbytes_ += std::max(stored, final_nbytes(item, options.float_type));
         items_.push_back(item);
     } catch (const Error& error) {
         throw with_tensor_path(error, *document_, header.begin);
@@ -146,13 +154,15 @@ Error BulkPlan::named(const Error& error, const BulkItem& item) const {
     return with_tensor_path(error, *document_, item.message.data());
 }
 
-void BulkPlan::look_again() const {
+void BulkPlan::look_again(std::span<const BulkItem> items) const {
     const io::Moment now = io::now();
-    for (const auto& source : sources_) document_->store().check_unchanged(*source, now);
-}
-
-void BulkPlan::look_again(const BulkItem& item) const {
-    document_->store().check_unchanged(*source(item), io::now());
+    const io::Source* looked_at = nullptr;
+    for (const BulkItem& item : items) {
+        const io::Source& file = *source(item);
+        if (&file == std::exchange(looked_at, &file)) continue;
+        document_->store().check_unchanged(file,
+                                           file.looked_at_after_reading() ? now : io::kRecently);
+    }
 }
 
 }  // namespace onnxmap::model

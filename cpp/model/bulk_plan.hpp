@@ -2,6 +2,7 @@
 // each come into an array. Kept small: there may be a million of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,6 +35,10 @@ struct BulkItem {
 
     /// Bytes of the array.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * to->itemsize(); }
+    /// Bytes that are in memory while its array is made: of what is decoded the message as well.
+    [[nodiscard]] std::uint64_t resident_nbytes() const noexcept {
+        return reading == Reading::whole ? std::max(nbytes(), message.size()) : nbytes();
+    }
     [[nodiscard]] std::uint64_t stored_end() const noexcept { return offset + stored_nbytes; }
     [[nodiscard]] tensor::Conversion conversion() const;
     /// Whether the array is made in this process alone.
@@ -76,10 +81,9 @@ class BulkPlan {
     /// The same fault with the path of a tensor that has no name.
     [[nodiscard]] Error named(const Error& error, const BulkItem& item) const;
 
-    /// Throws Error `file.changed` where one of the files has changed by now.
-    void look_again() const;
-    /// The same for the file of one item.
-    void look_again(const BulkItem& item) const;
+    /// Looks at the files of items, a part of the plan's, after they were read; those that tell of
+    /// changes by themselves are not asked. Throws Error `file.changed`.
+    void look_again(std::span<const BulkItem> items) const;
 
   private:
     void add(ByteView message, std::uint32_t rank, const BulkOptions& options);
@@ -91,7 +95,7 @@ class BulkPlan {
     std::vector<std::shared_ptr<const io::Source>> sources_;
     std::vector<BulkItem> items_;
     std::uint64_t nbytes_ = 0;
-    std::uint64_t named_nbytes_ = 0;  // of files, by all tensors together
+    std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays where they are larger
 };
 
 }  // namespace onnxmap::model

@@ -36,13 +36,19 @@ std::uint64_t buffer_nbytes(const io::Source& source) {
 
 class Reader {
   public:
-    Reader(const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done)
-        : plan_(plan), items_(items), done_(done), slabs_(small_nbytes()) {
+    Reader(const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done,
+           const OnAbsent& on_absent)
+        : plan_(plan), items_(items), done_(done), on_absent_(on_absent), slabs_(small_nbytes()) {
         places_.resize(items.size());
     }
 
     std::vector<io::Place> read() {
         io::renew_fault_handler();
+        return io::guard_reads(plan_.document().source(), [&] { return read_below_guard(); });
+    }
+
+  private:
+    std::vector<io::Place> read_below_guard() {
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (items_[i].reading == Reading::parts) places_[i] = slabs_.place(items_[i].nbytes());
         }
@@ -60,10 +66,10 @@ class Reader {
                 read_neighbours(task);
             }
         });
+        plan_.look_again(items_);
         return std::move(places_);
     }
 
-  private:
     [[nodiscard]] std::uint64_t small_nbytes() const noexcept {
         std::uint64_t sum = 0;
         for (const BulkItem& item : items_) sum += io::Slabs::taken(item.nbytes());
@@ -83,6 +89,9 @@ class Reader {
         } catch (const Error& error) {
             throw plan_.named(error, item);
         }
+        // Decoding looks at the mapping, and the pages would count as this process's memory.
+        const io::Source& own = plan_.document().source();
+        io::release(own, own.offset_of(item.message), item.message.size());
         done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
     }
 
@@ -141,7 +150,9 @@ class Reader {
         } else {
             end = end_of(task);
         }
-        io::prefetch_absent(source, begin, end, [](std::uint64_t, std::uint64_t) {});
+        io::prefetch_absent(source, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+            if (on_absent_) on_absent_(first, from, to);
+        });
     }
 
     [[nodiscard]] std::uint64_t end_of(const Task& task) const {
@@ -198,6 +209,7 @@ class Reader {
     const BulkPlan& plan_;
     std::span<const BulkItem> items_;
     std::atomic<std::uint64_t>& done_;
+    const OnAbsent& on_absent_;
     io::Slabs slabs_;
     std::vector<io::Place> places_;
     std::vector<Task> tasks_;
@@ -206,8 +218,8 @@ class Reader {
 }  // namespace
 
 std::vector<io::Place> read_items(const BulkPlan& plan, std::span<const BulkItem> items,
-                                  std::atomic<std::uint64_t>& done) {
-    return Reader(plan, items, done).read();
+                                  std::atomic<std::uint64_t>& done, const OnAbsent& on_absent) {
+    return Reader(plan, items, done, on_absent).read();
 }
 
 }  // namespace onnxmap::model

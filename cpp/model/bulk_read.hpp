@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,17 @@
 
 namespace onnxmap::model {
 
+/// Is told of the pages begin .. end of the file of an item that are asked for because they are not
+/// in memory; by any thread.
+using OnAbsent = std::function<void(const BulkItem& item, std::uint64_t begin, std::uint64_t end)>;
+
 /// The arrays' bytes, one for each item; none for what is a view or text. `items` is a part of the
 /// plan's. `done` grows by the bytes that are there. As much is done at a time as the effort of
 /// this thread allows (io::WithEffort). Throws Error `tensor.*`, `file.changed`, FileError,
 /// std::bad_alloc and io::Stopped.
 [[nodiscard]] std::vector<io::Place> read_items(const BulkPlan& plan,
                                                 std::span<const BulkItem> items,
-                                                std::atomic<std::uint64_t>& done);
+                                                std::atomic<std::uint64_t>& done,
+                                                const OnAbsent& on_absent = {});
 
 }  // namespace onnxmap::model

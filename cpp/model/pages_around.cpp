@@ -47,7 +47,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
 void PagesAround::bring(const Chunk& chunk) {
     const BulkItem& item = items_[chunk.first];
     const io::Source& source = *plan_.source(item);
-    if (!source.maps_file()) return;
+    if (!source.maps_file() || chunk.nbytes() == 0) return;
     brought_end_ = chunk.last + 1;
     bool is_there = true;
     io::prefetch_absent(source, chunk.begin, chunk.end,
@@ -56,6 +56,11 @@ void PagesAround::bring(const Chunk& chunk) {
                             const std::lock_guard lock(brought_mutex_);
                             brought_.push_back({item.source, begin, end});
                         });
+    // Of files of others the system says that all is in memory.
+    if (is_there && !io::is_cached(source, chunk.end - 1)) {
+        is_there = false;
+        io::prefetch(source, chunk.begin, chunk.nbytes());
+    }
     // Mapping pages that are still being read would wait for each of them, and ask for no others
     // meanwhile: a third of the speed.
     if (is_there) io::populate(source, chunk.begin, chunk.nbytes());

@@ -120,17 +120,26 @@ void evict(const Document& document, std::span<const onnx::Message> tensors, io:
 
 std::vector<ResidentBytes> residency(const Document& document,
                                      std::span<const onnx::Message> tensors, io::Moment since,
-                                     const io::ByteRanges& absent) {
+                                     const io::ByteRanges& absent, const Pause& pause) {
     const io::Source& own = document.source();
     std::vector<ResidentBytes> found;
     found.reserve(tensors.size());
+    std::uint64_t looked_at = 0;
     for (const onnx::Message& tensor : tensors) {
         ResidentBytes& bytes = found.emplace_back();
         for_each_range(document, tensor, since,
                        [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
                            bytes.total += nbytes;
                            if (source.get() != &own) {
-                               bytes.resident += io::resident_bytes(*source, offset, nbytes);
+                               for (std::uint64_t at = 0; at < nbytes; at += kAtOnce) {
+                                   const std::uint64_t here = std::min(kAtOnce, nbytes - at);
+                                   bytes.resident += io::resident_bytes(*source, offset + at, here);
+                                   looked_at += here;
+                               }
+                               if (looked_at >= kAtOnce) {
+                                   looked_at = 0;
+                                   pause();
+                               }
                                return;
                            }
                            absent.for_each_missing(offset, offset + nbytes,

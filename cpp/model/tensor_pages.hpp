@@ -35,6 +35,7 @@ void evict(const Document& document, std::span<const onnx::Message> tensors, io:
 /// were not, before anybody looked for the tensors: that reads their heads, and what is around.
 [[nodiscard]] std::vector<ResidentBytes> residency(const Document& document,
                                                    std::span<const onnx::Message> tensors,
-                                                   io::Moment since, const io::ByteRanges& absent);
+                                                   io::Moment since, const io::ByteRanges& absent,
+                                                   const Pause& pause);
 
 }  // namespace onnxmap::model

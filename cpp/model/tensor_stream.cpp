@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "model/bulk_read.hpp"
 #include "model/pages_around.hpp"
@@ -39,7 +40,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         const BulkItem& item = items_[taken_];
         try {
             if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
-            if (item.reading == Reading::view) plan_->look_again(item);
+            if (item.reading == Reading::view) plan_->look_again({&item, 1});
         } catch (...) {
             end(false);
             throw;
@@ -80,15 +81,25 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         std::uint64_t nbytes;
     };
 
+    struct Pages {
+        const io::Source* source;
+        std::uint64_t begin;
+        std::uint64_t end;
+    };
+
     bool start() {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
         if (started_) return true;
-        started_ = true;
+        started_ = true;  // whether a thread can be had or not
         const bool has_work = std::ranges::any_of(
             items_, [](const BulkItem& item) { return item.reading != Reading::text; });
         if (has_work) {
-            leader_ = std::thread([run = shared_from_this()] { run->lead(); });
+            try {
+                leader_ = std::thread([run = shared_from_this()] { run->lead(); });
+            } catch (const std::system_error&) {
+                is_led_ = false;
+            }
         }
         return true;
     }
@@ -97,6 +108,12 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     bool wait_for(const BulkItem& item, std::chrono::milliseconds patience, io::Place& place) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
+        if (!is_led_ && prepared_end_ <= taken_) {
+            lock.unlock();
+            const std::size_t end = read_fresh(taken_);
+            lock.lock();
+            prepared_end_ = end;
+        }
         if (!(stopped_ || failure_ || prepared_end_ > taken_)) {
             reader_waits_ = true;
             moved_.notify_one();
@@ -163,17 +180,25 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     std::size_t read_fresh(std::size_t first) {
-        std::uint64_t nbytes = items_[first].nbytes();
+        std::uint64_t nbytes = items_[first].resident_nbytes();
         std::size_t end = first + 1;
         // Several at a time: each for itself, small ones would not be read in parallel.
         while (end < items_.size() && items_[end].is_fresh() && nbytes <= room_ / 4 &&
-               items_[end].nbytes() <= room_ / 4 - nbytes) {
-            nbytes += items_[end++].nbytes();
+               items_[end].resident_nbytes() <= room_ / 4 - nbytes) {
+            nbytes += items_[end++].resident_nbytes();
         }
         const std::size_t last = end - 1;
         // Small arrays share memory until the last of them is gone.
         wait_for_room(first, last, last == first ? first : end, nbytes);
-        auto places = read_items(*plan_, items_.subspan(first, end - first), done_);
+        std::mutex mutex;
+        std::vector<Pages> brought;
+        auto places =
+            read_items(*plan_, items_.subspan(first, end - first), done_,
+                       [&](const BulkItem& item, std::uint64_t begin, std::uint64_t stop) {
+                           const std::lock_guard lock(mutex);
+                           brought.push_back({plan_->source(item).get(), begin, stop});
+                       });
+        for (const auto& [source, begin, stop] : brought) io::evict(*source, begin, stop - begin);
         const std::lock_guard lock(mutex_);
         for (io::Place& place : places) places_.push_back(std::move(place));
         return end;
@@ -190,8 +215,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         // reader has got it.
         const auto is_due = [&] { return reader_waits_ && taken_ >= first; };
         moved_.wait(lock, [&] {
-            return stopped_ || is_passed() || is_current() || is_due() || holds_.empty() ||
-                   (ahead_ <= room_ && nbytes <= room_ - ahead_);
+            return stopped_ || is_passed() || is_current() || is_due() || !is_led_ ||
+                   holds_.empty() || (ahead_ <= room_ && nbytes <= room_ - ahead_);
         });
         if (stopped_) throw io::Stopped{};
         if (is_passed()) return false;
@@ -219,6 +244,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     std::condition_variable moved_;
     std::atomic<bool> stopped_ = false;
     bool started_ = false;
+    bool is_led_ = true;         // otherwise no thread was to be had, and the reader reads
     bool reader_waits_ = false;  // for item taken_
     std::size_t taken_ = 0;      // items that the reader has got; the last of them is its current
     std::size_t prepared_end_ = 0;  // items before it are prepared, or nothing was to be done

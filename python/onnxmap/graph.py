@@ -104,6 +104,9 @@ class Initializers(Mapping[str, "_core.Tensor"]):
 
     def _select(self, names: Sequence[str] | str) -> Sequence[str]:
         """A string is that very name if it exists, else a glob."""
+        given: object = names
+        if isinstance(given, bytes):
+            raise TypeError("names are a str or a list of str, not bytes")
         if not isinstance(names, str):
             return names
         if names in self:

@@ -17,8 +17,9 @@ class Limits:
         depth: messages and groups inside each other, below the model; protobuf's own is 100, and
             200 is the most.
         external_entries: `external_data` entries of one tensor.
-        overlap: how many times over, on the average, tensors may name the bytes of their files where
-            `arrays` makes a copy for each; at least 1. Below 256 MB all is allowed.
+        overlap: how many times as large as all their files the arrays may be that `arrays` makes of
+            them: tensors may name the same bytes, and small types become large ones; at least 1.
+            Below 256 MB all is allowed.
         dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
     """
 

@@ -211,6 +211,7 @@ class Model:
             FileChangedError: a file changed, before or meanwhile.
             LimitError: they name the same bytes of a file again and again (`limit.overlap`).
             ValueError: `dtype` is no floating-point type of ONNX; the model is closed.
+            TypeError: `dtype` is no type.
 
         Ctrl-C ends it at once.
         """
@@ -232,8 +233,9 @@ class Model:
         Read ahead in the background, and given back behind the reader: what is resident grows by
         no more than `window` and the tensor at hand, whatever the size of the model. (A loop holds a
         fresh array until it has got the next one: where arrays are larger than `window`, by two of
-        them.) What was in the page cache before stays there, what the stream brought there is
-        dropped again. An array that is kept stays valid: pages of a view come back when they are
+        them. Of a model behind a URL, 16 requests of up to 8 MiB come on top.) What was in the page
+        cache before stays there, what the stream brought there is dropped again, where the file is
+        the caller's: of files of others Linux does not tell. An array that is kept stays valid: pages of a view come back when they are
         touched.
 
         Args:

@@ -58,6 +58,11 @@ def relocate(
         _new_root.reset(token)
 
 
+def relocated_to() -> str | None:
+    """The root of the innermost `relocate` of this context."""
+    return _new_root.get()
+
+
 def reduce_tensor(
     tensor: _core.Tensor,
 ) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:

@@ -66,12 +66,15 @@ class RemoteFile:
         """
         known = self._head[offset : offset + len(memory)]
         memory[: len(known)] = known
+        rest = memory[len(known) :]
         try:
-            self._read(offset + len(known), memory[len(known) :])
+            self._read(offset + len(known), rest)
         except OSError as error:
             if error.__dict__.get("shorter"):
                 self.check_unchanged()  # which is the better error
             raise
+        finally:
+            rest.release()  # a traceback may keep it, and the memory goes
 
     def _read(self, offset: int, memory: memoryview) -> None:
         pieces = iter(range(0, len(memory), _PIECE))

@@ -241,6 +241,8 @@ class SyncFsRequests(Requests):
     def _tried(self, work: Callable[[], Any]) -> Any:
         attempts = Attempts(self._url)
         while True:
+            if _core.is_stopped():
+                raise concurrent.futures.CancelledError
             try:
                 with self._lock:
                     return work()

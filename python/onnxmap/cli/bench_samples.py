@@ -158,7 +158,13 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
     ):
         assert process.stdin is not None
         assert process.stdout is not None
-        timer = threading.Timer(TIME_LIMIT_SECONDS, process.kill)
+        late = threading.Event()
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(TIME_LIMIT_SECONDS, end_late)
         timer.start()
         try:
             _tell(process.stdin, request)
@@ -171,7 +177,6 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
             process.kill()
             raise
         finally:
-            expired = not timer.is_alive()
             timer.cancel()
         process.wait()
         if line:
@@ -179,7 +184,7 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
             return report
         complaints.seek(0)
         last = complaints.read().decode(errors="replace").strip().splitlines()[-1:]
-    if expired:
+    if late.is_set():
         return {"error": f"not done after {TIME_LIMIT_SECONDS:.0f} s"}
     return {"error": ": ".join([_end_of(process.returncode), *last])}
 

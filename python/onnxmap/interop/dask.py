@@ -14,7 +14,13 @@ from dask.base import tokenize
 from dask.utils import parse_bytes
 
 from onnxmap.errors import FileChangedError
-from onnxmap.pickling import Reference, open_reference, reference_to, with_digest
+from onnxmap.pickling import (
+    Reference,
+    open_reference,
+    reference_to,
+    relocated_to,
+    with_digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +107,7 @@ class FileValues:
     def __getitem__(self, key: Any) -> np.ndarray[Any, Any]:
         tensor = self._tensor
         if tensor is None:
-            tensor = _opened(self._reference, self._state)
+            tensor = _opened(self._reference, self._state, relocated_to())
         return _read(tensor, self.shape, key if isinstance(key, tuple) else (key,))
 
 
@@ -135,7 +141,8 @@ class CarriedValues:
 
 
 @functools.lru_cache(_KEPT_OPEN)
-def _opened(reference: Reference, state: FileState) -> _core.Tensor:
+def _opened(reference: Reference, state: FileState, root: str | None) -> _core.Tensor:
+    # `root` is looked at by open_reference(); here it tells one call from another.
     # Read and never mapped: a worker counts the pages of a mapping as memory of its own, spills
     # its arrays and is ended at its limit, although they are the file's.
     tensor = open_reference(reference, io="read")
