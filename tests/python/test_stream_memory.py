@@ -111,10 +111,11 @@ def walk(path: Path, **arguments: Any) -> None:
         assert is_float_run(name, array)
 
 
-def test_pages_that_the_stream_brought_are_dropped(cold: Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"copy": True}, {"dtype": "float64"}])
+def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str, Any]) -> None:
     data = cold.parent / "0.bin"
     drop(data)
-    walk(cold, window=64 * MIB)
+    walk(cold, window=64 * MIB, **options)
     assert pages_in_cache(data).sum() * PAGE < 4 * MIB
 
 
