@@ -41,6 +41,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         try {
             if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
             if (item.reading == Reading::view) plan_->look_again({&item, 1});
+        } catch (const io::Stopped&) {
+            return State::end;
         } catch (...) {
             end(false);
             throw;
