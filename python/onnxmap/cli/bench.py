@@ -124,8 +124,11 @@ def _versions(samples: Sequence[Samples]) -> dict[str, str]:
     from onnxmap.cli.bench_peers import PEERS
 
     there = {found.contender for found in samples}
-    return {
-        name: importlib.metadata.version(PEERS[name].distribution)
-        for name in PEERS
-        if name in there
-    }
+    return {name: _version_of(PEERS[name].distribution) for name in PEERS if name in there}
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:  # importable all the same: from a folder, say
+        return "of unknown version"
