@@ -66,6 +66,16 @@ class Trouble(Exception):
         self.pause = pause
         self.shorter = shorter
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As the cause of an OSError it is pickled, too, where somebody has taught pickle to do so.
+        return _trouble, (self.number, str(self), self.transient, self.pause, self.shorter)
+
+
+def _trouble(
+    number: int, message: str, transient: bool, pause: float | None, shorter: bool
+) -> Trouble:
+    return Trouble(number, message, transient=transient, pause=pause, shorter=shorter)
+
 
 @dataclass(frozen=True)
 class State:

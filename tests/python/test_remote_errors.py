@@ -224,6 +224,8 @@ def test_errors_survive_a_pickle(server: Server) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load(f"{server.url}/none.onnx")
     again = pickle.loads(pickle.dumps(caught.value))
+    cause = caught.value.__cause__  # packages like tblib have it pickled as well
+    assert vars(pickle.loads(pickle.dumps(cause))) == vars(cause)
     assert (type(again), again.filename) == (FileNotFoundError, f"{server.url}/none.onnx")
 
 
