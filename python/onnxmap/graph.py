@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxmap.display import describe
@@ -99,11 +99,12 @@ class Initializers(Mapping[str, "_core.Tensor"]):
     def _chosen(self, names: Sequence[str] | str | None, frugal: bool = False) -> list[int]:
         """Positions of those that are named, each once; by default of all that have a name."""
         self._index(frugal)
-        chosen = self if names is None else self._select(names)
-        return list(dict.fromkeys(map(self._position, chosen)))
+        return list(dict.fromkeys(map(self._position, self._select(names))))
 
-    def _select(self, names: Sequence[str] | str) -> Sequence[str]:
-        """A string is that very name if it exists, else a glob."""
+    def _select(self, names: Sequence[str] | str | None) -> Collection[str]:
+        """All names by default; a string is that very name if it exists, else a glob."""
+        if names is None:
+            return self
         given: object = names
         if isinstance(given, bytes):
             raise TypeError("names are a str or a list of str, not bytes")

@@ -60,24 +60,19 @@ class Residency(Mapping[str, ResidentBytes]):
 
 def prefetch(initializers: Initializers, names: Names) -> None:
     """See `Model.prefetch`."""
-    initializers._core.prefetch(list(_positions(initializers, names).values()))
+    initializers._core.prefetch(initializers._chosen(names))
 
 
 def evict(initializers: Initializers, names: Names) -> None:
     """See `Model.evict`."""
-    initializers._core.evict(list(_positions(initializers, names).values()))
+    initializers._core.evict(initializers._chosen(names))
 
 
 def residency(initializers: Initializers, names: Names) -> Residency:
     """See `Model.residency`."""
     absent = initializers._core.absent_pages()  # first: finding the tensors reads pages
-    positions = _positions(initializers, names)
+    positions = {name: initializers._position(name) for name in initializers._select(names)}
     found = initializers._core.residency(list(positions.values()), absent)
     return Residency(
         {name: ResidentBytes(*pair) for name, pair in zip(positions, found, strict=True)}
     )
-
-
-def _positions(initializers: Initializers, names: Names) -> dict[str, int]:
-    chosen = initializers if names is None else initializers._select(names)
-    return {name: initializers._position(name) for name in chosen}

@@ -105,6 +105,7 @@ class Attempts:
 
     def pause_after(self, failure: Exception) -> float:
         """Seconds to wait before the next attempt; raises where there is none."""
+        # NotImplementedError is a file system of fsspec's that cannot read ranges at all.
         if isinstance(failure, OnnxMapError | ImportError | MemoryError | NotImplementedError):
             raise failure
         transient = not isinstance(failure, _FINAL)

@@ -44,8 +44,7 @@ def to_dask(
 ) -> dict[str, Array]:
     """See `Model.to_dask`."""
     initializers = model.initializers
-    chosen = initializers if names is None else initializers._select(names)
-    return {name: _array_of(initializers[name], chunks) for name in chosen}
+    return {name: _array_of(initializers[name], chunks) for name in initializers._select(names)}
 
 
 def _array_of(tensor: _core.Tensor, chunks: ChunksArgument) -> Array:
