@@ -146,7 +146,7 @@ TEST_CASE("page_cache: what is asked for comes, also more than one request may b
         io::prefetch(*file.source, 0, 0);
         io::prefetch(*file.source, (16 << 20) + 5, (16 << 20) - 5);
         REQUIRE(file.comes((16 << 20) / page(), (16 << 20) / page()));
-        CHECK(io::resident_bytes(*file.source, 16 << 20, 16 << 20) == 16 << 20);
+        CHECK(io::resident_bytes(*file.source, 16 << 20, 16 << 20) >= (16 << 20) / 20 * 19);
         CHECK(io::resident_bytes(*file.source, 0, 8 << 20) == 0);
         CHECK(file.reads_right());
     }
