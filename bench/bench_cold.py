@@ -47,11 +47,13 @@ P8 = Question(
         OURS: Work("ours", "stream", EXTERNAL, cold=True),
         "onnx-ir": Work("ir", "touch", EXTERNAL, cold=True),
         "onnxmap, views": Work("ours", "touch", EXTERNAL, cold=True, orientation=3),
+        "floor, the disk alone": Work("floor", "read_directly", EXTERNAL, cold=True),
         "floor F3": Work("floor", "read_into_huge_pages", EXTERNAL, cold=True, orientation=3),
         "safetensors": Work("tensors", "touch", EXTERNAL, cold=True, orientation=3),
         "onnx": Work("official", "touch_each", EXTERNAL, cold=True, orientation=2),
     },
     targets=[at_most(0.65, OURS, "onnx-ir")],
+    takes=8 * 10**9,
 )
 
 

@@ -21,6 +21,7 @@ P11 = Question(
         "onnx": Work("official", "views", EXTERNAL, orientation=2),
     },
     targets=[at_least(5, OURS, "safetensors load_file")],
+    takes=8 * 10**9,
 )
 
 P11_FLOOR = Question(
@@ -32,6 +33,7 @@ P11_FLOOR = Question(
         "floor F3": Work("floor", "read_into_huge_pages", EXTERNAL),
     },
     targets=[at_least(0.8, OURS, "floor F3")],
+    takes=8 * 10**9,
 )
 
 

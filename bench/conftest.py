@@ -12,9 +12,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import report
+from bench.backed_memory import BackedMemory
 from bench.floors import compile_floors
 from bench.models import RECIPES
-from bench.page_cache import back_memory, can_be_cold
+from bench.page_cache import can_be_cold
 from bench.question import REPLAY, WARMUP_ROUNDS, Answer, Question, answer
 from bench.sampling import Model
 
@@ -83,7 +84,8 @@ def answers(
     compile_floors()
     once = smoke or request.config.getoption("benchmark_disable")
     if not once:
-        back_memory(BACKED_BYTES)
+        with BackedMemory(BACKED_BYTES):
+            pass
     given: dict[str, Answer] = {}
 
     def give(question: Question) -> Answer:
@@ -92,7 +94,8 @@ def answers(
                 pytest.skip(f"files in {shelf.folder} cannot leave the page cache")
             models = {name: shelf[name] for name in question.models}
             rounds, warmups = (1, 0) if once else (question.pairs, WARMUP_ROUNDS)
-            given[question.key] = answer(question, models, rounds, warmups)
+            with BackedMemory(0 if once else question.takes) as memory:
+                given[question.key] = answer(question, models, rounds, warmups, memory)
             report.record(given[question.key], smoke=bool(once))
         return given[question.key]
 

@@ -1,4 +1,4 @@
-"""The machine before a sample: memory that is backed, files that are in the page cache or are not."""
+"""Files that are in the page cache before a sample, or are not."""
 
 from __future__ import annotations
 
@@ -87,20 +87,3 @@ def can_be_cold(folder: Path) -> bool:
         file.write(bytes(CHUNK_BYTES))
         file.flush()
         return chill([(Path(file.name), 0, CHUNK_BYTES)]) <= COLD_SHARE
-
-
-def back_memory(nbytes: int) -> int:
-    """Touch and free `nbytes` of memory once, so that a hypervisor has backed it with real pages.
-
-    Never more than two thirds of what is available. Returns how much it was.
-    """
-    fields = dict(
-        line.split(":") for line in Path("/proc/meminfo").read_text().splitlines() if ":" in line
-    )
-    available = int(fields["MemAvailable"].split()[0]) * 1024
-    nbytes = min(nbytes, available * 2 // 3) // CHUNK_BYTES * CHUNK_BYTES
-    with mmap.mmap(-1, nbytes) as memory:
-        zeros = b"\1" * CHUNK_BYTES
-        for offset in range(0, nbytes, CHUNK_BYTES):
-            memory[offset : offset + CHUNK_BYTES] = zeros
-    return nbytes

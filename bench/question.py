@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from bench.backed_memory import BackedMemory
 from bench.ratios import Count, Ratio, summary
 from bench.sampling import Model, Sample, Work, take_turns
 
@@ -18,13 +19,19 @@ OURS = "onnxmap"
 
 @dataclass(frozen=True)
 class Question:
-    """One row of the table of targets."""
+    """One row of the table of targets.
+
+    Attributes:
+        takes: so many bytes of new memory are backed when a sample begins; the most that one touches,
+            as an array of its own or as page cache.
+    """
 
     key: str
     title: str
     pairs: int
     works: Mapping[str, Work]
     targets: Sequence[Ratio | Count]
+    takes: int = 0
 
     @property
     def contenders(self) -> list[str]:
@@ -96,9 +103,15 @@ class Answer:
         return [ours.seconds / other.seconds for ours, other in pairs]
 
 
-def answer(question: Question, models: Mapping[str, Model], rounds: int, warmups: int) -> Answer:
-    """Take all samples of a question."""
-    return Answer(question, take_turns(question.works, models, rounds, warmups))
+def answer(
+    question: Question,
+    models: Mapping[str, Model],
+    rounds: int,
+    warmups: int,
+    memory: BackedMemory,
+) -> Answer:
+    """Take all samples of a question; `memory` is free while one is taken."""
+    return Answer(question, take_turns(question.works, models, rounds, warmups, memory))
 
 
 class Replay:

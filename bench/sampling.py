@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import page_cache
+from bench.backed_memory import BackedMemory
 from bench.counters import proportional
 from bench.worker_process import WorkerProcess
 
@@ -84,19 +85,24 @@ class Sample:
     resident: float = 1.0  # the share of the model that was in the page cache just before
 
 
-def take_sample(work: Work, model: Model | None, full_witness: bool = False) -> Sample:
-    """Start processes, let them import and prepare, see to the page cache, and say go."""
+def take_sample(
+    work: Work, model: Model | None, memory: BackedMemory, full_witness: bool = False
+) -> Sample:
+    """Start processes, let them import and prepare, see to the page cache and to memory, and say go."""
     if model is None:
         return _sample_import(work)
     arguments = (work.peer, work.task, str(model.folder), "full" if full_witness else "light")
     with ExitStack() as running:
         workers = [running.enter_context(WorkerProcess(*arguments)) for _ in range(work.processes)]
         with _time_limit(workers) as is_over:
-            sample = _sample(work, model, workers)
+            sample = _sample(work, model, workers, memory)
+    memory.take()  # at once, before the host has it
     return Sample(error=f"not done after {TIME_LIMIT_SECONDS} s") if is_over.is_set() else sample
 
 
-def _sample(work: Work, model: Model, workers: Sequence[WorkerProcess]) -> Sample:
+def _sample(
+    work: Work, model: Model, workers: Sequence[WorkerProcess], memory: BackedMemory
+) -> Sample:
     unable = [worker for worker in workers if not worker.is_ready()]
     if unable:
         return Sample(error=unable[0].report()["error"])
@@ -104,6 +110,7 @@ def _sample(work: Work, model: Model, workers: Sequence[WorkerProcess]) -> Sampl
     if work.cold and resident > page_cache.COLD_SHARE:
         return Sample(error=f"{resident:.1%} of the files stayed in the page cache")
     idle = sum(proportional(worker.number) for worker in workers) if len(workers) > 1 else 0
+    memory.give()
     for worker in workers:
         worker.go()
     reports = [worker.report() for worker in workers]
@@ -157,7 +164,11 @@ def _ensure_warm(model: Model) -> float:
 
 
 def take_turns(
-    works: Mapping[str, Work], models: Mapping[str, Model], rounds: int, warmups: int
+    works: Mapping[str, Work],
+    models: Mapping[str, Model],
+    rounds: int,
+    warmups: int,
+    memory: BackedMemory,
 ) -> dict[str, list[Sample]]:
     """Rounds in which every contender has one turn; the warm-up rounds come first and are dropped.
 
@@ -165,7 +176,7 @@ def take_turns(
     A contender that fails has no further turns.
     """
     first = {
-        label: take_sample(work, models.get(work.model), full_witness=True)
+        label: take_sample(work, models.get(work.model), memory, full_witness=True)
         for label, work in works.items()
     }
     able = {label: work for label, work in works.items() if not first[label].error}
@@ -176,7 +187,7 @@ def take_turns(
     for number in range(1 - warmups, rounds):  # numbers below 0 are warm-up rounds
         for label, work in able.items():
             if number < (work.orientation or rounds) and (number >= 0 or not work.orientation):
-                sample = take_sample(work, models.get(work.model))
+                sample = take_sample(work, models.get(work.model), memory)
                 if number >= 0:
                     samples[label].append(sample)
     _refuse_unequal_work(
