@@ -10,14 +10,34 @@ from __future__ import annotations
 _COMMANDS = "starts a command for each test; the core is read as by test_graph, test_proto_view ..."
 _TEXT = "looks at source, signatures or pages"
 _PYTHON = "Python alone: no line of the core runs"
+_GOOD_FILES = "well-formed models of others against onnx; hostile ones are read by test_corpus, test_differential ..."
+_KERNELS = "every code of every type; tests/cpp/kernels do the same under the same sanitizers"
+_PATHS = "which folder a path ends in; tests/cpp/io/{link_walk,contained_open,random_links}_test look at it too"
+_REMOTE = "servers and clients in Python; tests/cpp/io/remote_file_test and test_remote_bulk read the ranges"
 
 LEFT_OUT = {
     "cli": _COMMANDS,
     "test_architecture.py": _TEXT,
-    "test_dask_cluster.py": "a cluster of processes; test_interop_dask.py reads the same chunks",
+    "test_containment_fallbacks.py": _PATHS,
+    "test_containment_random.py": _PATHS,
+    "test_dask_cluster.py": "a cluster of processes; test_stream and test_arrays read the same bytes",
+    "test_element_types.py": _KERNELS,
     "test_import.py": "starts interpreters, to see what they import and how long it takes",
+    "test_interop_dask.py": "processes of Dask's; test_stream and test_arrays read the same bytes",
+    "test_interop_ir.py": _GOOD_FILES,
+    "test_kernels.py": _KERNELS,
+    "test_node_cases.py": _GOOD_FILES,
+    "test_official_deviations.py": _GOOD_FILES,
+    "test_official_models.py": _GOOD_FILES,
     "test_progress.py": _PYTHON,
     "test_public_api.py": _TEXT,
     "test_readme.py": "runs pages and their commands",
+    "test_real_models.py": _GOOD_FILES,
+    "test_remote_dask.py": _REMOTE,
+    "test_remote_errors.py": _REMOTE,
+    "test_remote_folders.py": _REMOTE,
+    "test_remote_http.py": _REMOTE,
+    "test_remote_pickle.py": _REMOTE,
+    "test_remote_stores.py": _REMOTE,
     "test_security_page.py": _TEXT,
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from run_options import LONG, SANITIZED
+from run_options import LONG
 from subprocesses import facts_from
 
-SECONDS = 10 if LONG else 2 if SANITIZED else 1
+SECONDS = 10 if LONG else 1
 # What a file half written may be, if it was so from the first look to the last.
 REFUSALS = ("wire.", "model.", "tensor.", "limit.")
 

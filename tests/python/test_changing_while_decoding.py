@@ -11,7 +11,7 @@ import wire_bytes as wire
 from run_options import LONG, SANITIZED
 from subprocesses import facts_from
 
-ROUNDS = 5_000 if LONG else 100 if SANITIZED else 400
+ROUNDS = 5_000 if LONG else 40 if SANITIZED else 400
 
 CHANGE = """
 import threading, time
