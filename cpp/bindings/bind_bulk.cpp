@@ -11,6 +11,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
 #include "model/bulk_read.hpp"
@@ -80,7 +81,9 @@ class ArrayMaker {
   public:
     /// `frugal`: pages that are looked at on the way are given back.
     ArrayMaker(Bulk bulk, bool frugal)
-        : bulk_(std::move(bulk)), pages_(bulk_.plan->document().source(), frugal) {}
+        : bulk_(std::move(bulk)),
+          frugal_(frugal),
+          pages_(bulk_.plan->document().source(), frugal) {}
 
     /// Name and array of an item; `place` has its bytes where it is fresh.
     std::pair<py::object, py::object> operator()(const BulkItem& item, const io::Place& place) {
@@ -91,9 +94,18 @@ class ArrayMaker {
             tensor::read_header(tensor, header);
             // Those of views are given back by the stream.
             if (item.is_fresh()) pages_.looked_at(item.message);
-            return std::pair<py::object, py::object>(to_str(header.name),
-                                                     array(item, place, header.dims()));
+            py::object name = to_str(header.name);
+            py::object values = array(item, place, header.dims());
+            // Made of bytes that were last looked at before they were read: here, or ahead.
+            if (item.reading != Reading::view) plan.look_again({&item, 1});
+            return std::pair(std::move(name), std::move(values));
         });
+    }
+
+    /// What the next arrays might share stays no longer than they do.
+    void forget() noexcept {
+        owner_ = py::object();
+        owned_ = nullptr;
     }
 
   private:
@@ -101,7 +113,11 @@ class ArrayMaker {
                      std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
             tensor::Values values = bulk_.plan->values(item);
-            return read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
+            py::object strings =
+                read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
+            const io::Source& own = bulk_.plan->document().source();
+            if (frugal_) io::release(own, own.offset_of(item.message), item.message.size());
+            return strings;
         }
         std::uint64_t count = 1;
         for (const std::int64_t dim : dims) count *= static_cast<std::uint64_t>(dim);
@@ -114,9 +130,12 @@ class ArrayMaker {
             return make_view(*item.to, dims, item.stored_nbytes == 0 ? ByteView() : bytes,
                              owner_of(source));
         }
+        if (!is_cast_by_numpy(bulk_, item)) {
+            return make_view(*item.to, dims, place.bytes, owner_of(place.memory), bulk_.copies);
+        }
         const py::object made =
-            make_view(*item.to, dims, place.bytes, owner_of(place.memory), bulk_.copies);
-        return is_cast_by_numpy(bulk_, item) ? cast_by_numpy(made, item, dims) : made;
+            make_view(*item.to, dims, place.bytes, make_owner(place.memory), bulk_.copies);
+        return cast_by_numpy(made, item, dims);
     }
 
     py::object cast_by_numpy(const py::object& array, const BulkItem& item,
@@ -144,6 +163,7 @@ class ArrayMaker {
     }
 
     Bulk bulk_;
+    bool frugal_;
     model::StructurePages pages_;
     const io::Source* owned_ = nullptr;
     py::object owner_;
@@ -193,7 +213,10 @@ class Stream {
                 const py::gil_scoped_release release;
                 state = stream_.next(kLookEvery, step);
             }
-            if (state == State::end) return py::none();
+            if (state == State::end) {
+                make_.forget();
+                return py::none();
+            }
             if (state == State::ready) break;
             look_for_signals();
         }
@@ -203,6 +226,7 @@ class Stream {
 
     void stop() {
         if (std::exchange(stopped_, true)) return;
+        make_.forget();
         const py::gil_scoped_release release;
         stream_.stop();
     }

@@ -41,6 +41,10 @@ WithEffort::~WithEffort() { effort_of_thread = before_; }
 
 bool is_stopped() noexcept { return stopped(effort_of_thread); }
 
+bool works_for(const std::atomic<bool>& stopped) noexcept {
+    return effort_of_thread.stopped == &stopped;
+}
+
 void leave_if_stopped() {
     if (is_stopped()) throw Stopped{};
 }

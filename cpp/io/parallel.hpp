@@ -39,6 +39,9 @@ class WithEffort {
 /// Whether nobody wants the result of this thread's work any more.
 [[nodiscard]] bool is_stopped() noexcept;
 
+/// Whether this thread works for the effort that ends by `stopped`.
+[[nodiscard]] bool works_for(const std::atomic<bool>& stopped) noexcept;
+
 /// Throws Stopped where nobody wants the result of this thread's work any more.
 void leave_if_stopped();
 

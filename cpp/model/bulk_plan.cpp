@@ -22,6 +22,8 @@ constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
 // A model may name the same bytes of a file in many tensors; one that has less is left alone.
 constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
+constexpr std::uint64_t kMostBytes = INT64_MAX;  // of an array
+
 // To `float_type` where a kernel leads there; of at most 8 bits to float32, which has all their
 // values and which NumPy can always cast; otherwise it stays. NumPy does the rest. Not by way of
 // float32 where it need not be: the payload of a NaN may not come through as NumPy has it.
@@ -35,6 +37,13 @@ const onnx::DataTypeInfo& array_type(const onnx::DataTypeInfo& type,
 
 bool is_converted(const onnx::DataTypeInfo& type, const BulkOptions& options) {
     return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
+}
+
+// Of the array's type, and of the one that NumPy makes of it.
+std::uint64_t largest_itemsize(const BulkItem& item, const onnx::DataTypeInfo* float_type) {
+    const std::uint64_t itemsize = std::max<std::uint64_t>(item.to->itemsize(), 1);
+    return float_type == nullptr ? itemsize
+                                 : std::max<std::uint64_t>(itemsize, float_type->itemsize());
 }
 
 // Of the array, once NumPy has done what no kernel does.
@@ -104,7 +113,15 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
             item.stored_nbytes = values.payload()->nbytes;
         }
         item.source = source_number(source);
+        if (item.count > kMostBytes / largest_itemsize(item, options.float_type)) {
+            throw Error("tensor.size_overflow", "as another type it has more than 2^63 bytes");
+        }
         nbytes_ += item.nbytes();
+        // Whose bytes are named, too.
+        if (values.in_pieces()) {
+            values.for_each_range(
+                [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
+        }
         const std::uint64_t stored =
             values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
         if (stored > 0) named_nbytes_ += std::max(stored, final_nbytes(item, options.float_type));
@@ -115,12 +132,10 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
 }
 
 std::uint32_t BulkPlan::source_number(const std::shared_ptr<const io::Source>& source) {
-    // Neighbours nearly always share one.
-    if (!items_.empty() && sources_[items_.back().source] == source) return items_.back().source;
-    const auto number =
-        static_cast<std::uint32_t>(std::ranges::find(sources_, source) - sources_.begin());
-    if (number == sources_.size()) sources_.push_back(source);
-    return number;
+    const auto number = static_cast<std::uint32_t>(sources_.size());
+    const auto [entry, is_new] = source_numbers_.try_emplace(source.get(), number);
+    if (is_new) sources_.push_back(source);
+    return entry->second;
 }
 
 void BulkPlan::check_overlap() const {
@@ -147,7 +162,12 @@ tensor::Values BulkPlan::values(const BulkItem& item) const {
     const onnx::Message found(onnx::message<"TensorProto">, item.message);
     tensor::Header header;
     tensor::read_header(found, header);
-    return document_->values(found, header, since_);
+    tensor::Values values = document_->values(found, header, since_);
+    // Memory is taken for what the item says.
+    if (values.count() != item.count || &values.type() != item.type) {
+        throw Error("file.changed", "the bytes of the model changed after it was loaded");
+    }
+    return values;
 }
 
 Error BulkPlan::named(const Error& error, const BulkItem& item) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "model/document.hpp"
@@ -76,7 +77,8 @@ class BulkPlan {
     /// Reads at a time that are of use.
     [[nodiscard]] unsigned reads_at_once() const noexcept;
 
-    /// Found anew, and quietly: what is overlooked has been told.
+    /// Found anew, and quietly: what is overlooked has been told. Throws Error `file.changed` where
+    /// they are not as many, or of another type, than when the plan was made.
     [[nodiscard]] tensor::Values values(const BulkItem& item) const;
     /// The same fault with the path of a tensor that has no name.
     [[nodiscard]] Error named(const Error& error, const BulkItem& item) const;
@@ -93,6 +95,7 @@ class BulkPlan {
     std::shared_ptr<const Document> document_;
     io::Moment since_;
     std::vector<std::shared_ptr<const io::Source>> sources_;
+    std::unordered_map<const io::Source*, std::uint32_t> source_numbers_;
     std::vector<BulkItem> items_;
     std::uint64_t nbytes_ = 0;
     std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays where they are larger

@@ -27,6 +27,9 @@ struct Task {
 // a disk busy.
 constexpr std::size_t kAskedAhead = 16;
 
+// Bytes of arrays that one task makes at most: between two, it is asked whether to go on.
+constexpr std::uint64_t kMadeAtOnce = 8 << 20;
+
 // Bytes that are read at once where they do not go straight into an array: small neighbours, and
 // what is converted. For a local file they stay in the second-level cache.
 std::uint64_t buffer_nbytes(const io::Source& source) {
@@ -85,11 +88,15 @@ class Reader {
                 values.check_count();  // before memory is taken for what the shape says
                 places_[i] = slabs_.place(item.nbytes());
                 values.read(item.conversion(), places_[i].bytes);
+                values.for_each_range([&](const auto& source, auto offset, auto nbytes) {
+                    io::release(*source, offset, nbytes);
+                });
             });
         } catch (const Error& error) {
             throw plan_.named(error, item);
         }
-        // Decoding looks at the mapping, and the pages would count as this process's memory.
+        // As above: decoding looks at the mapping, and the pages would count as this process's
+        // memory.
         const io::Source& own = plan_.document().source();
         io::release(own, own.offset_of(item.message), item.message.size());
         done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
@@ -116,6 +123,7 @@ class Reader {
         const std::uint64_t most = buffer_nbytes(source);
         const std::uint64_t gap = source.read_habits().gap;
         std::uint64_t end = items_[first].stored_end();
+        std::uint64_t made = items_[first].nbytes();
         std::size_t next = first + 1;
         for (; next < items_.size(); ++next) {
             const BulkItem& item = items_[next];
@@ -123,6 +131,9 @@ class Reader {
             if (item.offset > end + gap) break;
             end = std::max(end, item.stored_end());
             if (end - items_[first].offset > most) break;
+            // Many may have the same bytes.
+            made += item.nbytes();
+            if (made > kMadeAtOnce) break;
         }
         return next;
     }

@@ -68,8 +68,9 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         moved_.notify_all();
         const std::lock_guard joining(joining_);
         if (!leader_.joinable()) return;
-        // Collecting garbage may end a stream in the very thread that works for it.
-        if (leader_.get_id() == std::this_thread::get_id()) {
+        // Collecting garbage may end a stream in a thread that works for it: the leader, or one
+        // that the leader waits for.
+        if (io::works_for(stopped_)) {
             leader_.detach();
             return;
         }

@@ -85,11 +85,17 @@ class _RunningCalls:
         self._count = 0
 
     def __enter__(self) -> None:
+        # Not the main thread, which is in no call when it ends the interpreter: Ctrl-C, which comes
+        # nowhere else, would leave the lock or the count behind.
+        if threading.current_thread() is threading.main_thread():
+            return
         self._wait_for_the_end()
         with self._changed:
             self._count += 1
 
     def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            return
         with self._changed:
             self._count -= 1
             self._changed.notify_all()
@@ -190,6 +196,11 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
     def close(self) -> None:
         """Ends the stream and stops its background work. Arrays that it gave out stay valid."""
         self._end(GeneratorExit())
+
+    def __del__(self) -> None:
+        # The core ends by itself; a bar that stays would leave the terminal without its cursor.
+        if getattr(self, "_progress_is_shown", False):
+            self.close()
 
     def _end(self, error: BaseException | None) -> None:
         if self._is_over and error is None:

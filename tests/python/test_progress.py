@@ -10,11 +10,14 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 
 import pytest
+from sample_models import floats, model_of
 
+import onnxmap
 from onnxmap import progress as module
 from onnxmap.progress import Progress
 
 TOTAL = 1_000_000
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
@@ -247,17 +250,27 @@ class TestBar:
         assert terminal.getvalue().rpartition("MB")[2].count(erase_line) == 1
         assert kept.getvalue().rpartition("MB")[2].count(erase_line) == 0
 
-    def test_it_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
-        show_cursor = "\x1b[?25h"
+    def test_a_stream_that_is_left_gives_the_cursor_back(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("onnxmap.bulk._DELAY", 0)
+        model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
+        with redirect_stderr(terminal):
+            for name, _ in model.stream(progress=True):
+                assert name == "v"
+                assert HIDE_CURSOR in terminal.getvalue()
+                break
+        assert SHOW_CURSOR in terminal.getvalue().rpartition(HIDE_CURSOR)[2]
 
+    def test_it_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
         def fail() -> None:
             with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
-                assert show_cursor not in terminal.getvalue()
+                assert SHOW_CURSOR not in terminal.getvalue()
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert show_cursor in terminal.getvalue()
+        assert SHOW_CURSOR in terminal.getvalue()
 
 
 @pytest.mark.usefixtures("no_rich")
