@@ -72,7 +72,7 @@ class Model:
 
     @property
     def io(self) -> str:
-        """How the file is read: "mmap", "read" or "buffer"."""
+        """How the file is read: "mmap", "read", "buffer" or "remote"."""
         return self._open().io
 
     @property

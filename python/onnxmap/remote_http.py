@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from onnxmap.errors import FileChangedError
-from onnxmap.remote_requests import State, Trouble, _AsyncRequests, wait
+from onnxmap.remote_requests import State, Trouble, _AsyncRequests, is_size, wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -26,6 +26,7 @@ _SMALL = 64 << 10
 _CONNECT_SECONDS, _SILENT_SECONDS = 30, 60
 _NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
 _TRANSIENT = {408, 425, 429}
+_MOST_DIGITS = 30  # of a number of bytes; Python refuses to read thousands
 _CONTENT_RANGE = re.compile(r"bytes +(?:(\d+)-(\d+)|\*)/(\d+|\*)")
 
 
@@ -59,6 +60,7 @@ class HttpRequests(_AsyncRequests):
                 return State(length, _mark(headers)), await _body(response, length)
             _check_status(response)
             size = _total(headers)
+            _check_begin(response, 0)
             return State(size, _mark(headers)), await _body(response, min(nbytes, size))
 
     async def _get(self, offset: int, nbytes: int) -> bytes:
@@ -73,10 +75,7 @@ class HttpRequests(_AsyncRequests):
                 return await _body(response, nbytes)
             _check_status(response)
             self._check_state(State(_total(headers), _mark(headers)))
-            found = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
-            if found is None or found[1] != str(offset):
-                response.close()
-                raise Trouble(errno.EIO, "the server sends another range than was asked for")
+            _check_begin(response, offset)
             return await _body(response, nbytes)
 
     async def _ask(self, offset: int, nbytes: int) -> Any:
@@ -119,8 +118,15 @@ def _check_status(response: Any) -> None:
     number = _NUMBERS.get(status, errno.EIO)
     transient = status in _TRANSIENT or status >= 500
     pause = _retry_after(response.headers) if transient else None
-    message = f"the server answers {status} {str(response.reason)[:100]}"
+    message = f"the server answers {status} {str(response.reason)[:100]!r}"
     raise Trouble(number, message, transient=transient, pause=pause, shorter=status == 416)
+
+
+def _check_begin(response: Any, offset: int) -> None:
+    found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if found is None or found[1] != str(offset):
+        response.close()
+        raise Trouble(errno.EIO, "the server sends another range than was asked for")
 
 
 def _no_ranges() -> Trouble:
@@ -134,7 +140,9 @@ def _total(headers: Mapping[str, str]) -> int:
     found = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
     if found is None or found[3] == "*":
         raise Trouble(errno.EIO, "the server does not say how large the file is")
-    return int(found[3])
+    if not is_size(size := int(found[3][:_MOST_DIGITS])):
+        raise Trouble(errno.EIO, "the server says that the file is larger than a file can be")
+    return size
 
 
 def _mark(headers: Mapping[str, str]) -> tuple[str, str] | None:

@@ -252,14 +252,27 @@ class SyncFsRequests(Requests):
     def _tried(self, work: Callable[[], Any]) -> Any:
         attempts = Attempts(self._url)
         while True:
-            if _core.is_stopped():
-                raise concurrent.futures.CancelledError
+            _leave_if_stopped()
             try:
-                with self._lock:
+                while not self._lock.acquire(timeout=_LOOK_EVERY):
+                    _leave_if_stopped()
+                try:
                     return work()
+                finally:
+                    self._lock.release()
+            except concurrent.futures.CancelledError:
+                raise
             except Exception as failure:  # noqa: BLE001 -- whatever a file system raises
                 pause = attempts.pause_after(failure)
-            time.sleep(pause)
+            until = time.monotonic() + pause
+            while (left := until - time.monotonic()) > 0:
+                _leave_if_stopped()
+                time.sleep(min(left, _LOOK_EVERY))
+
+
+def _leave_if_stopped() -> None:
+    if _core.is_stopped():
+        raise concurrent.futures.CancelledError
 
 
 def wait(future: Future[Any]) -> Any:
@@ -270,8 +283,7 @@ def wait(future: Future[Any]) -> Any:
     """
     try:
         while not concurrent.futures.wait((future,), timeout=_LOOK_EVERY).done:
-            if _core.is_stopped():
-                raise concurrent.futures.CancelledError
+            _leave_if_stopped()
         return future.result()
     except BaseException:
         future.cancel()
@@ -286,11 +298,16 @@ def _checked(body: bytes, nbytes: int) -> bytes:
     raise Trouble(errno.EIO, message, transient=shorter, shorter=shorter)
 
 
+def is_size(nbytes: int) -> bool:
+    """Whether a file can be so large: its offsets are signed numbers of 64 bits."""
+    return 0 <= nbytes < 1 << 63
+
+
 def _state_of(info: dict[str, Any], url: str) -> State:
     if info.get("type") == "directory":
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
     size = info.get("size")
-    if not isinstance(size, int):
+    if not isinstance(size, int) or not is_size(size):
         raise OSError(errno.EIO, "it does not say how large it is", url)
     for name in _MARKS:
         if info.get(name):

@@ -23,7 +23,8 @@ class Fault:
 
     Attributes:
         kind: "status", "reset" (of the connection), "short" (a body that ends early), "long" (one
-            that does not end where it should), "encoded", "elsewhere" (another range).
+            that does not end where it should), "encoded", "elsewhere" (another range), "huge" (a size
+            that no file has).
         status: of "status".
         headers: more of them.
     """
@@ -155,7 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if kind == "elsewhere":
             begin, end = begin + 1, end + 1
-        headers = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"}
+        told_size = "9" * 5000 if kind == "huge" else size
+        headers = {"Content-Range": f"bytes {begin}-{end - 1}/{told_size}"}
         nbytes = end - begin
         if kind == "encoded":
             headers["Content-Encoding"] = "gzip"

@@ -73,6 +73,13 @@ def test_every_type_in_chunks_of_any_shape(type_name: str, where: str, tmp_path:
             assert here[1:, ::-2, 3].compute().tobytes() == values[1:, ::-2, 3].tobytes()
 
 
+@pytest.mark.parametrize("shape", [(2**58, 0), (0, 2**58), (3, 0, 2**50)])
+def test_many_rows_without_elements_are_one_chunk(shape: tuple[int, ...]) -> None:
+    """As chunks of the usual size they would be billions."""
+    array = onnxmap.loads(model_head("FLOAT", shape, 0)).to_dask()["t"]
+    assert (array.shape, array.npartitions) == (shape, 1)
+
+
 def test_auto_chunks_are_ranges_of_the_file(tmp_path: Path, reads: list[tuple[int, int]]) -> None:
     path, values = large(tmp_path, (4, 6, 100))
     model = onnxmap.load(path)

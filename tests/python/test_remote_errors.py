@@ -102,6 +102,22 @@ def test_what_will_not_pass_is_not_tried_again(server: Server, kind: str) -> Non
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
 
 
+@pytest.mark.parametrize(
+    ("fault", "said"), [("elsewhere", "another range"), ("huge", "larger than a file can be")]
+)
+def test_a_first_answer_that_cannot_be(server: Server, fault: str, said: str) -> None:
+    server.fault_at = {0: Fault(fault)}
+    with pytest.raises(OSError, match=said) as caught:
+        onnxmap.load(f"{server.url}/m.onnx")
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, f"{server.url}/m.onnx")
+
+
+@pytest.mark.parametrize("size", [None, "5", -1, 1 << 63])
+def test_a_store_that_tells_no_possible_size(size: object) -> None:
+    with pytest.raises(OSError, match="how large"):
+        remote_requests._state_of({"size": size}, "memory://m.onnx")
+
+
 @pytest.mark.parametrize("kind", ["404", "403"])
 def test_a_model_that_is_not_there(server: Server, kind: str) -> None:
     fault, cls, _ = FINAL[kind]

@@ -70,11 +70,12 @@ def _from_source(source: FileValues | CarriedValues, chunks: ChunksArgument, tok
 
 def _rows(shape: tuple[int, ...], itemsize: int, limit: int) -> tuple[int, ...]:
     """The largest chunk of at most `limit` bytes that is one range of the file."""
+    if 0 in shape:  # one chunk: there may be more rows without elements than memory has places for
+        return tuple(max(count, 1) for count in shape)
     for axis in range(len(shape)):
         row = math.prod(shape[axis + 1 :]) * itemsize
         if row <= limit:
-            rows = min(shape[axis], limit // max(row, 1))
-            return (1,) * axis + (max(rows, 1),) + shape[axis + 1 :]
+            return (1,) * axis + (min(shape[axis], limit // row),) + shape[axis + 1 :]
     return (1,) * len(shape)  # only where one element is larger
 
 
