@@ -27,6 +27,11 @@ class Files:
     model: str
     data: Sequence[str]
 
+    @property
+    def all(self) -> list[str]:
+        """The paths."""
+        return [self.model, *self.data]
+
 
 @dataclass(frozen=True)
 class Peer:

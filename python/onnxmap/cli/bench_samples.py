@@ -145,7 +145,7 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
 
 def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
     """One sample."""
-    request = json.dumps([sys.path, [name, work, plan.files.model, *plan.files.data]])
+    request = json.dumps([sys.path, [name, work, *plan.files.all]])
     with (
         tempfile.TemporaryFile() as complaints,
         subprocess.Popen(
@@ -170,7 +170,7 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
             _tell(process.stdin, request)
             line = process.stdout.readline()
             if line == b"ready\n":
-                _prepare_page_cache(plan)
+                (drop if plan.cold else _warm)(plan.files)
                 _tell(process.stdin, "go")
                 line = process.stdout.readline()
         except BaseException:
@@ -200,13 +200,17 @@ def _end_of(status: int) -> str:
     return f"ended with status {status}"
 
 
-def _prepare_page_cache(plan: Plan) -> None:
-    """Brings the files into the page cache, or takes them out of it as far as the system lets us."""
-    chunk = bytearray(0 if plan.cold else _CHUNK_BYTES)
-    for path in (plan.files.model, *plan.files.data):
+def drop(files: Files) -> None:
+    """Takes the files out of the page cache, as far as the system lets us."""
+    for path in files.all:
         with Path(path).open("rb", buffering=0) as file:
-            if plan.cold:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            else:
-                while file.readinto(chunk):
-                    pass
+            os.fsync(file.fileno())  # what is not on disk yet stays
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _warm(files: Files) -> None:
+    chunk = bytearray(_CHUNK_BYTES)
+    for path in files.all:
+        with Path(path).open("rb", buffering=0) as file:
+            while file.readinto(chunk):
+                pass

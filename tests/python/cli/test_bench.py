@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import mmap
 import os
 import textwrap
 from collections.abc import Callable
@@ -251,9 +252,11 @@ class TestTheRun:
         options: list[str],
     ) -> None:
         advised: list[tuple[str, int]] = []
+        really_advise = os.posix_fadvise
 
         def advise(descriptor: int, begin: int, end: int, advice: int) -> None:
             assert (begin, end) == (0, 0)
+            really_advise(descriptor, begin, end, advice)
             advised.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), advice))
 
         monkeypatch.setattr(os, "posix_fadvise", advise)
@@ -261,8 +264,36 @@ class TestTheRun:
         found = facts(run("bench", path, "--json", "--rounds", 2, *options))
         assert found["cold"] is bool(options)
         once = [(str(file), os.POSIX_FADV_DONTNEED) for file in (path, tmp_path / "w.bin")]
-        samples = 1 + 2
-        assert advised == (once * samples if options else [])
+        times = 1 + 1 + 2  # to see whether it can be done, to warm up, and for the samples
+        assert advised == (once * times if options else [])
+
+    def test_files_that_stay_in_the_page_cache_are_not_called_cold(
+        self, run: Run, tmp_path: Path, stand_in: Stand
+    ) -> None:
+        path = save_external(tmp_path, "w.bin")
+        data = tmp_path / "w.bin"
+        with data.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            assert mapped[0]
+            ran = run("bench", path, "--cold")
+        assert (ran.status, ran.out) == (2, "")
+        assert "100% of the initializers cannot leave the page cache" in ran.err
+
+    @pytest.mark.parametrize("kind", ["fifo", "device", "elsewhere"])
+    def test_external_data_are_opened_by_the_rules(
+        self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
+    ) -> None:
+        """Before anybody who has no rules opens them: that would wait, or never end."""
+        (tmp_path / "models").mkdir()
+        path = save_external(tmp_path / "models", "w.bin")
+        data = tmp_path / "models" / "w.bin"
+        data.rename(tmp_path / "w.bin")
+        if kind == "fifo":
+            os.mkfifo(data)
+        else:
+            data.symlink_to("/dev/zero" if kind == "device" else tmp_path / "w.bin")
+        ran = run("bench", path, "--rounds", 1)
+        assert (ran.status, ran.out) == (2, "")
+        assert "w.bin" in ran.err
 
     @pytest.mark.usefixtures("only_open")
     def test_whoever_is_slow_has_one_turn(
