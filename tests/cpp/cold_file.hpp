@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -83,17 +84,25 @@ struct ColdFile {
         return static_cast<std::uint64_t>(std::count(there.begin(), there.end(), true));
     }
 
-    /// How many of the pages first .. last are there or on their way, where Linux tells that
-    /// (cachestat, from 6.5 on); otherwise, how many are there.
-    [[nodiscard]] std::uint64_t asked_for(std::uint64_t first, std::uint64_t last) const {
+    // struct cachestat of linux/mman.h, from Linux 6.5 on; otherwise nothing.
+    struct Cachestat {
+        std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+    };
+    [[nodiscard]] std::optional<Cachestat> cachestat(std::uint64_t first,
+                                                     std::uint64_t last) const {
         struct {
             std::uint64_t offset, nbytes;
         } const range{first * page(), (last - first) * page()};
-        struct {
-            std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-        } found{};
+        Cachestat found{};
         constexpr long kCachestat = 451;
-        if (::syscall(kCachestat, descriptor.number(), &range, &found, 0) == 0) return found.cached;
+        if (::syscall(kCachestat, descriptor.number(), &range, &found, 0) != 0) return std::nullopt;
+        return found;
+    }
+
+    /// How many of the pages first .. last are there or on their way, where Linux tells that;
+    /// otherwise, how many are there.
+    [[nodiscard]] std::uint64_t asked_for(std::uint64_t first, std::uint64_t last) const {
+        if (const auto found = cachestat(first, last)) return found->cached + found->evicted;
         const auto there = pages_there();
         const auto begin = there.begin();
         return static_cast<std::uint64_t>(std::count(begin + static_cast<std::ptrdiff_t>(first),
@@ -101,8 +110,8 @@ struct ColdFile {
                                                      true));
     }
 
-    /// Waits until nearly that many pages from `first` on are there; nobody tells when they have
-    /// come, and of some that have mincore says for minutes that they are not.
+    /// Waits until that many pages from `first` on are there, or have been: the kernel may evict
+    /// some at any moment. Nobody tells when they have come.
     [[nodiscard]] bool comes(std::uint64_t first, std::uint64_t count) const {
         const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (std::chrono::steady_clock::now() < give_up) {
@@ -110,7 +119,8 @@ struct ColdFile {
             const auto begin = there.begin() + static_cast<std::ptrdiff_t>(first);
             const auto absent =
                 std::count(begin, begin + static_cast<std::ptrdiff_t>(count), false);
-            if (static_cast<std::uint64_t>(absent) <= count / 20) return true;
+            const auto found = cachestat(first, first + count);
+            if (static_cast<std::uint64_t>(absent) <= (found ? found->evicted : 0)) return true;
             std::this_thread::yield();
         }
         return false;

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cold_files import NEARLY_ALL, PAGE, drop, pages_there, write_sparse
+from cold_files import PAGE, drop, have_come, pages_there, write_sparse
 
 import onnxmap
 
@@ -23,7 +23,7 @@ LARGE = [8 * MIB] * 64
 def come(path: Path, begin: int, end: int) -> bool:
     """Waits for the pages of bytes begin .. end; nothing tells when they have come."""
     give_up = time.monotonic() + 60
-    while pages_there(path)[begin // PAGE : end // PAGE].mean() < NEARLY_ALL:
+    while not have_come(path, begin, end):
         if time.monotonic() > give_up:
             return False
     return True

@@ -10,11 +10,20 @@ import onnxmap
 
 def nested(levels: int) -> tuple[bytearray, int]:
     """A node whose doc_string holds `levels` subgraphs, and the position of that field's tag."""
-    inner = b""
+    heads: list[
+        bytes
+    ] = []  # from the innermost outwards; joined once, since each level holds all below
+    nbytes = 0
     for _ in range(levels):
-        attribute = wire.blob(1, b"g") + wire.blob(6, wire.blob(1, inner))
-        inner = wire.blob(5, attribute)
-    text = wire.blob(10, inner)  # GraphProto.doc_string: a tag of one byte, as GraphProto.node has
+        graph = wire.tag(1, wire.LENGTH) + wire.varint(nbytes)
+        attribute = wire.blob(1, b"g") + wire.tag(6, wire.LENGTH) + wire.varint(len(graph) + nbytes)
+        nbytes += len(graph) + len(attribute)
+        node = wire.tag(5, wire.LENGTH) + wire.varint(nbytes)
+        heads.append(node + attribute + graph)
+        nbytes += len(node)
+    text = wire.blob(
+        10, b"".join(reversed(heads))
+    )  # GraphProto.doc_string: a tag of one byte, as GraphProto.node has
     graph = wire.blob(7, text)
     return bytearray(graph), len(graph) - len(text)
 

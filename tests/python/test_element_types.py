@@ -172,6 +172,7 @@ def test_each_type_in_each_storage_and_shape(name: str, folder: Path) -> None:
             check(example_of(kind, shape, storage), reader, folder)
 
 
+@pytest.mark.skipif(SANITIZED, reason="the kernels' C++ tests go over every code, too")
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_every_code_of_narrow_types(name: str, folder: Path) -> None:
     """Each bit pattern once, in each storage; of wider types, every pattern of the upper 16 bits."""

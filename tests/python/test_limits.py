@@ -153,9 +153,10 @@ def test_external_entries_are_limited() -> None:
 
 
 def test_a_million_initializers_of_one_name() -> None:
-    data = wire.blob(7, wire.blob(5, wire.blob(8, b"same")) * 1_000_000)
+    count = 100_000 if SANITIZED else 1_000_000
+    data = wire.blob(7, wire.blob(5, wire.blob(8, b"same")) * count)
     model = onnxmap.loads(data)
-    assert sum(1 for _ in model.initializers.all()) == 1_000_000
+    assert sum(1 for _ in model.initializers.all()) == count
     with pytest.raises(onnxmap.OnnxMapError) as caught:
         model.initializers["same"]
     assert caught.value.code == "model.duplicate_name"

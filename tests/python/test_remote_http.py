@@ -12,7 +12,6 @@ import pytest
 from paged_models import KINDS, stored
 from range_server import Server, serving
 from remote_models import floats, write_external, write_inline, write_sparse_inline
-from run_options import SANITIZED
 from small_models import sparse
 from subprocesses import facts_from
 
@@ -196,7 +195,6 @@ def test_models_share_a_data_file(server: Server) -> None:
     assert first == second
 
 
-@pytest.mark.skipif(SANITIZED, reason="fork under ASan is slow and tells nothing more")
 def test_a_forked_process_reads_on(server: Server) -> None:
     write_inline(server.folder / "m.onnx", {"w": floats(50_000)})
     facts = facts_from(
