@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.question import OURS, Question
+from bench.question import MOST_TAKEN, OURS, Question
 from bench.ratios import PARITY_PAIRS, at_most
 from bench.sampling import Work
 
@@ -53,7 +53,7 @@ P8 = Question(
         "onnx": Work("official", "touch_each", EXTERNAL, cold=True, orientation=2),
     },
     targets=[at_most(0.65, OURS, "onnx-ir")],
-    takes=8 * 10**9,
+    takes=MOST_TAKEN,
 )
 
 

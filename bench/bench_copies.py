@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.question import OURS, Question
+from bench.question import MOST_TAKEN, OURS, Question
 from bench.ratios import PARITY_PAIRS, at_least
 from bench.sampling import Work
 
@@ -21,7 +21,7 @@ P11 = Question(
         "onnx": Work("official", "views", EXTERNAL, orientation=2),
     },
     targets=[at_least(5, OURS, "safetensors load_file")],
-    takes=8 * 10**9,
+    takes=MOST_TAKEN,
 )
 
 P11_FLOOR = Question(
@@ -33,7 +33,7 @@ P11_FLOOR = Question(
         "floor F3": Work("floor", "read_into_huge_pages", EXTERNAL),
     },
     targets=[at_least(0.8, OURS, "floor F3")],
-    takes=8 * 10**9,
+    takes=MOST_TAKEN,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.question import OURS, Question
+from bench.question import MOST_TAKEN, OURS, Question
 from bench.ratios import PARITY_PAIRS, at_most
 from bench.sampling import Work
 
@@ -21,6 +21,7 @@ P9 = Question(
         "safetensors": Work("tensors", "touch", EXTERNAL, orientation=3),
     },
     targets=[at_most(1.0, OURS, "onnx-ir")],
+    takes=MOST_TAKEN,
 )
 
 P9_ALONE = Question(
