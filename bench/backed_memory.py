@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -35,12 +34,7 @@ class BackedMemory:
         self.take()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.give()
 
     def take(self) -> None:

@@ -67,6 +67,10 @@ class _Exiting(BaseException):
     """Ends a call, and is seen by nobody."""
 
 
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 class _RunningCalls:
     """Calls into the core that wait without the interpreter lock.
 
@@ -87,14 +91,14 @@ class _RunningCalls:
     def __enter__(self) -> None:
         # Not the main thread, which is in no call when it ends the interpreter: Ctrl-C, which comes
         # nowhere else, would leave the lock or the count behind.
-        if threading.current_thread() is threading.main_thread():
+        if _is_main_thread():
             return
         self._wait_for_the_end()
         with self._changed:
             self._count += 1
 
     def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
+        if _is_main_thread():
             return
         with self._changed:
             self._count -= 1
@@ -115,7 +119,7 @@ class _RunningCalls:
             self._changed.wait_for(lambda: self._count == 0, timeout=_EXIT_SECONDS)
 
     def _has_to_end(self) -> bool:
-        return self._is_exiting and threading.current_thread() is not threading.main_thread()
+        return self._is_exiting and not _is_main_thread()
 
     def _wait_for_the_end(self) -> None:
         while self._has_to_end():

@@ -122,8 +122,12 @@ def _check_status(response: Any) -> None:
     raise Trouble(number, message, transient=transient, pause=pause, shorter=status == 416)
 
 
+def _content_range(headers: Mapping[str, str]) -> re.Match[str] | None:
+    return _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+
+
 def _check_begin(response: Any, offset: int) -> None:
-    found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    found = _content_range(response.headers)
     if found is None or found[1] != str(offset):
         response.close()
         raise Trouble(errno.EIO, "the server sends another range than was asked for")
@@ -137,7 +141,7 @@ def _no_ranges() -> Trouble:
 
 
 def _total(headers: Mapping[str, str]) -> int:
-    found = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+    found = _content_range(headers)
     if found is None or found[3] == "*":
         raise Trouble(errno.EIO, "the server does not say how large the file is")
     if not is_size(size := int(found[3][:_MOST_DIGITS])):
