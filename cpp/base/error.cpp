@@ -35,4 +35,8 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
+void fail_changed() {
+    throw Error("file.changed", "the bytes of the model changed after it was loaded");
+}
+
 }  // namespace onnxmap

@@ -35,6 +35,9 @@ class FileError : public std::system_error {
     std::string path;
 };
 
+/// Throws Error `file.changed`: what was found in the model when it was loaded is not there now.
+[[noreturn]] void fail_changed();
+
 /// Text of the input with control characters, backslashes and the quote escaped.
 [[nodiscard]] std::string escaped(std::string_view text, char quote);
 

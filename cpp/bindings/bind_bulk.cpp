@@ -122,7 +122,7 @@ class ArrayMaker {
         std::uint64_t count = 1;
         for (const std::int64_t dim : dims) count *= static_cast<std::uint64_t>(dim);
         if (count != item.count) {
-            throw Error("file.changed", "the bytes of the model changed after it was loaded");
+            fail_changed();
         }
         if (item.reading == Reading::view) {
             const auto& source = bulk_.plan->source(item);

@@ -80,7 +80,7 @@ BulkPlan::BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& i
     for (const std::uint32_t rank : ranks) {
         for (; next <= positions[rank]; ++next) {
             if (!cursor.next(found)) {
-                throw Error("file.changed", "the bytes of the model changed after it was loaded");
+                fail_changed();
             }
             pages.looked_at(found.bytes);
         }
@@ -165,7 +165,7 @@ tensor::Values BulkPlan::values(const BulkItem& item) const {
     tensor::Values values = document_->values(found, header, since_);
     // Memory is taken for what the item says.
     if (values.count() != item.count || &values.type() != item.type) {
-        throw Error("file.changed", "the bytes of the model changed after it was loaded");
+        fail_changed();
     }
     return values;
 }

@@ -7,14 +7,6 @@
 
 namespace onnxmap::model {
 
-namespace {
-
-[[noreturn]] void fail_changed() {
-    throw Error("file.changed", "the bytes of the model changed after it was loaded");
-}
-
-}  // namespace
-
 FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
     : message_(std::move(message)), origin_(origin), occurrences_(message_.table()) {
     const std::uint8_t* piece_end = nullptr;

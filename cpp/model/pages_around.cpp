@@ -62,7 +62,7 @@ void PagesAround::bring(const Chunk& chunk) {
         io::prefetch(source, chunk.begin, chunk.nbytes());
     }
     // Mapping pages that are still being read would wait for each of them, and ask for no others
-    // meanwhile: a third of the speed.
+    // meanwhile.
     if (is_there) io::populate(source, chunk.begin, chunk.nbytes());
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source < item.source) return;

@@ -170,7 +170,7 @@ bool TypedValues::decode(std::size_t i, const ValueRange& range, std::uint8_t* o
             stretch.packed ? decode_run(stretch.bytes, *row_, stretch.count, write)
                            : decode_fields(stretch.bytes, *table_, *row_, stretch.count, write);
         if (found != stretch.count) {
-            throw Error("file.changed", "the bytes of the model changed after it was loaded");
+            fail_changed();
         }
         return write.in_range();
     };

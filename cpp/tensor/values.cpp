@@ -32,10 +32,6 @@ std::uint64_t elements_per_entry(const onnx::DataTypeInfo& type) noexcept {
     return type.bits == 2 || type.bits == 4 ? 8 / type.bits : 1;
 }
 
-[[noreturn]] void fail_changed() {
-    throw Error("file.changed", "the bytes of the model changed after it was loaded");
-}
-
 // onnx itself has written negative packed bytes, so both signs of a width are read.
 ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
     const std::uint32_t nbytes = type.itemsize() / type.parts();
