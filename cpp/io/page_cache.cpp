@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -191,15 +195,20 @@ bool is_cached(const Source& source, std::uint64_t offset) {
     return file == nullptr || is_cached(*file, offset);
 }
 
-void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
-                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
+void tell_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
+                 const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
     try {
-        for_each_absent(source, begin, end, [&](std::uint64_t first, std::uint64_t last) {
-            visit(first, last);
-            prefetch(source, first, last - first);
-        });
+        for_each_absent(source, begin, end, visit);
     } catch (const FileError&) {
     } catch (const Error&) {}
+}
+
+void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
+                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
+    tell_absent(source, begin, end, [&](std::uint64_t first, std::uint64_t last) {
+        visit(first, last);
+        prefetch(source, first, last - first);
+    });
 }
 
 bool is_cached(const File& file, std::uint64_t offset) noexcept {
@@ -208,6 +217,16 @@ bool is_cached(const File& file, std::uint64_t offset) noexcept {
     const ssize_t count =
         ::preadv2(file.descriptor(), &out, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     return count >= 0 || errno != EAGAIN;
+}
+
+std::uint64_t read_ahead_nbytes(const Source& source) {
+    const auto file = source.in_file() ? file_if_any(source) : nullptr;
+    struct stat status{};
+    if (file == nullptr || ::fstat(file->descriptor(), &status) != 0) return 0;
+    std::ifstream told("/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
+                       std::to_string(minor(status.st_dev)) + "/read_ahead_kb");
+    std::uint64_t kibibytes = 0;
+    return told >> kibibytes ? kibibytes << 10 : 0;
 }
 
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {

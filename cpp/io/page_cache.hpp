@@ -50,8 +50,11 @@ void for_each_absent(const Source& source, std::uint64_t begin, std::uint64_t en
                       });
 }
 
-/// prefetch() of those that are not, each run of which visit() is told before. Of none where the
-/// system does not tell, or the file cannot be had: it is only advice.
+/// The same; of none where the system does not tell, or the file cannot be had.
+void tell_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
+                 const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
+
+/// prefetch() of those, each run of which visit() is told before: it is only advice.
 void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
                      const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
 
@@ -60,6 +63,9 @@ void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t en
 [[nodiscard]] bool is_cached(const File& file, std::uint64_t offset) noexcept;
 /// The same; yes also where the file cannot be had.
 [[nodiscard]] bool is_cached(const Source& source, std::uint64_t offset);
+
+/// How far the system reads ahead of who reads the file on and on; 0 where it does not tell.
+[[nodiscard]] std::uint64_t read_ahead_nbytes(const Source& source);
 
 /// How many of the bytes are in memory. Throws as for_each_page_run() does.
 [[nodiscard]] std::uint64_t resident_bytes(const Source& source, std::uint64_t offset,

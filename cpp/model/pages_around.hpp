@@ -5,15 +5,21 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <span>
 
+#include "io/page_cache.hpp"
 #include "model/bulk_plan.hpp"
 
 namespace onnxmap::model {
 
 class PagesAround {
   public:
-    PagesAround(const BulkPlan& plan, std::uint64_t window);
+    /// Bytes that the system reads ahead in a file.
+    using ReadAheadOf = std::uint64_t (*)(const io::Source&);
+
+    PagesAround(const BulkPlan& plan, std::uint64_t window,
+                ReadAheadOf read_ahead_of = &io::read_ahead_nbytes);
 
     /// Where a walk over the bytes of the views is.
     struct Place {
@@ -33,8 +39,8 @@ class PagesAround {
     /// The chunk at `at`, which is at a view; moves on.
     [[nodiscard]] Chunk next(Place& at) const;
 
-    /// Asks for the pages of a chunk, or has them mapped where they are in memory; waits for none.
-    /// For one thread.
+    /// Has the pages of a chunk mapped where they are in memory or the system reads far ahead, and
+    /// waits for them; asks for them otherwise, and waits for none. For one thread.
     void bring(const Chunk& chunk);
 
     /// The reader has come to this view: what it has passed is given back. For another thread.
@@ -54,6 +60,19 @@ class PagesAround {
         std::uint64_t end;
     };
 
+    struct Position {
+        std::uint32_t source;
+        std::uint64_t offset;
+    };
+    static constexpr Position kNowhere{UINT32_MAX, 0};
+
+    void come_to(Position at) noexcept;
+    [[nodiscard]] bool is_passed(const BulkItem& item, const Chunk& chunk);
+    [[nodiscard]] bool reads_far_ahead(const io::Source& source, const Chunk& chunk);
+    [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
+    void note_absent(const io::Source& source, const Chunk& chunk);
+    void note(std::uint64_t begin, std::uint64_t end);
+
     void leave_file() noexcept;
     void give_back_until(std::uint64_t end) noexcept;
     void release_until(std::uint64_t end) noexcept;
@@ -63,14 +82,18 @@ class PagesAround {
     std::span<const BulkItem> items_;
     const std::uint64_t chunk_nbytes_;
     const std::uint64_t step_;
+    const ReadAheadOf read_ahead_of_;
 
-    std::size_t brought_end_ = 0;  // items before it were brought
+    std::size_t brought_end_ = 0;              // items before it were brought
+    std::optional<std::uint64_t> read_ahead_;  // of the source that the chunk brought last is in
+    std::uint64_t looked_end_ = 0;             // of that source: up to here absent pages were noted
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const BulkItem* reader_ = nullptr;
     std::uint64_t released_ = 0;  // the end of what was given back, of the reader's file
 
     std::mutex brought_mutex_;
+    Position at_ = kNowhere;     // of what is being brought, or the end of what was
     std::deque<Range> brought_;  // into the page cache, in order
 };
 

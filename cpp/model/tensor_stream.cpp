@@ -175,9 +175,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         PagesAround::Place at{first, 0};
         while (at.item < items_.size() && items_[at.item].reading == Reading::view) {
             const PagesAround::Chunk chunk = pages_.next(at);
-            if (wait_for_room(chunk.first, chunk.last, chunk.last, chunk.nbytes())) {
-                pages_.bring(chunk);
-            }
+            wait_for_room(chunk.first, chunk.last, chunk.nbytes());
+            pages_.bring(chunk);
         }
         return at.item;
     }
@@ -190,9 +189,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
                items_[end].resident_nbytes() <= room_ / 4 - nbytes) {
             nbytes += items_[end++].resident_nbytes();
         }
-        const std::size_t last = end - 1;
         // Small arrays share memory until the last of them is gone.
-        wait_for_room(first, last, last == first ? first : end, nbytes);
+        wait_for_room(first, end == first + 1 ? first : end, nbytes);
         std::mutex mutex;
         std::vector<Pages> brought;
         auto places =
@@ -207,27 +205,22 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         return end;
     }
 
-    // Waits until items first .. last, of so many bytes, may be resident; false where the reader is
-    // past them. They count until the reader has come to item `until`.
-    bool wait_for_room(std::size_t first, std::size_t last, std::size_t until,
-                       std::uint64_t nbytes) {
+    // Waits until items from `first` on, of so many bytes, may be resident, or the reader is there.
+    // They count until the reader has come to item `until`.
+    void wait_for_room(std::size_t first, std::size_t until, std::uint64_t nbytes) {
         std::unique_lock lock(mutex_);
-        const auto is_passed = [&] { return taken_ > last + 1; };
         const auto is_current = [&] { return taken_ > first; };
         // What the reader waits for comes whatever is held: that may be given back only when the
         // reader has got it.
         const auto is_due = [&] { return reader_waits_ && taken_ >= first; };
         moved_.wait(lock, [&] {
-            return stopped_ || is_passed() || is_current() || is_due() || !is_led_ ||
-                   holds_.empty() || (ahead_ <= room_ && nbytes <= room_ - ahead_);
+            return stopped_ || is_current() || is_due() || !is_led_ || holds_.empty() ||
+                   (ahead_ <= room_ && nbytes <= room_ - ahead_);
         });
         if (stopped_) throw io::Stopped{};
-        if (is_passed()) return false;
-        if (!is_current()) {
-            ahead_ += nbytes;
-            holds_.push_back({until, nbytes});
-        }
-        return true;
+        if (is_current()) return;
+        ahead_ += nbytes;
+        holds_.push_back({until, nbytes});
     }
 
     const std::shared_ptr<const BulkPlan> plan_;

@@ -29,11 +29,19 @@ using model::PagesAround;
 constexpr std::uint64_t kFile = 1 << 20;
 constexpr std::uint64_t kWindow = 16 * kFile;  // a file is one chunk, and both are asked for
 
+// What the system is taken to do with the device, whatever it does.
+struct ReadsFarAhead {
+    static std::uint64_t nbytes(const io::Source&) { return 8 << 20; }
+};
+struct ReadsNothingAhead {
+    static std::uint64_t nbytes(const io::Source&) { return 0; }
+};
+
 struct TwoFiles {
-    TwoFiles() {
+    explicit TwoFiles(std::uint64_t nbytes = kFile) {
         Bytes graph;
         for (const char* const name : {"a", "b"}) {
-            folder.write(name, ByteView(counting(kFile)));
+            folder.write(name, ByteView(counting(nbytes)));
             append(graph, blob(5, external_tensor(name, name, 0, kFile)));
         }
         model::LoadOptions options;
@@ -92,9 +100,10 @@ struct TwoFiles {
 
 }  // namespace
 
-TEST_CASE("pages_around: what the reader has passed is dropped, and at the end all") {
+TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at the end all",
+                   Device, ReadsFarAhead, ReadsNothingAhead) {
     TwoFiles files;
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
     const auto first = pages.next(at);
     CHECK(first.nbytes() == kFile);
@@ -117,7 +126,7 @@ TEST_CASE("pages_around: what the reader has passed is dropped, and at the end a
 TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for") {
     TwoFiles files;
     files.read(0);
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &ReadsNothingAhead::nbytes);
     PagesAround::Place at{0, 0};
     pages.bring(pages.next(at));
     CHECK(files.mapped(0) == kFile);
@@ -127,10 +136,42 @@ TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for")
     CHECK(files.cached(1) == kFile);
 }
 
-TEST_CASE("pages_around: what was in the page cache stays there") {
+TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
     TwoFiles files;
     files.read(0);
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
+    PagesAround::Place at{0, 0};
+    pages.bring(pages.next(at));
+    CHECK(files.mapped(0) == kFile);
+    pages.bring(pages.next(at));
+    CHECK(files.mapped(1) == kFile);
+}
+
+TEST_CASE("pages_around: what the system reads ahead is dropped, what was there before stays") {
+    TwoFiles files(8 * kFile);  // of which the tensor is the first
+    const io::Source& source = files.source(0);
+    Bytes bytes(kFile);
+    source.read_file(6 * kFile, bytes);
+    const std::uint64_t before = io::resident_bytes(source, 6 * kFile, 2 * kFile);
+    REQUIRE(before >= kFile);
+    PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
+    PagesAround::Place at{0, 0};
+    pages.bring(pages.next(at));
+    bytes.resize(source.size());
+    source.read_file(0, bytes);  // in place of the system
+    pages.reader_at(files.plan->items()[0]);
+    pages.give_back_all(true);
+    if (!files.on_disk) return;
+    CHECK(io::resident_bytes(source, 0, 6 * kFile) == 0);
+    // The kernel may evict some at any moment.
+    CHECK(io::resident_bytes(source, 6 * kFile, 2 * kFile) > before / 20 * 19);
+}
+
+TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Device, ReadsFarAhead,
+                   ReadsNothingAhead) {
+    TwoFiles files;
+    files.read(0);
+    PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
     for (const model::BulkItem& item : files.plan->items()) {
         pages.bring(pages.next(at));
@@ -143,9 +184,10 @@ TEST_CASE("pages_around: what was in the page cache stays there") {
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
 
-TEST_CASE("pages_around: a stream that is left before its first view gives all back") {
+TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gives all back",
+                   Device, ReadsFarAhead, ReadsNothingAhead) {
     TwoFiles files;
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
     pages.bring(pages.next(at));
     pages.bring(pages.next(at));
@@ -158,19 +200,21 @@ TEST_CASE("pages_around: a stream that is left before its first view gives all b
     }
 }
 
-TEST_CASE("pages_around: the reader is faster, and what comes late is given back, too") {
+TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is given back, too",
+                   Device, ReadsFarAhead, ReadsNothingAhead) {
     TwoFiles files;
     bool cold = true;
     SUBCASE("in memory") { cold = false; }
     SUBCASE("on disk") {}
     if (!cold) files.read(0);
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
     const auto first = pages.next(at);
     pages.reader_at(files.plan->items()[0]);
     pages.reader_at(files.plan->items()[1]);
     pages.bring(first);
-    files.read(0);
+    // Where the system reads ahead, the reader itself had more brought than it touched.
+    if (Device::nbytes(files.source(0)) > 0) files.read(0);
     CHECK(files.mapped(0) == 0);
     pages.bring(pages.next(at));
     files.touch(1);
@@ -181,9 +225,10 @@ TEST_CASE("pages_around: the reader is faster, and what comes late is given back
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
 
-TEST_CASE("pages_around: what the reader is at stays until it is done with it") {
+TEST_CASE_TEMPLATE("pages_around: what the reader is at stays until it is done with it", Device,
+                   ReadsFarAhead, ReadsNothingAhead) {
     TwoFiles files;
-    PagesAround pages(*files.plan, kWindow);
+    PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
     pages.bring(pages.next(at));
     pages.bring(pages.next(at));
