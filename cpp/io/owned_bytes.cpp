@@ -13,7 +13,7 @@ namespace onnxmap::io {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kHugePage = 2 << 20;
 
 }  // namespace
@@ -22,7 +22,7 @@ void OwnedBytes::Release::operator()(std::uint8_t* memory) const noexcept {
     if (mapped_nbytes > 0) {
         ::munmap(memory, mapped_nbytes);
     } else {
-        ::operator delete[](memory, kAlignment);
+        ::operator delete[](memory);
     }
 }
 
@@ -45,12 +45,15 @@ OwnedBytes::Memory OwnedBytes::map_huge(std::uint64_t nbytes) {
     return Memory(begin, Release{used});
 }
 
+// Not by an aligned `new`: that of glibc looks for more than it then takes, so that memory which an
+// array gave back is too small for another of the same size.
+OwnedBytes::Memory OwnedBytes::take_from_heap(std::uint64_t nbytes) {
+    return Memory(static_cast<std::uint8_t*>(::operator new[](nbytes + kAlignment)), Release{0});
+}
+
 OwnedBytes::OwnedBytes(std::uint64_t nbytes)
-    : memory_(nbytes >= kLeastForHugePages
-                  ? map_huge(nbytes)
-                  : Memory(static_cast<std::uint8_t*>(::operator new[](nbytes, kAlignment)),
-                           Release{0})),
-      begin_(memory_.get()) {
+    : memory_(nbytes >= kLeastForHugePages ? map_huge(nbytes) : take_from_heap(nbytes)),
+      begin_(memory_.get() + -reinterpret_cast<std::uintptr_t>(memory_.get()) % kAlignment) {
     data_ = begin_;
     size_ = nbytes;
 }

@@ -41,6 +41,7 @@ class OwnedBytes final : public Source {
 
     OwnedBytes(Memory memory, std::uint8_t* begin, std::uint64_t nbytes);
     [[nodiscard]] static Memory map_huge(std::uint64_t nbytes);
+    [[nodiscard]] static Memory take_from_heap(std::uint64_t nbytes);
 
     Memory memory_;
     std::uint8_t* begin_;

@@ -150,6 +150,25 @@ def test_the_window_holds_what_is_decoded_as_well(tmp_path: Path) -> None:
     assert facts["growth"] < (16 << 20) + 11 * count + (4 << 20)
 
 
+@pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
+def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
+    """A hundred arrays of a megabyte, one after another."""
+    count, tensors = 1_000_000, 100
+    fields = [
+        wire.blob(
+            5,
+            wire.scalar(1, count) + wire.scalar(2, 3) + wire.blob(5, b"\x07" * count)
+            + wire.blob(8, b"t%d" % i),
+        )
+        for i in range(tensors)
+    ]  # fmt: skip
+    path = tmp_path / "model.onnx"
+    path.write_bytes(wire.scalar(1, 10) + wire.blob(7, b"".join(fields)))
+    facts = facts_from(WINDOW.replace("16MiB", "1MiB"), str(path))
+    assert facts["sums"] == [7 * count // 1000] * tensors
+    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB where none is used again
+
+
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own threads count, too")
 @pytest.mark.skipif(os.geteuid() != 0, reason="the limit holds for others only")
 def test_without_a_thread_to_be_had(tmp_path: Path) -> None:
