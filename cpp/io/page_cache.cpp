@@ -8,13 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <fstream>
+#include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/descriptor.hpp"
 
 namespace onnxmap::io {
 
@@ -30,6 +33,9 @@ constexpr std::uint64_t kLookedAtOnce = 128 << 20;
 // MADV_POPULATE_READ of Linux 5.14; earlier ones refuse it, and the pages come when they are
 // touched.
 constexpr int kPopulateRead = 22;
+
+// Of what the system may say of its read-ahead.
+constexpr std::uint64_t kMostReadAhead = 64 << 20;
 
 struct Pages {
     std::uint64_t begin;
@@ -75,6 +81,17 @@ std::shared_ptr<const File> file_if_any(const Source& source) {
     } catch (const FileError&) {
     } catch (const Error&) {}
     return nullptr;
+}
+
+std::optional<std::uint64_t> number_in(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 32> text{};
+    const ssize_t count = file ? ::read(file.number(), text.data(), text.size()) : -1;
+    std::uint64_t number = 0;
+    if (count <= 0 || std::from_chars(text.data(), text.data() + count, number).ec != std::errc{}) {
+        return std::nullopt;
+    }
+    return number;
 }
 
 // Some pages of a file, mapped so that they can be asked about and not touched.
@@ -131,10 +148,11 @@ void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes) 
                      });
 }
 
-void populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
-    if (nbytes == 0 || !source.maps_file()) return;
+bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
+    if (nbytes == 0 || !source.maps_file()) return true;
     const Pages pages = pages_around(source.size(), offset, offset + nbytes);
-    ::madvise(address_of(source, pages.begin), pages.nbytes(), kPopulateRead);
+    return ::madvise(address_of(source, pages.begin), pages.nbytes(), kPopulateRead) == 0 ||
+           errno != EINVAL;
 }
 
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
@@ -223,10 +241,16 @@ std::uint64_t read_ahead_nbytes(const Source& source) {
     const auto file = source.in_file() ? file_if_any(source) : nullptr;
     struct stat status{};
     if (file == nullptr || ::fstat(file->descriptor(), &status) != 0) return 0;
-    std::ifstream told("/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
-                       std::to_string(minor(status.st_dev)) + "/read_ahead_kb");
-    std::uint64_t kibibytes = 0;
-    return told >> kibibytes ? kibibytes << 10 : 0;
+    const std::string device =
+        std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
+    // Of a file system that is no disk's own, of a disk, of the disk that a partition is of.
+    for (const std::string& path : {"/sys/class/bdi/" + device + "/read_ahead_kb",
+                                    "/sys/dev/block/" + device + "/../queue/read_ahead_kb"}) {
+        if (const auto kibibytes = number_in(path)) {
+            return std::min(*kibibytes, kMostReadAhead >> 10) << 10;
+        }
+    }
+    return 0;
 }
 
 std::uint64_t resident_bytes(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {

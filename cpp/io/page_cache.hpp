@@ -22,8 +22,8 @@ void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
 void prefetch(const File& file, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
 /// Maps the pages of those bytes before they are touched, and waits until they are read. Pages that
-/// the file has lost are left to whoever touches them.
-void populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
+/// the file has lost are left to whoever touches them. False where the system cannot do this.
+bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
 /// The process lets go of the pages of a mapping that are wholly within the bytes: they no longer
 /// count as its memory, and come back when they are touched. They stay in the page cache.
@@ -64,7 +64,8 @@ void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t en
 /// The same; yes also where the file cannot be had.
 [[nodiscard]] bool is_cached(const Source& source, std::uint64_t offset);
 
-/// How far the system reads ahead of who reads the file on and on; 0 where it does not tell.
+/// How far the system reads ahead of who reads the file on and on, of its disk; 0 where it does not
+/// tell.
 [[nodiscard]] std::uint64_t read_ahead_nbytes(const Source& source);
 
 /// How many of the bytes are in memory. Throws as for_each_page_run() does.

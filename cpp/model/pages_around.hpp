@@ -39,8 +39,12 @@ class PagesAround {
     /// The chunk at `at`, which is at a view; moves on.
     [[nodiscard]] Chunk next(Place& at) const;
 
-    /// Has the pages of a chunk mapped where they are in memory or the system reads far ahead, and
-    /// waits for them; asks for them otherwise, and waits for none. For one thread.
+    /// Looks what is in memory of the first chunk: the reader may touch it before it is brought.
+    void look_first();
+
+    /// Has the pages of a chunk mapped where they are in memory, or where the system reads far
+    /// ahead, and waits for them; asks for them otherwise, and waits for none. Nothing, where the
+    /// reader has passed it. For one thread.
     void bring(const Chunk& chunk);
 
     /// The reader has come to this view: what it has passed is given back. For another thread.
@@ -63,15 +67,18 @@ class PagesAround {
     struct Position {
         std::uint32_t source;
         std::uint64_t offset;
+        std::uint64_t around;  // bytes before it that the system may bring with it
     };
-    static constexpr Position kNowhere{UINT32_MAX, 0};
+    static constexpr Position kNowhere{UINT32_MAX, 0, 0};
 
-    void come_to(Position at) noexcept;
-    [[nodiscard]] bool is_passed(const BulkItem& item, const Chunk& chunk);
+    [[nodiscard]] bool looks_around(const io::Source& source, const Chunk& chunk);
     [[nodiscard]] bool reads_far_ahead(const io::Source& source, const Chunk& chunk);
+    [[nodiscard]] Range run_at(const Chunk& chunk) const;
     [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
     void note_absent(const io::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
+    void come_to(Position at) noexcept;
+    [[nodiscard]] bool is_passed(const BulkItem& item, const Chunk& chunk);
 
     void leave_file() noexcept;
     void give_back_until(std::uint64_t end) noexcept;
@@ -82,19 +89,23 @@ class PagesAround {
     std::span<const BulkItem> items_;
     const std::uint64_t chunk_nbytes_;
     const std::uint64_t step_;
+    const std::uint64_t most_read_ahead_;
     const ReadAheadOf read_ahead_of_;
 
+    // Of who brings:
     std::size_t brought_end_ = 0;              // items before it were brought
-    std::optional<std::uint64_t> read_ahead_;  // of the source that the chunk brought last is in
-    std::uint64_t looked_end_ = 0;             // of that source: up to here absent pages were noted
+    std::optional<std::uint64_t> read_ahead_;  // of the source that it is at
+    std::uint64_t looked_end_ = 0;             // of that source: absent pages before it are noted
+    Range run_{UINT32_MAX, 0, 0};              // of neighbours, that it is in
+    bool is_far_ = false;                      // whether the system reads far ahead in that run
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const BulkItem* reader_ = nullptr;
     std::uint64_t released_ = 0;  // the end of what was given back, of the reader's file
 
-    std::mutex brought_mutex_;
-    Position at_ = kNowhere;     // of what is being brought, or the end of what was
-    std::deque<Range> brought_;  // into the page cache, in order
+    std::mutex absent_mutex_;   // of both below
+    Position at_ = kNowhere;    // where pages are being brought, or the end of what was
+    std::deque<Range> absent_;  // pages that were in no one's memory, about in order
 };
 
 }  // namespace onnxmap::model

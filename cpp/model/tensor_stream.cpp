@@ -94,9 +94,10 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
         if (started_) return true;
-        started_ = true;  // whether a thread can be had or not
         const bool has_work = std::ranges::any_of(
             items_, [](const BulkItem& item) { return item.reading != Reading::text; });
+        if (has_work) pages_.look_first();
+        started_ = true;  // whether a thread can be had or not
         if (has_work) {
             try {
                 leader_ = std::thread([run = shared_from_this()] { run->lead(); });

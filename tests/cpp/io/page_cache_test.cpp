@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -194,6 +196,28 @@ TEST_CASE("page_cache: a file that is gone and was not mapped cannot be asked ab
               return 0;
           }) == "file.changed");
     io::evict(*file.source, 0, file.bytes.size());
+}
+
+TEST_CASE("page_cache: how far the system reads ahead is what it says of the disk") {
+    const ColdFile file(page(), io::IoMode::mmap);
+    struct stat status{};
+    REQUIRE(::stat(file.path.c_str(), &status) == 0);
+    std::uint64_t told = 0;
+    // Every disk and every partition has a folder here, which a disk's name leads to.
+    for (const auto& entry : std::filesystem::directory_iterator("/sys/class/block")) {
+        std::string device;
+        std::ifstream(entry.path() / "dev") >> device;
+        if (device !=
+            std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev))) {
+            continue;
+        }
+        auto disk = std::filesystem::canonical(entry.path());
+        if (!std::filesystem::exists(disk / "queue")) disk = disk.parent_path();
+        std::ifstream(disk / "queue/read_ahead_kb") >> told;
+    }
+    if (told > 0) CHECK(io::read_ahead_nbytes(*file.source) == told << 10);
+    const Bytes bytes = bytes_of(page());
+    CHECK(io::read_ahead_nbytes(MemorySource(bytes)) == 0);
 }
 
 TEST_CASE("page_cache: a file that is only in memory stays there") {
