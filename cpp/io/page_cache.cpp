@@ -34,9 +34,6 @@ constexpr std::uint64_t kLookedAtOnce = 128 << 20;
 // touched.
 constexpr int kPopulateRead = 22;
 
-// Of what the system may say of its read-ahead.
-constexpr std::uint64_t kMostReadAhead = 64 << 20;
-
 struct Pages {
     std::uint64_t begin;
     std::uint64_t end;  // behind the last one, or the end of the file within it
@@ -243,11 +240,11 @@ std::uint64_t read_ahead_nbytes(const Source& source) {
     if (file == nullptr || ::fstat(file->descriptor(), &status) != 0) return 0;
     const std::string device =
         std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
-    // Of a file system that is no disk's own, of a disk, of the disk that a partition is of.
+    // Of a disk, or of a file system that is on none; of the disk that a partition is of.
     for (const std::string& path : {"/sys/class/bdi/" + device + "/read_ahead_kb",
                                     "/sys/dev/block/" + device + "/../queue/read_ahead_kb"}) {
         if (const auto kibibytes = number_in(path)) {
-            return std::min(*kibibytes, kMostReadAhead >> 10) << 10;
+            return std::min(*kibibytes, UINT64_MAX >> 10) << 10;
         }
     }
     return 0;

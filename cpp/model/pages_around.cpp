@@ -18,7 +18,8 @@ constexpr std::uint64_t kAround = 2 * kMebibyte;
 // this way comes in large pieces, what is asked for in single pages, which cost more to map and to
 // drop: 3.4 GB take 2.0 to 2.3 s, and 2.9 to 3.4 s.
 constexpr std::uint64_t kFarAhead = kMebibyte;
-// In read-aheads: what a run of neighbours must have, since the system reads on behind its end.
+// In read-aheads: the least that a run of neighbours must have, since the system reads on behind
+// its end.
 constexpr std::uint64_t kLongRun = 4;
 // In read-aheads: the system is one or two ahead of who touches pages first, which may be the
 // reader. What others bring there meanwhile counts as brought by the stream.
@@ -66,11 +67,12 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
 }
 
 void PagesAround::look_first() {
-    if (items_.empty() || items_.front().reading != Reading::view) return;
-    Place at{0, 0};
+    const auto view = std::ranges::find(items_, Reading::view, &BulkItem::reading);
+    if (view == items_.end()) return;
+    Place at{static_cast<std::size_t>(view - items_.begin()), 0};
     const Chunk chunk = next(at);
-    const io::Source& source = *plan_.source(items_.front());
-    if (source.maps_file()) static_cast<void>(looks_around(source, chunk));
+    const io::Source& source = *plan_.source(*view);
+    if (source.maps_file()) static_cast<void>(look_around(source, chunk));
 }
 
 void PagesAround::bring(const Chunk& chunk) {
@@ -78,7 +80,7 @@ void PagesAround::bring(const Chunk& chunk) {
     const io::Source& source = *plan_.source(item);
     if (!source.maps_file() || chunk.nbytes() == 0) return;
     brought_end_ = chunk.last + 1;
-    const bool is_far = looks_around(source, chunk);
+    const bool is_far = look_around(source, chunk);
     if (!is_passed(item, chunk)) {
         const bool is_mapped = is_far && io::populate(source, chunk.begin, chunk.nbytes());
         // Mapping pages that are still being read would wait for each of them, and ask for no
@@ -87,38 +89,43 @@ void PagesAround::bring(const Chunk& chunk) {
             io::populate(source, chunk.begin, chunk.nbytes());
         }
     }
-    come_to({item.source, chunk.end, is_far ? *read_ahead_ / 2 : 0});
+    come_to({item.source, chunk.end, around_});
     // The reader was faster, and has given back what only came now.
     if (is_passed(item, chunk)) io::release(source, chunk.begin, chunk.nbytes());
 }
 
-// Whether the system reads far ahead; then absent pages around the chunk are noted.
-bool PagesAround::looks_around(const io::Source& source, const Chunk& chunk) {
+// Notes what is absent of the chunk and of what the system may bring with it. Whether it reads far
+// ahead there.
+bool PagesAround::look_around(const io::Source& source, const Chunk& chunk) {
     const std::uint32_t number = items_[chunk.first].source;
-    // Within a source, it has come no further until the chunk is there: what the system still reads
-    // behind the last one cannot be dropped yet.
     if (at_.source != number) {
-        come_to({number, chunk.begin, 0});
-        read_ahead_.reset();
+        // Of a small file it does not matter how it is brought.
+        read_ahead_ = source.size() < kLongRun * kFarAhead ? 0 : read_ahead_of_(source);
+        around_ = read_ahead_ / 2;
         looked_end_ = 0;
+        come_to({number, 0, around_});
+    } else if (chunk.begin < at_.offset) {
+        come_to({number, chunk.begin, around_});  // of tensors that share bytes
     }
-    if (!reads_far_ahead(source, chunk)) return false;
-    note_absent(source, chunk);
-    return true;
+    // Otherwise the position stays at the end of the last chunk until this one is there: what the
+    // system still reads between the two cannot be dropped yet.
+    const bool is_far = reads_far_ahead(chunk);
+    const std::uint64_t begin = chunk.begin - std::min(chunk.begin, around_);
+    const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_ : 0;
+    const std::uint64_t left = source.size() - chunk.end;
+    const std::uint64_t end = left <= ahead ? source.size() : whole_pages(chunk.end + ahead);
+    io::tell_absent(source, std::max(begin, looked_end_), end,
+                    [&](std::uint64_t first, std::uint64_t last) { note(first, last); });
+    looked_end_ = std::max(looked_end_, end);
+    return is_far;
 }
 
-bool PagesAround::reads_far_ahead(const io::Source& source, const Chunk& chunk) {
-    if (run_.source == at_.source && run_.begin <= chunk.begin && chunk.begin < run_.end) {
-        return is_far_;
+bool PagesAround::reads_far_ahead(const Chunk& chunk) {
+    if (read_ahead_ < kFarAhead || read_ahead_ > most_read_ahead_) return false;
+    if (run_.source != at_.source || chunk.begin < run_.begin || chunk.begin >= run_.end) {
+        run_ = run_at(chunk);
     }
-    run_ = run_at(chunk);
-    const std::uint64_t nbytes = run_.end - run_.begin;
-    is_far_ = false;
-    if (nbytes < kLongRun * kFarAhead) return false;
-    if (!read_ahead_) read_ahead_ = read_ahead_of_(source);
-    is_far_ = *read_ahead_ >= kFarAhead && *read_ahead_ <= most_read_ahead_ &&
-              *read_ahead_ <= nbytes / kLongRun;
-    return is_far_;
+    return read_ahead_ <= (run_.end - run_.begin) / kLongRun;
 }
 
 // Views so near to each other that reading on takes no longer than going there.
@@ -130,18 +137,6 @@ PagesAround::Range PagesAround::run_at(const Chunk& chunk) const {
         run.end = std::max(run.end, item.stored_end());
     }
     return run;
-}
-
-// What the system reads ahead is brought by the stream, too, and what it reads around the first
-// page that is touched.
-void PagesAround::note_absent(const io::Source& source, const Chunk& chunk) {
-    const std::uint64_t begin = chunk.begin - std::min(chunk.begin, *read_ahead_ / 2);
-    const std::uint64_t ahead = kLookedAhead * *read_ahead_;
-    const std::uint64_t left = source.size() - chunk.end;
-    const std::uint64_t end = left <= ahead ? source.size() : whole_pages(chunk.end + ahead);
-    io::tell_absent(source, std::max(begin, looked_end_), end,
-                    [&](std::uint64_t first, std::uint64_t last) { note(first, last); });
-    looked_end_ = std::max(looked_end_, end);
 }
 
 void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
@@ -158,12 +153,7 @@ void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
 bool PagesAround::ask_for(const io::Source& source, const Chunk& chunk) {
     bool is_there = true;
     io::prefetch_absent(source, chunk.begin, chunk.end,
-                        [&](std::uint64_t begin, std::uint64_t end) {
-                            is_there = false;
-                            begin = std::max(begin, looked_end_);
-                            if (begin < end) note(begin, end);
-                        });
-    looked_end_ = std::max(looked_end_, whole_pages(chunk.end));
+                        [&](std::uint64_t, std::uint64_t) { is_there = false; });
     // Of files of others the system says that all is in memory.
     if (is_there && !io::is_cached(source, chunk.end - 1)) {
         is_there = false;

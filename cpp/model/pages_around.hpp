@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <span>
 
 #include "io/page_cache.hpp"
@@ -39,11 +38,12 @@ class PagesAround {
     /// The chunk at `at`, which is at a view; moves on.
     [[nodiscard]] Chunk next(Place& at) const;
 
-    /// Looks what is in memory of the first chunk: the reader may touch it before it is brought.
+    /// Looks what is in memory around the first view, which the reader may touch before it is
+    /// brought. Before the thread that brings is there.
     void look_first();
 
     /// Has the pages of a chunk mapped where they are in memory, or where the system reads far
-    /// ahead, and waits for them; asks for them otherwise, and waits for none. Nothing, where the
+    /// ahead, and waits for them; asks for them otherwise, and waits for none. Neither where the
     /// reader has passed it. For one thread.
     void bring(const Chunk& chunk);
 
@@ -71,11 +71,10 @@ class PagesAround {
     };
     static constexpr Position kNowhere{UINT32_MAX, 0, 0};
 
-    [[nodiscard]] bool looks_around(const io::Source& source, const Chunk& chunk);
-    [[nodiscard]] bool reads_far_ahead(const io::Source& source, const Chunk& chunk);
+    [[nodiscard]] bool look_around(const io::Source& source, const Chunk& chunk);
+    [[nodiscard]] bool reads_far_ahead(const Chunk& chunk);
     [[nodiscard]] Range run_at(const Chunk& chunk) const;
     [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
-    void note_absent(const io::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
     void come_to(Position at) noexcept;
     [[nodiscard]] bool is_passed(const BulkItem& item, const Chunk& chunk);
@@ -93,11 +92,11 @@ class PagesAround {
     const ReadAheadOf read_ahead_of_;
 
     // Of who brings:
-    std::size_t brought_end_ = 0;              // items before it were brought
-    std::optional<std::uint64_t> read_ahead_;  // of the source that it is at
-    std::uint64_t looked_end_ = 0;             // of that source: absent pages before it are noted
-    Range run_{UINT32_MAX, 0, 0};              // of neighbours, that it is in
-    bool is_far_ = false;                      // whether the system reads far ahead in that run
+    std::size_t brought_end_ = 0;   // items before it were brought
+    std::uint64_t read_ahead_ = 0;  // of the system, in the source that it is at
+    std::uint64_t around_ = 0;      // what it reads before a page that is missing
+    std::uint64_t looked_end_ = 0;  // of that source: absent pages before it are noted
+    Range run_{UINT32_MAX, 0, 0};   // of neighbours, that it is in
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const BulkItem* reader_ = nullptr;
@@ -105,7 +104,7 @@ class PagesAround {
 
     std::mutex absent_mutex_;   // of both below
     Position at_ = kNowhere;    // where pages are being brought, or the end of what was
-    std::deque<Range> absent_;  // pages that were in no one's memory, about in order
+    std::deque<Range> absent_;  // pages that were not in the page cache, in order
 };
 
 }  // namespace onnxmap::model

@@ -38,6 +38,12 @@ struct ReadsNothingAhead {
     static std::uint64_t nbytes(const io::Source&) { return 0; }
 };
 
+bool drops_pages(const std::string& path) {
+    struct statfs status{};
+    REQUIRE(::statfs(path.c_str(), &status) == 0);
+    return status.f_type != 0x01021994;  // a tmpfs
+}
+
 /// The item that is next.
 void bring_next(PagesAround& pages, PagesAround::Place& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
@@ -71,9 +77,7 @@ struct TwoFiles {
         const io::Descriptor file(::open((folder / name).c_str(), O_RDONLY | O_CLOEXEC));
         REQUIRE(::fsync(file.number()) == 0);
         REQUIRE(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
-        struct statfs status{};
-        REQUIRE(::fstatfs(file.number(), &status) == 0);
-        if (status.f_type == 0x01021994) on_disk = false;  // a tmpfs drops nothing
+        on_disk = drops_pages(folder / name);
     }
 
     /// Waits until the file is in the page cache; maps nothing.
@@ -175,37 +179,86 @@ TEST_CASE("pages_around: what the system reads ahead is dropped, what was there 
     CHECK(io::resident_bytes(source, 3 * kFile, kFile) > before / 20 * 19);
 }
 
-// Tensors that begin at no page, in two runs of neighbours with a gap between them.
-TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped on the way") {
-    constexpr std::uint64_t kTensor = 4 << 20;
-    constexpr std::uint64_t kFile = 192 << 20;
-    const TemporaryFolder folder;
-    folder.write("w", ByteView());
-    std::filesystem::resize_file(folder / "w", kFile);  // a hole is read as well as bytes
-    Bytes graph;
-    std::vector<std::uint32_t> positions;
-    for (const std::uint64_t run : {(1 << 20) + 1000, (120 << 20) + 24}) {
-        for (std::uint64_t i = 0; i < 12; ++i) {
-            const std::string name = std::to_string(positions.size());
-            append(graph, blob(5, external_tensor(name, "w", run + i * kTensor, kTensor)));
-            positions.push_back(static_cast<std::uint32_t>(positions.size()));
+// Tensors of 4 MiB that begin at no page, in two runs of neighbours with a gap between them. The
+// file is a hole, which is read as well as bytes.
+struct LongFile {
+    static constexpr std::uint64_t kTensor = 4 << 20;
+    static constexpr std::uint64_t kNbytes = 192 << 20;
+    static constexpr std::uint64_t kReadAhead = 8 << 20;
+
+    LongFile() {
+        folder.write("w", ByteView());
+        std::filesystem::resize_file(folder / "w", kNbytes);
+        Bytes graph;
+        std::vector<std::uint32_t> positions;
+        for (const std::uint64_t run : {(1 << 20) + 1000, (120 << 20) + 24}) {
+            for (std::uint64_t i = 0; i < 12; ++i) {
+                const std::string name = std::to_string(positions.size());
+                append(graph, blob(5, external_tensor(name, "w", run + i * kTensor, kTensor)));
+                positions.push_back(static_cast<std::uint32_t>(positions.size()));
+            }
         }
+        plan = planned(folder, graph, positions);
     }
-    const auto plan = planned(folder, graph, positions);
-    const io::Source& source = *plan->sources()[0];
-    PagesAround pages(*plan, kWindow, [](const io::Source&) -> std::uint64_t { return 8 << 20; });
+
+    /// Whether what is noted is all that the system can read.
+    [[nodiscard]] bool is_of_use() const {
+        return drops_pages(folder / "w") && io::read_ahead_nbytes(source()) <= kReadAhead;
+    }
+    static std::uint64_t read_ahead(const io::Source&) { return kReadAhead; }
+    [[nodiscard]] const io::Source& source() const { return *plan->sources()[0]; }
+    [[nodiscard]] std::uint64_t cached(std::uint64_t begin, std::uint64_t end) const {
+        return io::resident_bytes(source(), begin, end - begin);
+    }
+
+    TemporaryFolder folder;
+    std::unique_ptr<model::BulkPlan> plan;
+};
+
+TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped on the way") {
+    const LongFile file;
+    if (!file.is_of_use()) return;
+    PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
     PagesAround::Place at{0, 0};
     pages.look_first();
-    for (const model::BulkItem& item : plan->items()) {
-        const bool is_first = at.item == 0;
+    for (const model::BulkItem& item : file.plan->items()) {
         bring_next(pages, at);
         pages.reader_at(item);
-        const std::uint64_t passed = item.offset - item.offset % (4 << 20);
-        if (!is_first) CHECK(io::resident_bytes(source, 0, passed - (4 << 20)) == 0);
+        const std::uint64_t passed = item.offset - item.offset % LongFile::kTensor;
+        if (passed > 0) CHECK(file.cached(0, passed - LongFile::kTensor) == 0);
     }
-    CHECK(io::resident_bytes(source, 0, kFile) > 0);
+    CHECK(file.cached(0, LongFile::kNbytes) > 0);
     pages.give_back_all(true);
-    CHECK(io::resident_bytes(source, 0, kFile) == 0);
+    CHECK(file.cached(0, LongFile::kNbytes) == 0);
+}
+
+TEST_CASE("pages_around: what may be brought again with a missing page is not dropped yet") {
+    const LongFile file;
+    if (!file.is_of_use()) return;
+    PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
+    PagesAround::Place at{0, 0};
+    for (int i = 0; i < 6; ++i) bring_next(pages, at);
+    const std::uint64_t brought = file.plan->items()[5].stored_end();
+    pages.reader_at(file.plan->items()[0]);
+    pages.reader_at(file.plan->items()[8]);  // faster than who brings
+    const std::uint64_t kept = brought - LongFile::kReadAhead / 2;
+    CHECK(file.cached(kept, brought) == LongFile::kReadAhead / 2);
+    CHECK(file.cached(0, kept - LongFile::kTensor) == 0);
+    pages.give_back_all(true);
+    CHECK(file.cached(0, LongFile::kNbytes) == 0);
+}
+
+TEST_CASE("pages_around: what the reader touches before anything is brought is dropped, too") {
+    TwoFiles files;
+    PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
+    PagesAround::Place at{0, 0};
+    pages.look_first();
+    files.touch(0);
+    bring_next(pages, at);
+    pages.reader_at(files.plan->items()[0]);
+    pages.give_back_all(true);
+    CHECK(files.mapped(0) == 0);
+    if (files.on_disk) CHECK(files.cached(0) == 0);
 }
 
 TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Device, ReadsFarAhead,
