@@ -192,7 +192,8 @@ void PagesAround::reader_left() {
 
 void PagesAround::give_back_until(std::uint64_t end) noexcept {
     if (end < released_ + step_) return;
-    release_until(end);
+    // Within a huge page, the system would have to take its mapping apart.
+    release_until(step_ < kAround ? end : end - end % kAround);
     drop_until(end);
 }
 
