@@ -38,6 +38,11 @@ struct ReadsNothingAhead {
     static std::uint64_t nbytes(const io::Source&) { return 0; }
 };
 
+/// The kernel may evict some pages at any moment.
+bool is_nearly(std::uint64_t found, std::uint64_t whole) {
+    return found <= whole && found >= whole / 20 * 19;
+}
+
 bool drops_pages(const std::string& path) {
     struct statfs status{};
     REQUIRE(::statfs(path.c_str(), &status) == 0);
@@ -123,14 +128,14 @@ TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at 
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);
     files.touch(0);
-    CHECK(files.cached(0) == kFile);
+    CHECK(is_nearly(files.cached(0), kFile));
     bring_next(pages, at);
     files.touch(1);
     CHECK(files.mapped(0) == kFile);
     pages.reader_at(files.plan->items()[1]);
     CHECK(files.mapped(0) == 0);
     if (files.on_disk) CHECK(files.cached(0) == 0);
-    CHECK(files.cached(1) == kFile);
+    CHECK(is_nearly(files.cached(1), kFile));
     pages.give_back_all(true);
     CHECK(files.mapped(1) == 0);
     if (files.on_disk) CHECK(files.cached(1) == 0);
@@ -146,7 +151,7 @@ TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for")
     bring_next(pages, at);
     if (files.on_disk) CHECK(files.mapped(1) == 0);
     files.read(1);
-    CHECK(files.cached(1) == kFile);
+    CHECK(is_nearly(files.cached(1), kFile));
 }
 
 TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
@@ -175,8 +180,7 @@ TEST_CASE("pages_around: what the system reads ahead is dropped, what was there 
     pages.give_back_all(true);
     if (!files.on_disk) return;
     CHECK(io::resident_bytes(source, 0, kFile + (2 << 20)) == 0);
-    // The kernel may evict some at any moment.
-    CHECK(io::resident_bytes(source, 3 * kFile, kFile) > before / 20 * 19);
+    CHECK(is_nearly(io::resident_bytes(source, 3 * kFile, kFile), before));
 }
 
 // Tensors of 4 MiB that begin at no page, in two runs of neighbours with a gap between them. The
@@ -242,7 +246,7 @@ TEST_CASE("pages_around: what may be brought again with a missing page is not dr
     pages.reader_at(file.plan->items()[0]);
     pages.reader_at(file.plan->items()[8]);  // faster than who brings
     const std::uint64_t kept = brought - LongFile::kReadAhead / 2;
-    CHECK(file.cached(kept, brought) == LongFile::kReadAhead / 2);
+    CHECK(is_nearly(file.cached(kept, brought), LongFile::kReadAhead / 2));
     CHECK(file.cached(0, kept - LongFile::kTensor) == 0);
     pages.give_back_all(true);
     CHECK(file.cached(0, LongFile::kNbytes) == 0);
@@ -273,7 +277,7 @@ TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Devic
         files.touch(item.source);
     }
     pages.give_back_all(true);
-    CHECK(files.cached(0) == kFile);
+    CHECK(is_nearly(files.cached(0), kFile));
     CHECK(files.mapped(0) == 0);
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
@@ -314,7 +318,8 @@ TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is g
     pages.give_back_all(true);
     CHECK(files.mapped(0) == 0);
     CHECK(files.mapped(1) == 0);
-    if (files.on_disk) CHECK(files.cached(0) == (cold ? 0 : kFile));
+    if (!cold) CHECK(is_nearly(files.cached(0), kFile));
+    if (cold && files.on_disk) CHECK(files.cached(0) == 0);
     if (files.on_disk) CHECK(files.cached(1) == 0);
 }
 
