@@ -230,7 +230,7 @@ void PagesAround::drop_until(std::uint64_t end) noexcept {
             front.begin = range.end;
             if (front.begin == front.end) absent_.pop_front();
         }
-        io::evict(*plan_.sources()[range.source], range.begin, range.end - range.begin);
+        drop(*plan_.sources()[range.source], range.begin, range.end);
     }
 }
 
