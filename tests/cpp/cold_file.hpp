@@ -35,6 +35,30 @@ namespace onnxmap::test {
     return bytes;
 }
 
+/// Whether dropping the file from the page cache does anything: on a tmpfs it is nowhere else.
+[[nodiscard]] inline bool drops_pages(const std::string& path) {
+    struct statfs status{};
+    REQUIRE(::statfs(path.c_str(), &status) == 0);
+    return status.f_type != 0x01021994;  // TMPFS_MAGIC
+}
+
+// struct cachestat of linux/mman.h, in pages.
+struct Cachestat {
+    std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+/// From Linux 6.5 on; otherwise nothing.
+[[nodiscard]] inline std::optional<Cachestat> cachestat(int descriptor, std::uint64_t offset,
+                                                        std::uint64_t nbytes) {
+    struct {
+        std::uint64_t offset, nbytes;
+    } const range{offset, nbytes};
+    Cachestat found{};
+    constexpr long kCachestat = 451;
+    if (::syscall(kCachestat, descriptor, &range, &found, 0) != 0) return std::nullopt;
+    return found;
+}
+
 struct ColdFile {
     ColdFile(std::uint64_t nbytes, io::IoMode mode, const std::string& folder_of = {})
         : bytes(bytes_of(nbytes)) {
@@ -52,12 +76,7 @@ struct ColdFile {
         REQUIRE(::posix_fadvise(descriptor.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
     }
 
-    /// Whether dropping does anything: the file is nowhere else on a tmpfs.
-    [[nodiscard]] bool on_disk() const {
-        struct statfs status{};
-        REQUIRE(::fstatfs(descriptor.number(), &status) == 0);
-        return status.f_type != 0x01021994;  // TMPFS_MAGIC
-    }
+    [[nodiscard]] bool on_disk() const { return drops_pages(path); }
 
     /// Brings the pages first .. last into the page cache, each by itself.
     void bring(std::uint64_t first, std::uint64_t last) const {
@@ -84,19 +103,9 @@ struct ColdFile {
         return static_cast<std::uint64_t>(std::count(there.begin(), there.end(), true));
     }
 
-    // struct cachestat of linux/mman.h, from Linux 6.5 on; otherwise nothing.
-    struct Cachestat {
-        std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-    };
     [[nodiscard]] std::optional<Cachestat> cachestat(std::uint64_t first,
                                                      std::uint64_t last) const {
-        struct {
-            std::uint64_t offset, nbytes;
-        } const range{first * page(), (last - first) * page()};
-        Cachestat found{};
-        constexpr long kCachestat = 451;
-        if (::syscall(kCachestat, descriptor.number(), &range, &found, 0) != 0) return std::nullopt;
-        return found;
+        return test::cachestat(descriptor.number(), first * page(), (last - first) * page());
     }
 
     /// How many of the pages first .. last are there or on their way, where Linux tells that;

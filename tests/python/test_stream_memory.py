@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import cold_files
 import pytest
 from bulk_models import is_float_run, pages_in_cache, write_floats
 from run_options import SANITIZED
@@ -87,21 +88,12 @@ def test_residence_grows_by_the_window_and_a_tensor(
     assert facts["left"] < largest + SLACK
 
 
-def drops_pages(path: Path) -> bool:
-    """Whether dropping does anything on this file system, once all is on disk."""
-    bring(path)
-    drop(path)
-    return pages_in_cache(path).mean() < 0.5
-
-
 @pytest.fixture
 def cold(tmp_path: Path) -> Path:
     """A model of 64 MB that is on disk, in one data file."""
     path = tmp_path / "model.onnx"
     write_floats(path, [MIB] * 16, data_files=1)
-    data = tmp_path / "0.bin"
-    if not drops_pages(data):
-        pytest.skip("this file system keeps its pages")
+    cold_files.drop(tmp_path / "0.bin")
     return path
 
 
@@ -123,8 +115,7 @@ def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Pat
     """Of tensors that begin at no page, in a file that is longer than what is looked at ahead."""
     path = tmp_path / "model.onnx"
     write_floats(path, [MIB] * 48)
-    if not drops_pages(path):
-        pytest.skip("this file system keeps its pages")
+    cold_files.drop(path)
     walk(path, window=64 * MIB)
     assert pages_in_cache(path).sum() * PAGE < 4 * MIB
 
