@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -46,8 +45,6 @@ constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
     0x09041934,  // anonymous inodes
 };
 
-constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-
 bool on_pseudo_file_system(int descriptor) noexcept {
     struct statfs status{};
     if (::fstatfs(descriptor, &status) != 0) return false;
@@ -56,30 +53,37 @@ bool on_pseudo_file_system(int descriptor) noexcept {
            kPseudoFileSystems.end();
 }
 
-// The very object that was looked at, not its name again; nothing where there is no /proc. Any
-// other failure is the file's: going by its name then would open what may have been put there
-// since.
-std::optional<File> open_object(const Descriptor& object, const std::string& path) {
-    const std::string handle = "/proc/self/fd/" + std::to_string(object.number());
-    Descriptor opened = open_descriptor([&] { return ::open(handle.c_str(), kReadFlags); });
-    if (opened) return File(std::move(opened), path);
-    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-    throw FileError(errno, path);
-}
-
 // By name, in the folder where it was found; it must be what was looked at.
 File open_by_name(const Found& found, int flags, const std::string& path) {
     Descriptor opened = open_descriptor(
         [&] { return ::openat(found.folder->number(), found.name.c_str(), flags); });
     if (!opened && errno == ELOOP) throw Refused(Refusal::being_replaced, path);
     if (!opened) throw FileError(errno, path);
-    if (!identity_of(opened.number(), path).same_file(identity_of(found.object.number(), path))) {
-        throw Refused(Refusal::being_replaced, path);
-    }
+    check_same_file(opened, identity_of(found.object.number(), path), path);
     return {std::move(opened), path};
 }
 
+class Location final : public WayToFile {
+  public:
+    Location(std::shared_ptr<const ContainedOpen> opener, std::string relative_path)
+        : opener_(std::move(opener)), relative_path_(std::move(relative_path)) {}
+
+    [[nodiscard]] File open(const FileIdentity& file) const override {
+        return opener_->open_again(relative_path_, file);
+    }
+    [[nodiscard]] FileIdentity look() const override { return opener_->look(relative_path_); }
+
+  private:
+    std::shared_ptr<const ContainedOpen> opener_;
+    std::string relative_path_;
+};
+
 }  // namespace
+
+std::shared_ptr<const WayToFile> way_by_location(std::shared_ptr<const ContainedOpen> opener,
+                                                 std::string relative_path) {
+    return std::make_shared<const Location>(std::move(opener), std::move(relative_path));
+}
 
 ContainedOpen::ContainedOpen(std::vector<std::shared_ptr<const Folder>> roots, OpenPolicy policy)
     : roots_(std::move(roots)), policy_(policy) {}
@@ -122,34 +126,39 @@ Found ContainedOpen::find_by_steps(const std::string& relative_path,
     }
 }
 
-void ContainedOpen::judge(const Descriptor& object, const std::string& path, bool any_links) const {
+void ContainedOpen::judge(const Descriptor& object, const std::string& path) const {
     struct stat status{};
     if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
     if (S_ISDIR(status.st_mode)) throw FileError(EISDIR, path);
     if (!S_ISREG(status.st_mode) || on_pseudo_file_system(object.number())) {
         throw Refused(Refusal::not_regular, path);
     }
+    const bool any_links = policy_.allow_hardlinks || policy_.links == LinkPolicy::trusted;
     if (status.st_nlink > 1 && !any_links) throw Refused(Refusal::has_hard_links, path);
 }
 
 File ContainedOpen::open(const std::string& relative_path) const {
-    return open_judged(relative_path,
-                       policy_.allow_hardlinks || policy_.links == LinkPolicy::trusted);
-}
-
-File ContainedOpen::open_again(const std::string& relative_path) const {
-    return open_judged(relative_path, true);
-}
-
-File ContainedOpen::open_judged(const std::string& relative_path, bool any_links) const {
     const std::string path = path_of(relative_path);
+    return open_found(relative_path, path, [&](const Descriptor& object) { judge(object, path); });
+}
+
+File ContainedOpen::open_again(const std::string& relative_path, const FileIdentity& file) const {
+    const std::string path = path_of(relative_path);
+    return open_found(relative_path, path,
+                      [&](const Descriptor& object) { check_same_file(object, file, path); });
+}
+
+template <class Judge>
+File ContainedOpen::open_found(const std::string& relative_path, const std::string& path,
+                               Judge&& judge) const {
     if (const Descriptor object = find_by_kernel(relative_path)) {
-        judge(object, path, any_links);
-        if (auto file = open_object(object, path)) return std::move(*file);
+        judge(object);
+        // A failure is the file's: what has its name now may be another file.
+        if (auto file = File::open_found(object, path)) return std::move(*file);
     }
     const Found found = find_by_steps(relative_path, path);
-    judge(found.object, path, any_links);
-    if (auto file = open_object(found.object, path)) return std::move(*file);
+    judge(found.object);
+    if (auto file = File::open_found(found.object, path)) return std::move(*file);
     const int links = policy_.links == LinkPolicy::trusted ? 0 : O_NOFOLLOW;
     return open_by_name(found, kReadFlags | links, path);
 }

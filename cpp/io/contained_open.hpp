@@ -8,6 +8,7 @@
 
 #include "io/file.hpp"
 #include "io/folder.hpp"
+#include "io/held_file.hpp"
 #include "io/link_walk.hpp"
 #include "io/refusal.hpp"
 
@@ -29,27 +30,38 @@ class ContainedOpen {
     /// Names are relative to the first of `roots`; a link may lead into any of them.
     ContainedOpen(std::vector<std::shared_ptr<const Folder>> roots, OpenPolicy policy);
 
+    [[nodiscard]] const std::vector<std::shared_ptr<const Folder>>& roots() const noexcept {
+        return roots_;
+    }
+
     /// Opens a regular file for reading. Nothing else is opened, only looked at: not a FIFO, not a
     /// device, not a file of /proc, nor anything outside. `relative_path` must not lead out by its
     /// text. Throws FileError (ELOOP: links in a circle; EISDIR), Refused, and Error `file.changed`
     /// where the folder had to be opened again and is another.
     [[nodiscard]] File open(const std::string& relative_path) const;
 
-    /// The way that open() goes, for a file that was opened by it: that it has got another hard
-    /// link since then is of no interest.
-    [[nodiscard]] File open_again(const std::string& relative_path) const;
+    /// The same for a file that was opened before: opens nothing but `file`. A hard link that was
+    /// made since then does not matter. Throws as open() does.
+    [[nodiscard]] File open_again(const std::string& relative_path, const FileIdentity& file) const;
+    /// What open() would open, or refuse to. Throws as open() does.
     [[nodiscard]] FileIdentity look(const std::string& relative_path) const;
 
   private:
     [[nodiscard]] std::string path_of(const std::string& relative_path) const;
-    [[nodiscard]] File open_judged(const std::string& relative_path, bool any_links) const;
+    template <class Judge>
+    [[nodiscard]] File open_found(const std::string& relative_path, const std::string& path,
+                                  Judge&& judge) const;
     [[nodiscard]] Descriptor find_by_kernel(const std::string& relative_path) const;
     [[nodiscard]] Found find_by_steps(const std::string& relative_path,
                                       const std::string& path) const;
-    void judge(const Descriptor& object, const std::string& path, bool any_links) const;
+    void judge(const Descriptor& object, const std::string& path) const;
 
     std::vector<std::shared_ptr<const Folder>> roots_;
     OpenPolicy policy_;
 };
+
+/// What `relative_path` leads to, for HeldFile.
+[[nodiscard]] std::shared_ptr<const WayToFile> way_by_location(
+    std::shared_ptr<const ContainedOpen> opener, std::string relative_path);
 
 }  // namespace onnxmap::io

@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
-#include "base/error.hpp"
 #include "io/descriptor_pool.hpp"
+#include "io/refusal.hpp"
 
 namespace onnxmap::io {
 
@@ -51,6 +52,25 @@ FileIdentity identity_of(int descriptor, const std::string& path) {
             has_birth ? nanoseconds(status.stx_btime) : 0};
 }
 
+bool is_shortage(const FileError& error) noexcept {
+    const int number = error.code().value();
+    return number == EMFILE || number == ENFILE || number == ENOMEM;
+}
+
+std::string path_of_open(int descriptor) {
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    std::string path(PATH_MAX, '\0');
+    const ssize_t count = ::readlink(link.c_str(), path.data(), path.size());
+    path.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return path;
+}
+
+void check_same_file(const Descriptor& found, const FileIdentity& file, const std::string& path) {
+    if (!identity_of(found.number(), path).same_file(file)) {
+        throw Refused(Refusal::being_replaced, path);
+    }
+}
+
 void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now) {
     if (now == before) return;
     std::string message = quoted(path);
@@ -82,10 +102,17 @@ File::File(Descriptor descriptor, std::string path)
 }
 
 File File::open(const std::string& path) {
-    Descriptor descriptor = open_descriptor(
-        [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
+    Descriptor descriptor = open_descriptor([&] { return ::open(path.c_str(), kReadFlags); });
     if (!descriptor) throw FileError(errno, path);
     return {std::move(descriptor), path};
+}
+
+std::optional<File> File::open_found(const Descriptor& found, const std::string& path) {
+    const std::string handle = "/proc/self/fd/" + std::to_string(found.number());
+    Descriptor opened = open_descriptor([&] { return ::open(handle.c_str(), kReadFlags); });
+    if (opened) return File(std::move(opened), path);
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw FileError(errno, path);
 }
 
 void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
@@ -110,6 +137,12 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
 }
 
 FileIdentity File::identity_now() const { return identity_of(descriptor(), path_); }
+
+bool File::has_hard_links() const {
+    struct stat status{};
+    if (::fstat(descriptor(), &status) != 0) throw FileError(errno, path_);
+    return status.st_nlink > 1;
+}
 
 bool File::on_network() const noexcept {
     struct statfs status{};

@@ -1,11 +1,15 @@
 // A regular file that is open for reading.
 #pragma once
 
+#include <fcntl.h>
+
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "base/error.hpp"
 #include "io/descriptor.hpp"
 
 namespace onnxmap::io {
@@ -26,8 +30,21 @@ struct FileIdentity {
     }
 };
 
+/// How files are opened for reading: without waiting for a FIFO or becoming a terminal's process.
+inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
 /// Of whatever is open there, O_PATH included. Throws FileError, with `path`.
 [[nodiscard]] FileIdentity identity_of(int descriptor, const std::string& path);
+
+/// Whether the process lacks descriptors or memory, which says nothing about the file.
+[[nodiscard]] bool is_shortage(const FileError& error) noexcept;
+
+/// The path without links of what is open there, as it is now; empty if there is no /proc. What has
+/// no name any longer has the text of no file.
+[[nodiscard]] std::string path_of_open(int descriptor);
+
+/// Throws Refused `being_replaced` if `found` (O_PATH) is another file than `file`.
+void check_same_file(const Descriptor& found, const FileIdentity& file, const std::string& path);
 
 /// Throws Error `file.changed` where a file that was `before` is another, or in another state, now.
 void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now);
@@ -37,6 +54,11 @@ class File {
     /// Opens `path`. Never blocks and never opens anything but a regular file for good: a FIFO or
     /// a device is an Error `model.not_regular`. Throws FileError.
     [[nodiscard]] static File open(const std::string& path);
+
+    /// Opens what `found` (O_PATH) refers to, and not its name again. Nothing if there is no /proc.
+    /// Throws as open() does.
+    [[nodiscard]] static std::optional<File> open_found(const Descriptor& found,
+                                                        const std::string& path);
 
     /// Takes over a descriptor; `path` is what messages say. Throws as open() does.
     File(Descriptor descriptor, std::string path);
@@ -49,6 +71,9 @@ class File {
 
     /// As it is now. Throws FileError.
     [[nodiscard]] FileIdentity identity_now() const;
+
+    /// Whether it has another name now. Throws FileError.
+    [[nodiscard]] bool has_hard_links() const;
 
     /// Fills `out` from `offset` on. Throws FileError, and Error `file.changed` where the file
     /// is by now too short.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <tuple>
 #include <utility>
@@ -46,6 +45,13 @@ FileIdentity identity_at(const std::string& path) {
 
 }  // namespace
 
+std::optional<std::string_view> path_below(std::string_view path, std::string_view folder) {
+    if (folder.empty() || !path.starts_with(folder)) return std::nullopt;
+    path.remove_prefix(folder.size());
+    if (!path.empty() && path[0] != '/' && folder != "/") return std::nullopt;
+    return path;
+}
+
 Folder::Folder(std::string path) : path_(std::move(path)) {
     auto opened = open_folder(path_);
     identity_ = identity_of(opened->number(), path_);
@@ -80,10 +86,7 @@ std::shared_ptr<const Descriptor> Folder::open() const {
 
 std::string Folder::real_path() const {
     const auto opened = open();
-    const std::string link = "/proc/self/fd/" + std::to_string(opened->number());
-    std::string real(PATH_MAX, '\0');
-    const ssize_t count = ::readlink(link.c_str(), real.data(), real.size());
-    real.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    std::string real = path_of_open(opened->number());
     if (real.empty()) real = real_path_of(path_);  // without /proc
     // A folder that was deleted, or cannot be seen from here, has no path, but some text.
     return real.starts_with('/') && identity_at(real).same_file(identity_) ? real : std::string();

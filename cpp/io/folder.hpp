@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/descriptor_pool.hpp"
 #include "io/file.hpp"
@@ -32,6 +34,10 @@ class Folder {
     FileIdentity identity_;
     mutable HeldOpen held_;
 };
+
+/// What follows `folder` in `path`; nothing if `path` does not begin with it. Both are texts.
+[[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,
+                                                         std::string_view folder);
 
 /// The folder that really holds `file`, where `path`, by which it was opened, is a link to it;
 /// otherwise null.

@@ -20,37 +20,54 @@ class Path final : public WayToFile {
   public:
     explicit Path(std::string path) : path_(std::move(path)) {}
 
-    [[nodiscard]] File open() const override { return File::open(path_); }
-    [[nodiscard]] FileIdentity look() const override {
-        const Descriptor object =
-            open_descriptor([&] { return ::open(path_.c_str(), O_PATH | O_CLOEXEC); });
-        if (!object) throw FileError(errno, path_);
-        return identity_of(object.number(), path_);
+    [[nodiscard]] File open(const FileIdentity& file) const override {
+        const Descriptor found = find();
+        check_same_file(found, file, path_);
+        if (auto opened = File::open_found(found, path_)) return std::move(*opened);
+        return File::open(path_);
     }
+    [[nodiscard]] FileIdentity look() const override { return identity_of(find().number(), path_); }
 
   private:
+    [[nodiscard]] Descriptor find() const {
+        Descriptor found =
+            open_descriptor([&] { return ::open(path_.c_str(), O_PATH | O_CLOEXEC); });
+        if (!found) throw FileError(errno, path_);
+        return found;
+    }
+
     std::string path_;
 };
 
-// What one of the ways gives that is the file, or nothing. Where the process has no descriptor or
-// memory left, nobody can tell: that is thrown.
+// What `attempt` returns, or nothing if the way leads nowhere or elsewhere by now. If the process
+// has no descriptor or memory left, nobody can tell: that is thrown.
 template <class Try>
-auto first_of(const std::vector<std::shared_ptr<const WayToFile>>& ways, Try&& attempt)
-    -> decltype(attempt(*ways[0])) {
-    for (const auto& way : ways) {
-        try {
-            if (auto found = attempt(*way)) return found;
-        } catch (const FileError& error) {
-            const int number = error.code().value();
-            if (number == EMFILE || number == ENFILE || number == ENOMEM) throw;
-        } catch (const std::runtime_error&) {
-            // It leads elsewhere by now: to another folder, out of where it may be.
-        }
+auto if_it_leads_there(Try&& attempt) -> decltype(attempt()) {
+    try {
+        return attempt();
+    } catch (const FileError& error) {
+        if (is_shortage(error)) throw;
+    } catch (const std::runtime_error&) {
+        // To another folder, or out of where it may be.
     }
     return {};
 }
 
+std::shared_ptr<const File> open_if_there(const WayToFile& way, const FileIdentity& file) {
+    return if_it_leads_there([&]() -> std::shared_ptr<const File> {
+        auto opened = std::make_shared<const File>(way.open(file));
+        return opened->identity().same_file(file) ? opened : nullptr;
+    });
+}
+
 }  // namespace
+
+std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file) {
+    return if_it_leads_there([&]() -> std::optional<FileIdentity> {
+        const FileIdentity found = way.look();
+        return found.same_file(file) ? std::optional(found) : std::nullopt;
+    });
+}
 
 std::shared_ptr<const WayToFile> way_by_path(std::string path) {
     return std::make_shared<const Path>(std::move(path));
@@ -78,10 +95,11 @@ std::shared_ptr<const File> HeldFile::find() const {
 
 std::shared_ptr<const File> HeldFile::open() const {
     if (auto file = find()) return file;
-    auto file = first_of(ways(), [&](const WayToFile& way) -> std::shared_ptr<const File> {
-        auto opened = std::make_shared<const File>(way.open());
-        return opened->identity().same_file(identity_) ? opened : nullptr;
-    });
+    std::shared_ptr<const File> file;
+    for (const auto& way : ways()) {
+        file = open_if_there(*way, identity_);
+        if (file) break;
+    }
     if (!file) {
         Error error("file.changed",
                     quoted(path_) + " cannot be opened again: it is gone or another file by now");
@@ -101,10 +119,10 @@ void HeldFile::check_unchanged() const {
     if (const auto file = find()) {
         now = file->identity_now();
     } else {
-        now = first_of(ways(), [&](const WayToFile& way) -> std::optional<FileIdentity> {
-            const FileIdentity found = way.look();
-            return found.same_file(identity_) ? std::optional(found) : std::nullopt;
-        });
+        for (const auto& way : ways()) {
+            now = look_for(*way, identity_);
+            if (now) break;
+        }
     }
     if (now) io::check_unchanged(path_, identity_, *now);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@
 
 namespace onnxmap::io {
 
-/// A way to a file that was opened before. It judges nothing but where it leads: what else there
-/// was to say of the file was said when it was opened first. Both throw FileError and the like.
+/// A way to a file that was opened before. The file itself was judged when it was opened first, so
+/// a way only judges where it leads. Both functions throw FileError, Refused and Error.
 class WayToFile {
   public:
     WayToFile() = default;
@@ -24,10 +25,15 @@ class WayToFile {
     WayToFile& operator=(const WayToFile&) = delete;
     virtual ~WayToFile() = default;
 
-    [[nodiscard]] virtual File open() const = 0;
-    /// What open() would open, as it is now.
+    /// Opens `file` and nothing else: what is there is looked at before it is opened.
+    [[nodiscard]] virtual File open(const FileIdentity& file) const = 0;
+    /// What is there now.
     [[nodiscard]] virtual FileIdentity look() const = 0;
 };
+
+/// What `way` leads to, if that is `file`, in whatever state. Throws FileError if the process has
+/// no descriptor or memory left, since nobody can tell then.
+[[nodiscard]] std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file);
 
 /// By its path.
 [[nodiscard]] std::shared_ptr<const WayToFile> way_by_path(std::string path);

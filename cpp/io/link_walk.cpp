@@ -33,14 +33,6 @@ std::string join(const std::string& folder, std::string_view name) {
     return folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
 }
 
-// What follows `folder` in `path`, or nothing where it is not below it.
-std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
-    if (folder.empty() || !path.starts_with(folder)) return std::nullopt;
-    path.remove_prefix(folder.size());
-    if (!path.empty() && path[0] != '/' && folder != "/") return std::nullopt;
-    return path;
-}
-
 mode_t kind_of(const Descriptor& object, const std::string& path) {
     struct stat status{};
     if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
@@ -146,7 +138,7 @@ void LinkWalk::step_outside(const std::string& name) {
 // it leads there by descriptors.
 void LinkWalk::settle(const std::string& path) {
     for (const Root& root : roots_) {
-        const auto rest = below(path, root.real_path);
+        const auto rest = path_below(path, root.real_path);
         if (!rest) continue;
         std::vector<std::string> ahead = std::move(pending_);
         pending_.clear();

@@ -1,5 +1,4 @@
-// Why a file is not opened though it may be there. What the words of a model's reader are for that
-// is not known here.
+// Why a file is not opened though it may be there. The caller chooses the words of the error.
 #pragma once
 
 #include <stdexcept>

@@ -51,20 +51,6 @@ const char* reason_of(io::Refusal reason) {
     return "it is not a regular file";
 }
 
-// A location of a model as a way to its file.
-class LocationOf final : public io::WayToFile {
-  public:
-    LocationOf(std::shared_ptr<const io::ContainedOpen> opener, std::string location)
-        : opener_(std::move(opener)), location_(std::move(location)) {}
-
-    [[nodiscard]] io::File open() const override { return opener_->open_again(location_); }
-    [[nodiscard]] io::FileIdentity look() const override { return opener_->look(location_); }
-
-  private:
-    std::shared_ptr<const io::ContainedOpen> opener_;
-    std::string location_;
-};
-
 // ASCII digits and nothing else; what does not fit in 64 bits is past the end of any file.
 std::uint64_t read_number(std::string_view text, const char* code, const char* key,
                           std::string_view tensor, std::string_view location) {
@@ -127,19 +113,18 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
 }
 
 ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
+    if (place_.root.empty() || place_.remote) return;
     try {
-        if (!place_.root.empty() && !place_.remote) opener_ = make_opener();
+        std::vector<std::shared_ptr<const io::Folder>> roots = {
+            io::Folder::open_shared(place_.root)};
+        if (place_.model_folder) roots.push_back(place_.model_folder);
+        opener_ = std::make_shared<const io::ContainedOpen>(std::move(roots), place_.policy);
     } catch (const FileError& error) {
-        // There is no such folder. Whoever asks for a file in it will hear.
-        const int number = error.code().value();
-        if (number == EMFILE || number == ENFILE || number == ENOMEM) throw;
+        // There is no such folder, and none that is made later counts. Opening a file in it says
+        // so.
+        if (io::is_shortage(error)) throw;
+        no_folder_ = error;
     }
-}
-
-std::shared_ptr<const io::ContainedOpen> ExternalFiles::make_opener() const {
-    std::vector<std::shared_ptr<const io::Folder>> roots = {io::Folder::open_shared(place_.root)};
-    if (place_.model_folder) roots.push_back(place_.model_folder);
-    return std::make_shared<const io::ContainedOpen>(std::move(roots), place_.policy);
 }
 
 void ExternalFiles::check(std::string_view location, std::string_view tensor) const {
@@ -152,6 +137,11 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
     }
 }
 
+std::vector<std::shared_ptr<const io::Folder>> ExternalFiles::folders() const {
+    if (!opener_) return {};
+    return opener_->roots();
+}
+
 std::string ExternalFiles::path_of(std::string_view location, std::string_view tensor) const {
     check(location, tensor);
     if (place_.remote) return place_.remote->url_of(location);
@@ -161,11 +151,9 @@ std::string ExternalFiles::path_of(std::string_view location, std::string_view t
 
 std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
                                                       std::string_view tensor) const {
-    std::shared_ptr<const io::ContainedOpen> known_opener;
     {
         const std::lock_guard lock(mutex_);
         if (const auto known = files_.find(location); known != files_.end()) return known->second;
-        known_opener = opener_;
     }
     check(location, tensor);
     if (place_.root.empty()) {
@@ -175,36 +163,18 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
     }
     // Not below the mutex: it may take a while, and a fork would find it locked. Two threads that
     // open one file get one source all the same.
-    if (place_.remote) {
-        auto source = open_remote(location, tensor);
-        const std::lock_guard lock(mutex_);
-        return files_.emplace(location, std::move(source)).first->second;
-    }
-    auto opened_by = opener(std::move(known_opener), location, tensor);
-    auto source = open_anew(opened_by, location, tensor);
+    auto source = place_.remote ? open_remote(location, tensor) : open_local(location, tensor);
     const std::lock_guard lock(mutex_);
-    opener_ = std::move(opened_by);
     return files_.emplace(location, std::move(source)).first->second;
 }
 
-std::shared_ptr<const io::ContainedOpen> ExternalFiles::opener(
-    std::shared_ptr<const io::ContainedOpen> known, std::string_view location,
-    std::string_view tensor) const {
-    if (known) return known;
+std::shared_ptr<const io::Source> ExternalFiles::open_local(std::string_view location,
+                                                            std::string_view tensor) const {
     try {
-        return make_opener();
-    } catch (const FileError& error) {
-        fail_to_open(error, location, tensor);
-    }
-}
-
-std::shared_ptr<const io::Source> ExternalFiles::open_anew(
-    const std::shared_ptr<const io::ContainedOpen>& opener, std::string_view location,
-    std::string_view tensor) const {
-    try {
+        if (no_folder_) throw FileError(*no_folder_);
         const std::string name(location);
-        return io::open_shared(opener->open(name), place_.mode,
-                               std::make_shared<const LocationOf>(opener, name));
+        return io::open_shared(opener_->open(name), place_.mode,
+                               io::way_by_location(opener_, name));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
     } catch (const io::Refused& refused) {

@@ -47,8 +47,8 @@ struct ExternalPlace {
 /// when the model and all its arrays are gone. Safe to share between threads.
 class ExternalFiles {
   public:
-    /// Opens the folder at once, so that another of its name cannot take its place. Throws
-    /// FileError where the process has no descriptor left.
+    /// Opens the folder at once: one that gets its name later is never used. Throws FileError if
+    /// the process has no descriptor left.
     explicit ExternalFiles(ExternalPlace place);
 
     /// Throws Error `ext.*`, `file.changed` where the folder is another by now, and FileError for
@@ -60,26 +60,25 @@ class ExternalFiles {
     /// Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
+    /// Where they may be: that folder, and the one that really holds the model if it is another.
+    [[nodiscard]] std::vector<std::shared_ptr<const io::Folder>> folders() const;
+
     [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
     [[nodiscard]] const ExternalPlace& place() const noexcept { return place_; }
 
   private:
     [[nodiscard]] std::shared_ptr<const io::Source> open_remote(std::string_view location,
                                                                 std::string_view tensor) const;
-    [[nodiscard]] std::shared_ptr<const io::ContainedOpen> make_opener() const;
-    [[nodiscard]] std::shared_ptr<const io::ContainedOpen> opener(
-        std::shared_ptr<const io::ContainedOpen> known, std::string_view location,
-        std::string_view tensor) const;
-    [[nodiscard]] std::shared_ptr<const io::Source> open_anew(
-        const std::shared_ptr<const io::ContainedOpen>& opener, std::string_view location,
-        std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const io::Source> open_local(std::string_view location,
+                                                               std::string_view tensor) const;
     [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
 
     ExternalPlace place_;
+    std::shared_ptr<const io::ContainedOpen> opener_;  // null: remote, or no folder
+    std::optional<FileError> no_folder_;               // why there is none
     mutable std::mutex mutex_;
-    mutable std::shared_ptr<const io::ContainedOpen> opener_;
     // No hash: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;
 };

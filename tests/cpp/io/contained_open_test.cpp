@@ -229,8 +229,9 @@ TEST_CASE("contained_open: what was opened once opens again, also with another h
     const io::ContainedOpen opener(tree.roots(), {});
     const auto again = [&](const std::string& name) {
         return opened_text([&] {
-            return std::string(opener.open_again(name).identity() == opener.look(name) ? "same"
-                                                                                       : "another");
+            const io::FileIdentity file = opener.look(name);
+            return std::string(opener.open_again(name, file).identity() == file ? "same"
+                                                                                : "another");
         });
     };
     CHECK(again("w.bin") == "same");
@@ -238,7 +239,10 @@ TEST_CASE("contained_open: what was opened once opens again, also with another h
     CHECK(again("link_real") == "same");
     CHECK(again("link_out") == kOutside);
     CHECK(again("missing") == errno_text(ENOENT));
-    CHECK(again("fifo") == kNotRegular);
+    for (const char* other : {"sub/w.bin", "fifo", "hard"}) {
+        CHECK(opened_text([&] { return opener.open_again(other, opener.look("w.bin")).path(); }) ==
+              refusal_text(io::Refusal::being_replaced));
+    }
     CHECK(opened_text([&] { return std::to_string(opener.look("link_out").size); }) == kOutside);
     CHECK(opener.look("w.bin").same_file(opener.open("w.bin").identity()));
     CHECK_FALSE(opener.look("sub/w.bin").same_file(opener.open("w.bin").identity()));

@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 struct CountedWay final : io::WayToFile {
     explicit CountedWay(std::string path) : by_path(io::way_by_path(std::move(path))) {}
 
-    [[nodiscard]] io::File open() const override {
+    [[nodiscard]] io::File open(const io::FileIdentity& file) const override {
         ++opened;
-        return by_path->open();
+        return by_path->open(file);
     }
     [[nodiscard]] io::FileIdentity look() const override {
         ++looked;
@@ -45,7 +45,7 @@ template <class Failure>
 struct ClosedWay final : io::WayToFile {
     explicit ClosedWay(Failure failure_) : failure(std::move(failure_)) {}
 
-    [[nodiscard]] io::File open() const override { throw failure; }
+    [[nodiscard]] io::File open(const io::FileIdentity&) const override { throw failure; }
     [[nodiscard]] io::FileIdentity look() const override { throw failure; }
 
     Failure failure;
