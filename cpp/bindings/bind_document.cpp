@@ -135,15 +135,6 @@ py::list tensors(const DocumentPtr& document) {
     return found;
 }
 
-bool is_safe_location(const py::bytes& location) {
-    try {
-        tensor::check_location(std::string_view(location));
-        return true;
-    } catch (const tensor::LocationFault&) {
-        return false;
-    }
-}
-
 }  // namespace
 
 void bind_document(py::module_& module) {
@@ -167,8 +158,13 @@ void bind_document(py::module_& module) {
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("is_stopped", io::is_stopped,
                "Whether nobody waits for what this thread does for the core any more.");
-    module.def("is_safe_location", is_safe_location, py::arg("location"),
-               "Whether the text of an external location names a file that may be opened.");
+    module.def(
+        "is_safe_location",
+        [](const py::bytes& location) {
+            return tensor::is_safe_location(std::string_view(location));
+        },
+        py::arg("location"),
+        "Whether the text of an external location names a file that may be opened.");
 }
 
 }  // namespace onnxmap::bindings

@@ -5,6 +5,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/tensor_access.hpp"
+#include "model/tensor_reference.hpp"
 
 namespace onnxmap::bindings {
 
@@ -58,25 +59,21 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
     });
 }
 
-// Where the values are: root, location, offset, bytes, size of the file. None where they are not in
-// a file as they are.
-py::object place(const Tensor& tensor) {
+py::object reference(const Tensor& tensor) {
+    return with_values(tensor, [&](const tensor::Values& values) -> py::object {
+        const auto found = model::reference_to(*tensor.document, tensor.message, values);
+        if (!found) return py::none();
+        return py::make_tuple(py::bytes(found->folder), py::bytes(found->location),
+                              py::bytes(found->name), found->offset, found->nbytes,
+                              found->file_size, found->has_hard_links);
+    });
+}
+
+py::object file_size(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
-        if (payload == nullptr || payload->nbytes == 0 || payload->source->path().empty()) {
-            return py::none();
-        }
-        std::string root = tensor.document->folder();
-        std::string location = payload->source->path();
-        location = location.substr(location.rfind('/') + 1);
-        if (values.header().external) {
-            root = tensor.document->store().external.root();
-            location = tensor::read_external_entry(tensor.message, values.header().name,
-                                                   tensor.document->store().max_external_entries)
-                           .location;
-        }
-        return py::make_tuple(py::bytes(root), py::bytes(location), payload->offset,
-                              payload->nbytes, payload->source->size());
+        if (payload == nullptr) return py::none();
+        return py::int_(payload->source->size());
     });
 }
 
@@ -160,7 +157,14 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
                  return python_object<"onnxmap.interop.ir", "to_ir">()(self);
              }),
              "The same tensor as an onnx_ir tensor, not copied but for strings.")
-        .def("_place", place, "Root, location, offset, bytes and file size of the values, or None.")
+        .def(
+            "_reference", reference,
+            "Where another process finds the values: the path or URL of a folder, the location of "
+            "the file below it, the same as the model has it, offset, bytes, the size of the file, "
+            "and whether the file has another hard link. None if no file has the values as they "
+            "are, or if no name in the folders of "
+            "the model leads to that very file any longer.")
+        .def("_file_size", file_size, "Bytes of the file of the values, or None.")
         .def("_file_state", file_state,
              "Device, inode, size and nanosecond of modification of the file of the values when it "
              "was opened; text that stands for them where it is behind a URL; or None.")

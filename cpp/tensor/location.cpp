@@ -99,4 +99,13 @@ void check_location(std::string_view location) {
     }
 }
 
+bool is_safe_location(std::string_view location) {
+    try {
+        check_location(location);
+        return true;
+    } catch (const LocationFault&) {
+        return false;
+    }
+}
+
 }  // namespace onnxmap::tensor

@@ -17,4 +17,7 @@ struct LocationFault {
 /// file, as POSIX or as Windows reads it; `ext.location` where it names no file.
 void check_location(std::string_view location);
 
+/// Whether check_location() accepts it.
+[[nodiscard]] bool is_safe_location(std::string_view location);
+
 }  // namespace onnxmap::tensor

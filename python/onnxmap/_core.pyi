@@ -781,6 +781,11 @@ class Tensor:
         Some elements, flat, read now; None where they are in a typed field.
         """
 
+    def _file_size(self) -> int | None:
+        """
+        Bytes of the file of the values, or None.
+        """
+
     def _file_state(self) -> tuple[int, int, int, int] | str | None:
         """
         Device, inode, size and nanosecond of modification of the file of the values when it was opened; text that stands for them where it is behind a URL; or None.
@@ -791,11 +796,6 @@ class Tensor:
         The bytes of the message; None for a segment of several.
         """
 
-    def _place(self) -> tuple[bytes, bytes, int, int, int] | None:
-        """
-        Root, location, offset, bytes and file size of the values, or None.
-        """
-
     def _read(
         self,
         begin: typing.SupportsInt | typing.SupportsIndex,
@@ -803,6 +803,11 @@ class Tensor:
     ) -> bytearray:
         """
         Stored bytes, read now.
+        """
+
+    def _reference(self) -> tuple[bytes, bytes, bytes, int, int, int, bool] | None:
+        """
+        Where another process finds the values: the path or URL of a folder, the location of the file below it, the same as the model has it, offset, bytes, the size of the file, and whether the file has another hard link. None if no file has the values as they are, or if no name in the folders of the model leads to that very file any longer.
         """
 
     def _repr_html_(self) -> str: ...

@@ -88,28 +88,19 @@ class Reference(NamedTuple):
 
 
 def reference_to(tensor: _core.Tensor) -> Reference | None:
-    """A reference without its digest, for which nothing is read; None: no file has the bytes."""
-    place = tensor._place()
+    """A reference without its digest, for which no value is read; None: carry the values instead.
+
+    It names the very file that the tensor has open, in a folder that the model may read from.
+    """
+    place = tensor._reference()
     if place is None:
         return None
-    root, location, offset, nbytes, file_size = place
-    name = location
+    root, location, name, offset, nbytes, file_size, has_hard_links = place
     links, allow_hardlinks, io, watch = tensor._policy
     if not root.startswith(b"/"):
         return _remote_reference(tensor, place)
-    # The file itself, not a link by which it was opened: that may lead out of its folder.
-    path = os.path.realpath(os.path.join(root, location))
-    real_root = os.path.realpath(root)
-    if tensor.is_external:
-        is_there = os.path.commonpath((path, real_root)) == real_root
-    else:
-        is_there = path == os.path.join(real_root, location)
-        allow_hardlinks = True  # the file that the caller named, whatever other names it has
-    if not is_there:
-        root, location = os.path.split(path)
-    # Names that a location may not have, since another system would read them as something else.
-    if not _core.is_safe_location(location):
-        return None
+    if not tensor.is_external:  # the caller named this file, whatever other names it has
+        allow_hardlinks = allow_hardlinks or has_hard_links
     return Reference(
         _header(tensor),
         os.fsdecode(root),
@@ -141,11 +132,11 @@ def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
 
 
 def _remote_reference(
-    tensor: _core.Tensor, place: tuple[bytes, bytes, int, int, int]
+    tensor: _core.Tensor, place: tuple[bytes, bytes, bytes, int, int, int, bool]
 ) -> Reference | None:
     from onnxmap.remote import name_of
 
-    root, location, offset, nbytes, file_size = place
+    root, location, _, offset, nbytes, file_size, _ = place
     policy = _policy_word(*tensor._policy)
     url = tensor.file
     assert url is not None  # or it had no place
@@ -189,12 +180,12 @@ def _by_reference(
     )
     tensor = _tensor_of(message, _root_of(folder, is_file), options)
     try:
-        place = tensor._place()
+        found_size = tensor._file_size()
     except ExternalDataError as error:
         if error.code != "ext.bounds":
             raise
-        place = None  # the file is shorter than it was
-    if place is None or place[-1] != file_size or _digest(tensor, nbytes) != digest:
+        found_size = None  # the file is shorter than it was
+    if found_size != file_size or _digest(tensor, nbytes) != digest:
         path = tensor.file or os.path.join(folder, location)
         raise FileChangedError(
             f"tensor {tensor.name[:200]!r}: {path!r} is not the file any more that was pickled",

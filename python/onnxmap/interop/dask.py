@@ -100,8 +100,8 @@ class FileValues:
         self.ndim = len(shape)
 
     def __reduce__(self) -> Any:
-        if self._tensor is not None and not self._reference.digest:
-            self._reference = with_digest(self._reference, self._tensor)
+        if self._tensor is not None:
+            self._reference = _renewed(self._reference, self._tensor)
         return _referred, (tuple(self._reference), self._state, self.dtype, self.shape)
 
     def __getitem__(self, key: Any) -> np.ndarray[Any, Any]:
@@ -109,6 +109,24 @@ class FileValues:
         if tensor is None:
             tensor = _opened(self._reference, self._state, relocated_to())
         return _read(tensor, self.shape, key if isinstance(key, tuple) else (key,))
+
+
+def _renewed(reference: Reference, tensor: _core.Tensor) -> Reference:
+    """The reference with its digest, as it must be now: the file may have been moved since then."""
+    now = reference_to(tensor)
+    if now is None:
+        raise _changed(tensor, "was replaced or moved away")
+    digest = reference.digest or with_digest(now, tensor).digest
+    return now._replace(digest=digest)
+
+
+def _changed(tensor: _core.Tensor, what: str) -> FileChangedError:
+    return FileChangedError(
+        f"tensor {tensor.name[:200]!r}: {tensor.file!r} {what} after to_dask()",
+        code="file.changed",
+        path=tensor.file,
+        filename=tensor.file,
+    )
 
 
 def _referred(
@@ -151,12 +169,7 @@ def _opened(reference: Reference, state: FileState, root: str | None) -> _core.T
     # others, but a file with the same inode and size is hardly a copy.
     is_same_file = isinstance(found, tuple) and found[1:3] == state[1:3]
     if found is not None and is_same_file and found[3] != state[3]:
-        raise FileChangedError(
-            f"tensor {tensor.name[:200]!r}: {tensor.file!r} was modified after to_dask()",
-            code="file.changed",
-            path=tensor.file,
-            filename=tensor.file,
-        )
+        raise _changed(tensor, "was modified")
     return tensor
 
 

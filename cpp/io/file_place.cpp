@@ -1,0 +1,36 @@
+#include "io/file_place.hpp"
+
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace onnxmap::io {
+
+namespace {
+
+// Without links; empty if it cannot be told, or if the folder had to be closed and its name is
+// another folder's now.
+std::string real_path_of(const Folder& folder) {
+    try {
+        return folder.real_path();
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+std::optional<FilePlace> place_of(const File& file,
+                                  std::span<const std::shared_ptr<const Folder>> folders) {
+    const std::string path = path_of_open(file.descriptor());
+    for (const auto& folder : folders) {
+        std::string real = real_path_of(*folder);
+        auto rest = path_below(path, real);
+        if (!rest) continue;
+        rest->remove_prefix(rest->starts_with('/') ? 1 : 0);
+        if (!rest->empty()) return FilePlace{std::move(real), std::string(*rest)};
+    }
+    return std::nullopt;
+}
+
+}  // namespace onnxmap::io
