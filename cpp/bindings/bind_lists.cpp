@@ -4,6 +4,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "io/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
@@ -14,7 +15,7 @@ struct MessageIterator {
     struct Position {
         explicit Position(const MessageList& list) : cursor(*list.index, *list.row) {}
 
-        std::mutex mutex;
+        io::ForkSafeMutex mutex;
         model::FieldIndex::Cursor cursor;
     };
 

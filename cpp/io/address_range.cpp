@@ -3,10 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <new>
+
+#include "base/made_once.hpp"
+#include "io/fork_safe_mutex.hpp"
 
 namespace onnxmap::io {
 
@@ -22,14 +26,13 @@ constexpr std::uint64_t kGap = 1 << 30;
 
 // Parts of that region that are in use, by where they begin.
 struct Region {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::map<std::uintptr_t, std::uintptr_t> used;
 };
 
-Region& region() {
-    static auto* const shared = new Region;
-    return *shared;
-}
+constinit std::atomic<Region*> shared_region = nullptr;
+
+Region& region() { return made_once(shared_region); }
 
 std::uintptr_t take_addresses(std::uint64_t nbytes) {
     if (nbytes > kLast - kFirst) throw std::bad_alloc();

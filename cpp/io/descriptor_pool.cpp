@@ -1,25 +1,25 @@
 #include "io/descriptor_pool.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/made_once.hpp"
 #include "io/fork_safe_mutex.hpp"
 
 namespace onnxmap::io {
 
 namespace {
 
-// Never destroyed: arrays, and with them files, may outlive everything else.
 struct Pool {
     ForkSafeMutex mutex;
     std::list<HeldOpen*> newest_first;
 };
 
-Pool& pool() {
-    static auto* const shared = new Pool;
-    return *shared;
-}
+constinit std::atomic<Pool*> shared_pool = nullptr;
+
+Pool& pool() { return made_once(shared_pool); }
 
 }  // namespace
 

@@ -128,15 +128,25 @@ void unblock() noexcept {
     ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
+enum class Wanted { unknown, yes, no };
+constinit std::atomic<Wanted> wanted = Wanted::unknown;
+
+// The first answer counts.
 bool is_wanted() noexcept {
-    const char* wanted = std::getenv("ONNXMAP_SIGBUS_HANDLER");
-    return wanted == nullptr || std::strcmp(wanted, "0") != 0;
+    if (wanted.load(std::memory_order_relaxed) == Wanted::unknown) {
+        const char* text = std::getenv("ONNXMAP_SIGBUS_HANDLER");
+        const bool no = text != nullptr && std::strcmp(text, "0") == 0;
+        Wanted before = Wanted::unknown;
+        wanted.compare_exchange_strong(before, no ? Wanted::no : Wanted::yes);
+    }
+    return wanted.load(std::memory_order_relaxed) == Wanted::yes;
 }
 
+constinit ForkSafeMutex installing;
+
 void put_in_front() noexcept {
-    static auto* const mutex = new ForkSafeMutex;
     // The first ones wait until it is there; later nobody waits for one who is just looking.
-    std::unique_lock lock(*mutex, std::defer_lock);
+    std::unique_lock lock(installing, std::defer_lock);
     if (others.load() == nullptr) {
         lock.lock();
     } else if (!lock.try_lock()) {
@@ -176,8 +186,7 @@ const struct RemoveAtEnd {
 }  // namespace
 
 void use_fault_handler(MendFault mend, MayFault may_fault) noexcept {
-    static const bool wanted = is_wanted();
-    if (!wanted) return;
+    if (!is_wanted()) return;
     const bool look = next_look.load(std::memory_order_relaxed) == 0;
     if (!unblocked || look) unblock();
     timespec time{};

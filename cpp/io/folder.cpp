@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/made_once.hpp"
 #include "io/weak_registry.hpp"
 
 namespace onnxmap::io {
@@ -32,6 +34,11 @@ std::string real_path_of(const std::string& path) {
                                                       &std::free);
     return real ? std::string(real.get()) : std::string();
 }
+
+// The path, too: messages say it. Not size and time, which change with what is in the folder.
+using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
+using Folders = WeakRegistry<Key, const Folder>;
+constinit std::atomic<Folders*> folders = nullptr;
 
 // What is there, not what a link there leads to; nothing in common with anything where it cannot be
 // looked at.
@@ -59,17 +66,15 @@ Folder::Folder(std::string path) : path_(std::move(path)) {
 }
 
 std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
-    // The path, too: messages say it. Not size and time, which change with what is in the folder.
-    using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
-    static auto* const known_folders = new WeakRegistry<Key, const Folder>;
+    Folders& known_folders = made_once(folders);
     const auto key_of = [&](const FileIdentity& folder) {
         return Key{folder.device, folder.inode, folder.born_ns, path};
     };
     const FileIdentity found = identity_of(open_folder(path)->number(), path);
-    if (auto known = known_folders->find(key_of(found))) return known;
+    if (auto known = known_folders.find(key_of(found))) return known;
     auto folder = std::make_shared<const Folder>(path);
     const Key key = key_of(folder->identity_);
-    return known_folders->keep(key, std::move(folder));
+    return known_folders.keep(key, std::move(folder));
 }
 
 std::shared_ptr<const Descriptor> Folder::open() const {

@@ -2,44 +2,95 @@
 
 #include <pthread.h>
 
-#include <vector>
+#include <atomic>
+#include <cstdint>
+
+#include "io/page_covers.hpp"
+#include "io/read_guard.hpp"
 
 namespace onnxmap::io {
 
 namespace {
 
-struct All {
-    std::mutex mutex;  // of the list
-    std::vector<ForkSafeMutex*> list;
-};
+// Set while a thread forks.
+constexpr std::uint32_t kForking = 1U << 31;
 
-All& all() {
-    static auto* const shared = new All;
-    return *shared;
+// How many threads hold a mutex or wait for one, and kForking.
+constinit std::atomic<std::uint32_t> holders = 0;
+
+#ifdef __GLIBC__
+[[gnu::tls_model("initial-exec")]]
+#endif
+thread_local std::uint32_t held = 0;  // by this thread
+
+// A thread that holds a mutex may take another one during a fork: the fork waits for both.
+void enter() noexcept {
+    if (held++ > 0) return;
+    std::uint32_t now = holders.load(std::memory_order_relaxed);
+    while (true) {
+        if ((now & kForking) != 0) {
+            holders.wait(now);
+            now = holders.load(std::memory_order_relaxed);
+        } else if (holders.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) {
+            return;
+        }
+    }
 }
 
-void lock_all() {
-    all().mutex.lock();
-    for (ForkSafeMutex* each : all().list) each->lock();
+void leave() noexcept {
+    if (--held > 0) return;
+    const std::uint32_t before = holders.fetch_sub(1, std::memory_order_release);
+    if ((before & kForking) != 0) holders.notify_all();
 }
 
-void unlock_all() {
-    for (ForkSafeMutex* each : all().list) each->unlock();
-    all().mutex.unlock();
+// One if this thread itself holds a mutex, which it then holds in the child, too.
+std::uint32_t own() noexcept { return held > 0 ? 1 : 0; }
+
+// The order counts: a thread that holds a mutex may run into lost pages, and then needs the lock of
+// the covers.
+void before_fork() noexcept {
+    std::uint32_t now = holders.load();
+    while ((now & kForking) != 0 || !holders.compare_exchange_weak(now, now | kForking)) {
+        if ((now & kForking) == 0) continue;
+        holders.wait(now);  // another thread forks
+        now = holders.load();
+    }
+    while ((now = holders.load()) != (kForking | own())) holders.wait(now);
+    lock_covers();
 }
+
+void after_fork_in_parent() noexcept {
+    unlock_covers();
+    holders.fetch_and(~kForking);
+    holders.notify_all();
+}
+
+void after_fork_in_child() noexcept {
+    drop_all_covers();
+    ReadGuard::forget_covers();
+    holders.store(own());
+}
+
+[[maybe_unused]] const int installed =
+    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 
 }  // namespace
 
-ForkSafeMutex::ForkSafeMutex() {
-    static const int installed = ::pthread_atfork(lock_all, unlock_all, unlock_all);
-    static_cast<void>(installed);
-    const std::lock_guard lock(all().mutex);
-    all().list.push_back(this);
+void ForkSafeMutex::lock() {
+    enter();
+    mutex_.lock();
 }
 
-ForkSafeMutex::~ForkSafeMutex() {
-    const std::lock_guard lock(all().mutex);
-    std::erase(all().list, this);
+bool ForkSafeMutex::try_lock() {
+    enter();
+    const bool locked = mutex_.try_lock();
+    if (!locked) leave();
+    return locked;
+}
+
+void ForkSafeMutex::unlock() {
+    mutex_.unlock();
+    leave();
 }
 
 }  // namespace onnxmap::io

@@ -1,5 +1,10 @@
-// A mutex of the whole process that a fork finds unlocked: the child has only the thread that
-// forked, so one that another thread holds would stay locked for ever.
+// A mutex that the child of a fork always finds unlocked, with whatever it protects in order. The
+// child has only the thread that forked: a mutex that another thread held would stay locked for
+// ever.
+//
+// A fork waits until no thread holds such a mutex, and threads that want one meanwhile wait for the
+// fork. So whatever is done below one must not take long, and must not wait for the interpreter
+// lock, which the thread that forks may hold: it runs no Python, and drops no Python object.
 #pragma once
 
 #include <mutex>
@@ -8,15 +13,14 @@ namespace onnxmap::io {
 
 class ForkSafeMutex {
   public:
-    /// What is done below it must be short and lock nothing else.
-    ForkSafeMutex();
+    constexpr ForkSafeMutex() noexcept = default;
     ForkSafeMutex(const ForkSafeMutex&) = delete;
     ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
-    ~ForkSafeMutex();
+    ~ForkSafeMutex() = default;
 
-    void lock() { mutex_.lock(); }
-    [[nodiscard]] bool try_lock() { return mutex_.try_lock(); }
-    void unlock() { mutex_.unlock(); }
+    void lock();
+    [[nodiscard]] bool try_lock();
+    void unlock();
 
   private:
     std::mutex mutex_;

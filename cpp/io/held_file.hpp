@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "io/descriptor_pool.hpp"
 #include "io/file.hpp"
+#include "io/fork_safe_mutex.hpp"
 
 namespace onnxmap::io {
 
@@ -66,7 +66,7 @@ class HeldFile {
 
     std::string path_;
     FileIdentity identity_;
-    mutable std::mutex mutex_;
+    mutable ForkSafeMutex mutex_;
     std::vector<std::shared_ptr<const WayToFile>> ways_;
     mutable HeldOpen held_;
 };

@@ -119,10 +119,7 @@ void look(void* address, std::uint64_t nbytes, const Source& source,
 
 }  // namespace
 
-std::uint64_t page_size() noexcept {
-    static const auto nbytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return nbytes;
-}
+std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 void prefetch(const File& file, std::uint64_t offset, std::uint64_t nbytes) noexcept {
     for_each_request(pages_around(file.size(), offset, offset + nbytes),

@@ -1,6 +1,5 @@
 #include "io/page_covers.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,11 +19,6 @@ using Cover = LostPages::Cover;
 
 std::atomic_flag locked;
 LostPages* first_covered = nullptr;
-
-void lock() noexcept {
-    while (locked.test_and_set(std::memory_order_acquire)) {}
-}
-void unlock() noexcept { locked.clear(std::memory_order_release); }
 
 const std::uintptr_t page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 
@@ -125,37 +119,40 @@ void put_back(LostPages& lost) noexcept {
     }
 }
 
-// The threads whose guards these were are not in the child.
-void put_all_back() noexcept {
+}  // namespace
+
+void lock_covers() noexcept {
+    while (locked.test_and_set(std::memory_order_acquire)) {}
+}
+
+void unlock_covers() noexcept { locked.clear(std::memory_order_release); }
+
+void drop_all_covers() noexcept {
     for (LostPages* lost = first_covered; lost != nullptr;) {
         LostPages* const next = lost->next_covered;
         lost->guards = 0;
         put_back(*lost);
         lost = next;
     }
-    unlock();
+    unlock_covers();
 }
-
-[[maybe_unused]] const int at_fork = ::pthread_atfork(lock, unlock, put_all_back);
-
-}  // namespace
 
 bool cover_lost_pages(const Source& source, std::uintptr_t fault, bool& fell) noexcept {
     LostPages& lost = source.lost_pages();
-    lock();
+    lock_covers();
     const bool covered = cover_page(lost, source, fault);
     if (covered && !fell) {
         fell = true;
         ++lost.guards;
     }
-    unlock();
+    unlock_covers();
     return covered;
 }
 
 void uncover_lost_pages(LostPages& lost) noexcept {
-    lock();
+    lock_covers();
     if (lost.guards > 0 && --lost.guards == 0) put_back(lost);
-    unlock();
+    unlock_covers();
 }
 
 }  // namespace onnxmap::io

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -119,6 +120,7 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
         } catch (const std::system_error&) {
             run();  // no thread is to be had
         }
+        const int process = process_number();
         std::unique_lock lock(mutex);
         while (!ended.wait_for(lock, interval, [&] { return done; })) {
             lock.unlock();
@@ -127,6 +129,12 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
             } catch (...) {
                 interruption = std::current_exception();
                 stop.store(true, std::memory_order_relaxed);
+            }
+            if (process_number() != process) {
+                // A signal handler forked. The worker is not in the child, and cannot be joined.
+                static_cast<void>(new std::jthread(std::move(worker)));
+                if (interruption) std::rethrow_exception(interruption);
+                throw std::runtime_error("a call does not go on in a forked process");
             }
             lock.lock();
             if (interruption) ended.wait(lock, [&] { return done; });

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 
 #include "base/error.hpp"
@@ -15,6 +16,8 @@ namespace {
 // Bytes that are read on their own at a time: memory beside what is kept, and enough for many
 // requests at once.
 constexpr std::uint64_t kBeside = 128 << 20;
+// Bytes that are read below the mutex at a time: other threads wait for them, and forks.
+constexpr std::uint64_t kBelow = 8 << 20;
 
 class RangeFeed final : public ByteFeed {
   public:
@@ -52,12 +55,12 @@ void RangeCopy::take_addresses() {
 
 ByteView RangeCopy::resident(std::uint64_t offset, std::uint64_t nbytes) const {
     if (nbytes == 0) return {};
-    if (reads_ == Reads::below_the_mutex) {
-        fill(offset, offset + nbytes);
-    } else {
-        for (std::uint64_t begin = offset; begin < offset + nbytes; begin += kBeside) {
-            fill_on_their_own(begin, std::min(begin + kBeside, offset + nbytes));
-        }
+    const bool below = reads_ == Reads::below_the_mutex;
+    const std::uint64_t end = offset + nbytes;
+    for (std::uint64_t begin = offset, most = below ? kBelow : kBeside; begin < end;) {
+        const std::uint64_t stop = begin + std::min(most, end - begin);
+        below ? fill(begin, stop) : fill_on_their_own(begin, stop);
+        begin = stop;
     }
     const std::lock_guard lock(mutex_);
     return {memory().begin() + offset, nbytes};

@@ -3,11 +3,11 @@
 // pages cost memory, and a file truncated later changes nothing that was read.
 #pragma once
 
-#include <mutex>
 #include <optional>
 
 #include "io/address_range.hpp"
 #include "io/byte_ranges.hpp"
+#include "io/fork_safe_mutex.hpp"
 #include "io/source.hpp"
 #include "io/window.hpp"
 
@@ -42,7 +42,7 @@ class RangeCopy : public Source {
 
     Reads reads_;
     ReadAhead read_ahead_;  // as every feed begins
-    mutable std::mutex mutex_;
+    mutable ForkSafeMutex mutex_;
     mutable std::optional<AddressRange> memory_;
     mutable ByteRanges filled_;
 };

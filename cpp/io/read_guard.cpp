@@ -1,7 +1,5 @@
 #include "io/read_guard.hpp"
 
-#include <pthread.h>
-
 #include <cerrno>
 #include <csetjmp>
 
@@ -43,11 +41,6 @@ void ReadGuard::forget_covers() noexcept {
         guard->fell_ = false;
     }
 }
-
-namespace {
-[[maybe_unused]] const int at_fork =
-    ::pthread_atfork(nullptr, nullptr, [] { ReadGuard::forget_covers(); });
-}  // namespace
 
 bool run_to_end(const Source& source, void (*work)(void*) noexcept, void* context) {
     use_fault_handler(ReadGuard::mend, ReadGuard::may_fault);

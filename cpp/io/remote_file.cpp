@@ -1,8 +1,10 @@
 #include "io/remote_file.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
+#include "base/made_once.hpp"
 #include "io/weak_registry.hpp"
 
 namespace onnxmap::io {
@@ -19,11 +21,10 @@ constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10}
 // A look is a request.
 constexpr std::chrono::seconds kLookEvery{10};
 
-auto& open_sources() {
-    // Never destroyed: arrays may outlive everything else.
-    static auto* const sources = new WeakRegistry<std::string, const Source>;
-    return *sources;
-}
+using Sources = WeakRegistry<std::string, const Source>;
+constinit std::atomic<Sources*> sources = nullptr;
+
+Sources& open_sources() { return made_once(sources); }
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 #include "io/shared_source.hpp"
 
+#include <atomic>
 #include <utility>
 
+#include "base/made_once.hpp"
 #include "io/file.hpp"
 #include "io/weak_registry.hpp"
 
@@ -16,11 +18,10 @@ struct Key {
     auto operator<=>(const Key&) const = default;
 };
 
-auto& open_sources() {
-    // Never destroyed: arrays may outlive everything else.
-    static auto* const sources = new WeakRegistry<Key, const Source>;
-    return *sources;
-}
+using Sources = WeakRegistry<Key, const Source>;
+constinit std::atomic<Sources*> sources = nullptr;
+
+Sources& open_sources() { return made_once(sources); }
 
 }  // namespace
 

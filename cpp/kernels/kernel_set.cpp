@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <vector>
 
+#include "base/made_once.hpp"
 #include "kernels/avx2.hpp"
 #include "kernels/scalar.hpp"
 
@@ -20,6 +22,7 @@ constexpr std::array kSets = {
 };
 
 std::atomic<const KernelSet*> chosen = nullptr;
+constinit std::atomic<std::vector<const KernelSet*>*> supported = nullptr;
 
 const KernelSet& best() noexcept {
     const KernelSet* set = &kScalar;
@@ -41,14 +44,13 @@ const KernelSet& kernels() noexcept {
 }
 
 std::span<const KernelSet* const> supported_sets() {
-    static const std::vector<const KernelSet*> sets = [] {
-        std::vector<const KernelSet*> found;
+    return made_once(supported, [] {
+        auto found = std::make_unique<std::vector<const KernelSet*>>();
         for (const KernelSet* set : kSets) {
-            if (set->supported()) found.push_back(set);
+            if (set->supported()) found->push_back(set);
         }
         return found;
-    }();
-    return sets;
+    });
 }
 
 bool use_set(std::string_view name) noexcept {

@@ -1,5 +1,7 @@
 #include "model/document.hpp"
 
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -136,10 +138,12 @@ tensor::Values Document::values(const onnx::Message& tensor, const tensor::Heade
     if (!since) since = io::kRecently;
     store_.check_unchanged(*store_.source, *since);
     if (!header.has_segment) return {tensor, header, store_, *since};
-    std::call_once(segments_found_, [&] {
-        io::guard_reads(*store_.source, [&] { segments_.find(root(), limits_.depth); });
+    const SegmentGroups& groups = segments_.get([&] {
+        auto found = std::make_unique<SegmentGroups>();
+        io::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
+        return found;
     });
-    return {tensor, header, store_, *since, segments_.whole(tensor)};
+    return {tensor, header, store_, *since, groups.whole(tensor)};
 }
 
 }  // namespace onnxmap::model

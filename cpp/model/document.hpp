@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/made_once.hpp"
+#include "io/fork_safe_mutex.hpp"
 #include "io/source.hpp"
 #include "model/field_index.hpp"
 #include "model/segment_groups.hpp"
@@ -84,10 +85,9 @@ class Document {
     std::string folder_;
     Limits limits_;
     std::shared_ptr<const FieldIndex> root_;
-    mutable std::mutex mutex_;
+    mutable io::ForkSafeMutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
-    mutable std::once_flag segments_found_;
-    mutable SegmentGroups segments_;
+    mutable MadeOnce<SegmentGroups> segments_;
 };
 
 /// What a file that is no ONNX model looks like ("a Git LFS pointer"), or empty.

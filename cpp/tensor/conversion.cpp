@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <memory>
+
+#include "base/made_once.hpp"
 
 namespace onnxmap::tensor {
 
@@ -22,19 +26,22 @@ constexpr bool has_table(const onnx::DataTypeInfo& type) noexcept {
     return type.sub_byte() || (type.bits == 8 && type.format.is_float());
 }
 
+using CodeTables = std::array<CodeTable, kTypes>;
+constinit std::atomic<CodeTables*> code_tables = nullptr;
+
 /// The float32 of every code of the types that have at most 256, by type.
 const CodeTable& table_of(const onnx::DataTypeInfo& type) {
-    static const auto tables = [] {
-        std::array<CodeTable, kTypes> made{};
+    const CodeTables& tables = made_once(code_tables, [] {
+        auto made = std::make_unique<CodeTables>();
         for (const onnx::DataTypeInfo& info : onnx::data_types()) {
             if (!has_table(info)) continue;
-            CodeTable& table = made.at(static_cast<std::size_t>(info.type));
+            CodeTable& table = made->at(static_cast<std::size_t>(info.type));
             for (std::uint32_t code = 0; code < table.size(); ++code) {
                 table.at(code) = onnx::float32_bits(info.format, info.bits, code);
             }
         }
         return made;
-    }();
+    });
     return tables.at(static_cast<std::size_t>(type.type));
 }
 

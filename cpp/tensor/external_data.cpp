@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
@@ -161,11 +162,11 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
              "its data are in " + quoted(location) +
                  ", and a model from a buffer has no folder; give loads() an external_root");
     }
-    // Not below the mutex: it may take a while, and a fork would find it locked. Two threads that
-    // open one file get one source all the same.
+    // Not below the mutex: it may take a while, and may need the interpreter lock. Two threads that
+    // open one file get one source all the same; the other one is dropped after the mutex.
     auto source = place_.remote ? open_remote(location, tensor) : open_local(location, tensor);
     const std::lock_guard lock(mutex_);
-    return files_.emplace(location, std::move(source)).first->second;
+    return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }
 
 std::shared_ptr<const io::Source> ExternalFiles::open_local(std::string_view location,

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "io/contained_open.hpp"
+#include "io/fork_safe_mutex.hpp"
 #include "io/remote_file.hpp"
 #include "io/source.hpp"
 #include "onnx/message.hpp"
@@ -78,7 +78,7 @@ class ExternalFiles {
     ExternalPlace place_;
     std::shared_ptr<const io::ContainedOpen> opener_;  // null: remote, or no folder
     std::optional<FileError> no_folder_;               // why there is none
-    mutable std::mutex mutex_;
+    mutable io::ForkSafeMutex mutex_;
     // No hash: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;
 };

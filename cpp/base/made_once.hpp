@@ -1,0 +1,49 @@
+// A value that is made when it is first needed. There is no lock: if several threads come at once,
+// each makes a value and the first one is kept. A lock (as of a local static variable, or
+// std::call_once) would stay locked in the child of a fork that another thread made meanwhile.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace onnxmap {
+
+/// Returns what `place` points to. If that is nothing yet, keeps what make(), a std::unique_ptr<T>,
+/// points to. The value is never destroyed: arrays may outlive everything else.
+template <class T, class Make>
+T& made_once(std::atomic<T*>& place, Make&& make) {
+    if (T* known = place.load(std::memory_order_acquire)) return *known;
+    auto made = std::forward<Make>(make)();
+    T* first = nullptr;
+    if (place.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) {
+        return *made.release();
+    }
+    return *first;
+}
+
+/// The same with a default-constructed value.
+template <class T>
+T& made_once(std::atomic<T*>& place) {
+    return made_once(place, [] { return std::make_unique<T>(); });
+}
+
+/// The same for a value that lives as long as its MadeOnce.
+template <class T>
+class MadeOnce {
+  public:
+    MadeOnce() = default;
+    MadeOnce(const MadeOnce&) = delete;
+    MadeOnce& operator=(const MadeOnce&) = delete;
+    ~MadeOnce() { delete made_.load(std::memory_order_acquire); }
+
+    template <class Make>
+    T& get(Make&& make) {
+        return made_once(made_, std::forward<Make>(make));
+    }
+
+  private:
+    std::atomic<T*> made_ = nullptr;
+};
+
+}  // namespace onnxmap
