@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bindings/interpreter_lock.hpp"
 
 namespace onnxmap::bindings {
 
@@ -25,17 +26,15 @@ struct NumpyType {
 // Imports one type at a time, so that ml_dtypes is loaded only for models that need it.
 const NumpyType& numpy_type(const onnx::DataTypeInfo& type) {
     constexpr std::size_t kMostTypes = 64;
-    static std::array<py::gil_safe_call_once_and_store<NumpyType>, kMostTypes> types;
-    return types.at(static_cast<std::size_t>(type.type))
-        .call_once_and_store_result([&] {
-            const py::object numpy_dtype = python_object<"numpy", "dtype">();
-            const py::str name(type.numpy.data(), type.numpy.size());
-            const bool native = python_object<"numpy", "sctypeDict">().contains(name);
-            const py::object dtype = numpy_dtype(
-                native ? py::object(name) : py::module_::import("ml_dtypes").attr(name));
-            return NumpyType{dtype, dtype.attr("alignment").cast<std::uintptr_t>()};
-        })
-        .get_stored();
+    constinit static std::array<MadeOnce<NumpyType>, kMostTypes> types;
+    return types.at(static_cast<std::size_t>(type.type))([&] {
+        const py::object numpy_dtype = python_object<"numpy", "dtype">();
+        const py::str name(type.numpy.data(), type.numpy.size());
+        const bool native = python_object<"numpy", "sctypeDict">().contains(name);
+        const py::object dtype =
+            numpy_dtype(native ? py::object(name) : py::module_::import("ml_dtypes").attr(name));
+        return NumpyType{dtype, dtype.attr("alignment").cast<std::uintptr_t>()};
+    });
 }
 
 bool aligned_to(const std::uint8_t* data, std::uintptr_t alignment) noexcept {
@@ -102,7 +101,11 @@ py::object dtype_of(const py::object& dtype) {
         return dtype.attr("numpy")();
     }
     if (py::isinstance<py::str>(dtype)) {
-        const auto name = dtype.cast<std::string>();
+        if (PyUnicode_AsUTF8(dtype.ptr()) == nullptr) {
+            PyErr_Clear();
+            throw py::type_error("data type '" + to_printable(dtype) + "' not understood");
+        }
+        const std::string name = to_printable(dtype);
         for (const onnx::DataTypeInfo& type : onnx::data_types()) {
             if (type.numpy == name) return numpy_dtype(type);
         }
@@ -144,7 +147,7 @@ py::object read_array(tensor::Values& values, const tensor::Conversion& conversi
     if (values.type().bits == 0) return string_array(values, writable);
     std::shared_ptr<io::OwnedBytes> bytes;
     {
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         values.check_count();
         bytes = std::make_shared<io::OwnedBytes>(values.count() * conversion.to().itemsize());
         values.read(conversion, bytes->writable());

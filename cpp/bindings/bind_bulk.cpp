@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "io/page_cache.hpp"
 #include "io/parallel.hpp"
@@ -52,7 +54,7 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
             throw py::index_error("no such initializer");
         }
     }
-    const py::gil_scoped_release release;  // it may open files, and look for segments
+    const WithoutLock unlocked;  // it may open files, and look for segments
     bulk.plan = std::make_shared<const model::BulkPlan>(
         graph.document, *graph.index, positions,
         model::BulkOptions{bulk.float_type, copies, frugal});
@@ -173,13 +175,13 @@ py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell)
     const model::BulkPlan& plan = *bulk.plan;
     std::vector<io::Place> places;
     {
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         std::atomic<std::uint64_t> done = 0;
         io::work_while_looking(
             {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
             [&] { places = model::read_items(plan, plan.items(), done); },
             [&] {
-                const py::gil_scoped_acquire acquire;
+                const WithLock locked;
                 look_for_signals();
                 if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
             });
@@ -210,7 +212,7 @@ class Stream {
         while (true) {
             State state{};
             {
-                const py::gil_scoped_release release;
+                const WithoutLock unlocked;
                 state = stream_.next(kLookEvery, step);
             }
             if (state == State::end) {
@@ -227,7 +229,7 @@ class Stream {
     void stop() {
         if (std::exchange(stopped_, true)) return;
         make_.forget();
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         stream_.stop();
     }
 
@@ -250,10 +252,14 @@ void bind_bulk(py::module_& module) {
              "All as fresh arrays by name. `tell` is None, or called with the bytes that are done, "
              "some 20 times a second.");
     py::class_<Stream>(module, "Stream", "What onnxmap.bulk.TensorStream wraps.")
-        .def(py::init<const Bulk&, std::uint64_t, unsigned>(), py::arg("bulk"), py::arg("window"),
-             py::arg("threads"))
         .def("next", &Stream::next, "The next name and array; None at the end.")
         .def("stop", &Stream::stop, "Ends it, and all work for it.");
+    module.def(
+        "start_stream",
+        [](const Bulk& bulk, std::uint64_t window, unsigned threads) {
+            return std::make_unique<Stream>(bulk, window, threads);
+        },
+        py::arg("bulk"), py::arg("window"), py::arg("threads"));
     module.def("plan_bulk", guarded(plan_bulk), py::arg("graph"), py::arg("positions"),
                py::arg("dtype"), py::arg("copies"), py::arg("frugal"),
                "What a bulk read of these initializers has to do.");

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
@@ -31,7 +32,7 @@ class PythonBuffer final : public io::Source {
     // The last share may go in any thread, and after the interpreter: then the process ends anyway.
     ~PythonBuffer() override {
         if (Py_IsInitialized() == 0) return;
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         PyBuffer_Release(&view_);
     }
 
@@ -60,7 +61,7 @@ io::LinkPolicy link_policy(std::string_view name) {
 
 void warn(const Error& fault) {
     if (tensor::OverlookQuietly::active()) return;
-    const py::gil_scoped_acquire acquire;
+    const WithLock locked;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
     python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
 }
@@ -72,7 +73,7 @@ void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
         return;
     }
     place.remote = remote_folder(external_root);
-    place.root = external_root.attr("url").cast<std::string>();
+    place.root = to_text(external_root.attr("url"));
 }
 
 // `given`: an onnxmap.options.Options.
@@ -102,7 +103,7 @@ DocumentPtr load_file(const py::bytes& path, std::string_view message, const py:
     auto options = options_of(message, given, external_root);
     options.folder = std::string(folder);
     const std::string name(path);
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     return model::load_file(name, options.external.mode, std::move(options));
 }
 
@@ -110,7 +111,7 @@ DocumentPtr load_buffer(const py::object& buffer, std::string_view message, cons
                         const py::object& external_root, bool require_model) {
     const auto options = options_of(message, given, external_root);
     auto source = std::make_shared<PythonBuffer>(buffer);
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     return model::load_source(std::move(source), options, require_model);
 }
 
@@ -120,7 +121,7 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
     options.folder = folder;
     const bool is_model = options.root == &onnx::message<"ModelProto">;
     auto source = std::make_shared<io::RemoteFile>(range_reader(file));
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     return model::load_source(std::move(source), options, is_model);
 }
 

@@ -5,6 +5,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/guarded.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/tensor_access.hpp"
 
@@ -48,7 +49,7 @@ py::object external_file(const Tensor& tensor) {
         ExternalFile file;
         file.watch = store.watch;
         {
-            const py::gil_scoped_release release;  // opening a file may take a while
+            const WithoutLock unlocked;  // opening a file may take a while
             file.source = store.external.open(entry.location, header.name);
             file.path = store.external.path_of(entry.location, header.name);
         }
@@ -63,7 +64,7 @@ void read_into(const ExternalFile& file, std::uint64_t offset, const py::object&
     if (offset > size || bytes.size() > size - offset) {
         throw py::value_error("past the end of the file");
     }
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     file.source->read_file(offset, bytes);
 }
 
@@ -91,7 +92,7 @@ void bind_external_file(py::module_& module) {
         .def(
             "check_unchanged",
             [](const ExternalFile& self) {
-                const py::gil_scoped_release release;
+                const WithoutLock unlocked;
                 if (self.watch) self.source->check_unchanged();
             },
             "Raises FileChangedError where its size or time of modification is another by now; "

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
 #include "model/structure_pages.hpp"
@@ -185,7 +186,7 @@ class ViewMaker {
     /// Finds the values and checks them, but makes no array.
     tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
         if (!header.has_segment) return graph_.document->values(tensor, header, since_);
-        const py::gil_scoped_release release;  // the first one looks for all
+        const WithoutLock unlocked;  // the first one looks for all
         return graph_.document->values(tensor, header, since_);
     }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "io/byte_ranges.hpp"
 #include "io/page_cache.hpp"
 #include "model/tensor_pages.hpp"
@@ -27,19 +28,19 @@ std::vector<onnx::Message> tensors_at(const Graph& graph, const py::list& positi
 
 // Somebody who presses Ctrl-C is heard.
 void check_signals() {
-    const py::gil_scoped_acquire acquire;
+    const WithLock locked;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 void prefetch(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     model::prefetch(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
 }
 
 void evict(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     model::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
 }
 
@@ -47,7 +48,7 @@ void evict(const Graph& graph, const py::list& positions) {
 py::list absent_pages(const Graph& graph) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
     {
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         static_cast<void>(graph.document->look_for_changes());
         const io::Source& source = graph.document->source();
         io::for_each_absent(source, 0, source.size(), [&](std::uint64_t begin, std::uint64_t end) {
@@ -71,7 +72,7 @@ py::list residency(const Graph& graph, const py::list& positions, const py::list
     const auto tensors = tensors_at(graph, positions);
     std::vector<model::ResidentBytes> found;
     {
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         found = model::residency(*graph.document, tensors, graph.document->look_for_changes(),
                                  ranges, check_signals);
     }

@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
 
@@ -12,7 +13,7 @@ namespace onnxmap::bindings {
 namespace {
 
 bool at_least_1_0(const py::object& version) {
-    return !version.is_none() && py::int_(version[py::int_(0)]).cast<std::int64_t>() >= 1;
+    return !version.is_none() && py::object(version[py::int_(0)]) >= py::int_(1);
 }
 
 py::object dlpack(const Tensor& tensor, const py::object& stream, const py::object& max_version,
@@ -42,7 +43,7 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
         }
         std::shared_ptr<io::OwnedBytes> bytes;
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             if (is_file && !is_true(copy)) {
                 bytes = payload->source->writable_copy(payload->offset, payload->nbytes);
             } else {
@@ -104,7 +105,7 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
         auto result = py::reinterpret_steal<py::bytearray>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             payload->source->read(payload->offset + begin, {out, nbytes});
         }
         return result;

@@ -4,6 +4,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/tensor_access.hpp"
 
 namespace onnxmap::bindings {
@@ -26,7 +27,7 @@ py::object writable_array(Values& values) {
     const tensor::Payload& payload = *values.payload();
     std::shared_ptr<io::OwnedBytes> bytes;
     {
-        const py::gil_scoped_release release;
+        const WithoutLock unlocked;
         bytes = payload.source->writable_copy(payload.offset, payload.nbytes);
     }
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
@@ -85,7 +86,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
         if (!overlap(memory, tensor.document->source().bytes()) &&
             (payload == nullptr || !payload->is_view() || !overlap(memory, payload->bytes()))) {
             {
-                const py::gil_scoped_release release;
+                const WithoutLock unlocked;
                 values.check_count();
                 values.read(*conversion, memory);
             }
@@ -140,7 +141,7 @@ py::bytes tobytes(const Tensor& tensor) {
     return with_values(tensor, [&](Values& values) {
         if (values.type().bits == 0) throw py::type_error("strings have no raw bytes");
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             values.check_count();
         }
         const std::uint64_t nbytes = tensor::packed_nbytes(values.count(), values.type().bits);
@@ -149,7 +150,7 @@ py::bytes tobytes(const Tensor& tensor) {
         auto result = py::reinterpret_steal<py::bytes>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             values.read_packed({out, nbytes});
         }
         return result;
@@ -172,7 +173,7 @@ py::object packed(const Tensor& tensor) {
             static_cast<std::int64_t>(tensor::packed_nbytes(values.count(), type.bits));
         std::shared_ptr<io::OwnedBytes> bytes;
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             values.check_count();
             bytes = std::make_shared<io::OwnedBytes>(static_cast<std::uint64_t>(nbytes));
             values.read_packed(bytes->writable());
@@ -200,7 +201,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
         }
         auto bytes = std::make_shared<io::OwnedBytes>(count * values.type().itemsize());
         {
-            const py::gil_scoped_release release;
+            const WithoutLock unlocked;
             values.check_padding();
             values.read_part(begin, count, Conversion::none(values.type()),
                              bytes->writable().data());
@@ -210,8 +211,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
     });
 }
 
-py::buffer_info buffer(const Tensor& tensor) {
-    const Values values = values_of(tensor);
+py::buffer_info buffer_of(const Values& values) {
     const onnx::DataTypeInfo& type = values.type();
     if (*type.buffer_format == '\0') {
         // NumPy asks for a buffer before it asks for __array__, and would take flat bytes for the
@@ -234,6 +234,32 @@ py::buffer_info buffer(const Tensor& tensor) {
             std::move(sizes),
             std::move(strides),
             true};
+}
+
+py::buffer_info buffer(const Tensor& tensor) {
+    return naming(tensor, [&] { return buffer_of(values_of(tensor)); });
+}
+
+getbufferproc get_buffer_of_pybind11 = nullptr;
+
+// pybind11 raises a BufferError whose cause is the error. Callers get the error itself: the file is
+// missing or unsafe, say, whatever kind of buffer they asked for.
+extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    const int result = get_buffer_of_pybind11(self, view, flags);
+    if (result == 0) return 0;
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject* const cause = value == nullptr ? nullptr : PyException_GetCause(value);
+    if (cause == nullptr) {
+        PyErr_Restore(type, value, trace);
+        return result;
+    }
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause)), cause);
+    for (PyObject* each : {cause, type, value, trace}) Py_XDECREF(each);
+    return result;
 }
 
 std::int64_t length(const Tensor& tensor) {
@@ -311,6 +337,11 @@ void bind_arrays(GuardedClass<Tensor>& cls) {
         });
 }
 
+void replace_get_buffer(GuardedClass<Tensor>& cls) {
+    PyBufferProcs& procs = reinterpret_cast<PyHeapTypeObject*>(cls.ptr())->as_buffer;
+    get_buffer_of_pybind11 = std::exchange(procs.bf_getbuffer, get_buffer);
+}
+
 void bind_bytes(GuardedClass<Tensor>& cls) {
     cls.def("tobytes", tobytes,
             "The values in the layout of raw_data, little-endian and packed, in a new bytes "
@@ -338,6 +369,7 @@ void bind_bytes(GuardedClass<Tensor>& cls) {
 void bind_tensor_values(GuardedClass<Tensor>& cls) {
     bind_arrays(cls);
     bind_bytes(cls);
+    replace_get_buffer(cls);
 }
 
 }  // namespace onnxmap::bindings

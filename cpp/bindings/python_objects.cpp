@@ -14,16 +14,20 @@ py::object data_type_class() { return python_object<"onnxmap.enums", "DataType">
 
 // The members of DataType by number; None where there is none.
 const std::vector<py::object>& data_type_members() {
-    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<std::vector<py::object>> storage;
-    return storage
-        .call_once_and_store_result([] {
-            std::vector<py::object> members{data_type_class()(0)};
-            for (const onnx::DataTypeInfo& info : onnx::data_types()) {
-                members.push_back(data_type_class()(static_cast<int>(info.type)));
-            }
-            return members;
-        })
-        .get_stored();
+    constinit static MadeOnce<std::vector<py::object>> made;
+    return made([] {
+        std::vector<py::object> members{data_type_class()(0)};
+        for (const onnx::DataTypeInfo& info : onnx::data_types()) {
+            members.push_back(data_type_class()(static_cast<int>(info.type)));
+        }
+        return members;
+    });
+}
+
+std::string encoded(const py::str& text, const char* surrogates) {
+    PyObject* const bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", surrogates);
+    if (bytes == nullptr) throw py::error_already_set();
+    return std::string(py::reinterpret_steal<py::bytes>(bytes));
 }
 
 template <class Class>
@@ -74,6 +78,10 @@ py::str to_str(std::string_view text) {
     if (str == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::str>(str);
 }
+
+std::string to_text(const py::str& text) { return encoded(text, "surrogateescape"); }
+
+std::string to_printable(const py::str& text) { return encoded(text, "backslashreplace"); }
 
 py::bytes to_bytes(ByteView bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

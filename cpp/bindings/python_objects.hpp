@@ -1,14 +1,15 @@
 // Objects of the Python package that the bindings hand out or call. Imported when first needed.
 #pragma once
 
-#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "bindings/handles.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::bindings {
@@ -18,16 +19,21 @@ namespace py = pybind11;
 /// `python_object<"onnxmap.errors", "make_error">()`; the module is imported once.
 template <onnx::detail::Name module_name, onnx::detail::Name object_name>
 const py::object& python_object() {
-    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-    return storage
-        .call_once_and_store_result(
-            [] { return py::module_::import(module_name.chars).attr(object_name.chars); })
-        .get_stored();
+    constinit static MadeOnce<py::object> found;
+    return found([]() -> py::object {
+        return py::module_::import(module_name.chars).attr(object_name.chars);
+    });
 }
 
 /// Text of the file as `str`: UTF-8, where it is not that with surrogate escapes, so that it can
 /// be hashed, compared and written back byte for byte.
 [[nodiscard]] py::str to_str(std::string_view text);
+
+/// The inverse of to_str. Throws UnicodeEncodeError for text that no bytes stand for.
+[[nodiscard]] std::string to_text(const py::str& text);
+
+/// The UTF-8 of any `str`, for names and messages: surrogates become escapes like `\ud800`.
+[[nodiscard]] std::string to_printable(const py::str& text);
 
 [[nodiscard]] py::bytes to_bytes(ByteView bytes);
 

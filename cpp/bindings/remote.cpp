@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "io/parallel.hpp"
 
@@ -24,7 +25,7 @@ class SharedObject {
             static_cast<void>(object_.release());
             return;
         }
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         object_ = py::object();
     }
 
@@ -34,10 +35,6 @@ class SharedObject {
   private:
     py::object object_;
 };
-
-std::string to_text(const py::object& text) {
-    return std::string(py::bytes(text.attr("encode")("utf-8", "surrogateescape")));
-}
 
 class PythonReader final : public io::RangeReader {
   public:
@@ -55,7 +52,7 @@ class PythonReader final : public io::RangeReader {
 
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override {
         if (out.empty()) return;
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         const auto nbytes = static_cast<py::ssize_t>(out.size());
         const py::memoryview memory = py::memoryview::from_memory(out.data(), nbytes);
         const LetGo let_go{memory};
@@ -68,7 +65,7 @@ class PythonReader final : public io::RangeReader {
     }
 
     void check_unchanged() const override {
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         file_.get().attr("check_unchanged")();
     }
 
@@ -105,13 +102,13 @@ class PythonFolder final : public io::RemoteFolder {
     explicit PythonFolder(const py::object& folder) : folder_(folder) {}
 
     [[nodiscard]] std::string url_of(std::string_view location) const override {
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         return to_text(folder_.get().attr("url_of")(to_bytes(as_bytes(location))));
     }
 
     [[nodiscard]] std::shared_ptr<const io::RangeReader> open(
         std::string_view location) const override {
-        const py::gil_scoped_acquire acquire;
+        const WithLock locked;
         try {
             return range_reader(folder_.get().attr("open")(to_bytes(as_bytes(location))));
         } catch (const py::error_already_set& error) {

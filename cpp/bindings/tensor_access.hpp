@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "io/read_guard.hpp"
 #include "model/tensor_path.hpp"
@@ -34,7 +35,7 @@ auto naming(const Tensor& tensor, Work&& work) {
     if (!header.has_segment && !header.external) {
         return tensor.document->values(tensor.message, header);
     }
-    const py::gil_scoped_release release;
+    const WithoutLock unlocked;
     return tensor.document->values(tensor.message, header);
 }
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import operator
-import os
 import re
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -35,7 +33,6 @@ _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 _MOST_WINDOW = 1 << 62  # more than there can be
-_EXIT_SECONDS = 10.0  # that the end of the interpreter waits for running calls
 _DELAY = 0.5  # seconds of work before a bar appears
 
 
@@ -49,87 +46,26 @@ def read_arrays(
     """See `Model.arrays`."""
     count = _thread_count(threads)
     positions = initializers._chosen(names)
-    with _CALLS:
-        bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=True, frugal=False)
-    with _CALLS, Progress(progress, bulk.nbytes, "reading", delay=_DELAY) as shown:
+    bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=True, frugal=False)
+    with Progress(progress, bulk.nbytes, "reading", delay=_DELAY) as shown:
         told = 0
 
         def tell(done: int) -> None:
             nonlocal told
-            _CALLS.leave_at_exit()
             shown.update(done - told)
             told = done
 
         return bulk.arrays(count, tell)
 
 
-class _Exiting(BaseException):
-    """Ends a call, and is seen by nobody."""
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-class _RunningCalls:
-    """Calls into the core that wait without the interpreter lock.
-
-    A daemon thread that is in one when the interpreter ends is ended where it asks for the lock, in
-    the middle of C++, which ends the process with an abort. So these calls are ended before, and
-    the thread is left to its end out here.
-    """
-
-    def __init__(self) -> None:
-        self._is_exiting = False
-        self.forget()
-
-    def forget(self) -> None:
-        """In the child of a fork, which has none of its parent's threads."""
-        self._changed = threading.Condition()
-        self._count = 0
-
-    def __enter__(self) -> None:
-        # Not the main thread, which is in no call when it ends the interpreter: Ctrl-C, which comes
-        # nowhere else, would leave the lock or the count behind.
-        if _is_main_thread():
-            return
-        self._wait_for_the_end()
-        with self._changed:
-            self._count += 1
-
-    def __exit__(self, *_: object) -> None:
-        if _is_main_thread():
-            return
-        with self._changed:
-            self._count -= 1
-            self._changed.notify_all()
-        self._wait_for_the_end()
-
-    def leave_at_exit(self) -> None:
-        """Raises in a call that has to end."""
-        if self._has_to_end():
-            raise _Exiting
-
-    def end(self) -> None:
-        """Waits until there are none, and lets no more begin, but in this thread."""
-        self._is_exiting = True
-        for stream in list(_streams):
-            stream._core.stop()
-        with self._changed:
-            self._changed.wait_for(lambda: self._count == 0, timeout=_EXIT_SECONDS)
-
-    def _has_to_end(self) -> bool:
-        return self._is_exiting and not _is_main_thread()
-
-    def _wait_for_the_end(self) -> None:
-        while self._has_to_end():
-            time.sleep(1.0)
-
-
-_CALLS = _RunningCalls()
 _streams: weakref.WeakSet[TensorStream] = weakref.WeakSet()
-atexit.register(_CALLS.end)
-os.register_at_fork(after_in_child=_CALLS.forget)
+
+
+@atexit.register
+def _end_streams() -> None:
+    """Later, a thread that works ahead could no longer take the interpreter lock to read a URL."""
+    for stream in list(_streams):
+        stream._core.stop()
 
 
 class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
@@ -153,11 +89,8 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         if nbytes <= 0:
             raise ValueError(f"window must be positive, not {window!r}")
         positions = initializers._chosen(names, frugal=True)
-        with _CALLS:
-            bulk = _core.plan_bulk(
-                initializers._core, positions, dtype, copies=bool(copy), frugal=True
-            )
-        self._core = _core.Stream(bulk, min(nbytes, _MOST_WINDOW), count)
+        bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=bool(copy), frugal=True)
+        self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
         _streams.add(self)
         self._progress = Progress(progress, bulk.streamed_nbytes, "streaming", delay=_DELAY)
         self._progress_is_shown = False
@@ -185,8 +118,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
                 self._progress.__enter__()
                 self._progress_is_shown = True
             self._progress.update(self._current)  # the one before is done
-            with _CALLS:
-                found = self._core.next()
+            found = self._core.next()
         except BaseException as error:
             self._end(error)
             raise
@@ -210,8 +142,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         if self._is_over and error is None:
             error = GeneratorExit()  # closed by another thread, it is not done
         self._is_over = True
-        with _CALLS:
-            self._core.stop()
+        self._core.stop()
         if self._progress_is_shown:
             self._progress_is_shown = False
             self._progress.__exit__(None if error is None else type(error), error, None)

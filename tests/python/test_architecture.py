@@ -88,6 +88,15 @@ def test_io_is_where_it_is_used() -> None:
     assert seen
 
 
+def test_the_interpreter_lock_has_one_place() -> None:
+    """pybind11's own classes, and its way to make a value once, can end a process that ends."""
+    other = re.compile(
+        r"gil_scoped|gil_safe_call_once|call_guard|PyGILState_|PyEval_(Save|Restore)Thread|Py_BEGIN_ALLOW"
+    )
+    for path in sources("bindings"):
+        assert bool(other.search(path.read_text())) == (path.stem == "interpreter_lock"), path
+
+
 def test_wire_knows_no_onnx() -> None:
     for path in sources("wire"):
         code = re.sub(r"//.*", "", path.read_text())

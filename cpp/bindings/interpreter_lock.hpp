@@ -1,0 +1,67 @@
+// Python's interpreter lock: the only way to give it up and to take it.
+//
+// The interpreter may end while a daemon thread is in the core. A thread that then asks for the
+// lock never gets it. CPython before 3.14 ends the thread with pthread_exit, which unwinds its
+// stack through our frames: destructors would let go of Python objects without the lock, and a
+// destructor that asks for the lock would end the process. interpreter_lock.cpp keeps the thread
+// from unwinding. It sleeps until the process ends, as CPython 3.14 has all threads do.
+//
+// A thread that sleeps keeps the mutexes that it holds. So nobody asks for the lock, or calls
+// Python, below a mutex that the end of the interpreter needs.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace onnxmap::bindings {
+
+/// Other threads can run Python while one lives.
+class WithoutLock {
+  public:
+    WithoutLock() : thread_(PyEval_SaveThread()) {}
+    WithoutLock(const WithoutLock&) = delete;
+    WithoutLock& operator=(const WithoutLock&) = delete;
+    ~WithoutLock() { PyEval_RestoreThread(thread_); }
+
+  private:
+    PyThreadState* thread_;
+};
+
+/// The thread may use Python while one lives: any thread, also one that Python does not know.
+class WithLock {
+  public:
+    /// Throws std::runtime_error in a thread that Python does not know if the interpreter has
+    /// ended.
+    WithLock();
+    WithLock(const WithLock&) = delete;
+    WithLock& operator=(const WithLock&) = delete;
+    ~WithLock() { PyGILState_Release(state_); }
+
+  private:
+    PyGILState_STATE state_;
+};
+
+/// A value that is made when it is first asked for, and never destroyed. Two threads may both make
+/// it, and one is kept: a lock around it would stay locked if the interpreter ends meanwhile.
+template <class T>
+class MadeOnce {
+  public:
+    template <class Make>
+    const T& operator()(Make&& make) {
+        if (const T* known = made_.load(std::memory_order_acquire)) return *known;
+        auto made = std::make_unique<const T>(std::forward<Make>(make)());
+        const T* known = nullptr;
+        if (!made_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+            return *known;
+        }
+        return *made.release();
+    }
+
+  private:
+    std::atomic<const T*> made_ = nullptr;
+};
+
+}  // namespace onnxmap::bindings

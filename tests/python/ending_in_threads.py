@@ -1,0 +1,154 @@
+"""A process that ends while daemon threads are in onnxmap: `python ending_in_threads.py MODEL NAME ...`.
+
+One thread loops over each call of the names, all calls if there are none.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+import onnxmap
+
+GOOD = ["w0", "w1", "typed", "packed", "one", "outside"]
+SECONDS = 1.0  # at most, until the process ends with all threads somewhere in a call
+
+
+def touch(value: object) -> None:
+    """Every property, and every method that needs no arguments, of graphs and their like."""
+    for name in dir(value):
+        if name.startswith("_") or name in ("close", "evict", "proto", "get", "views"):
+            continue
+        found = getattr(value, name)
+        if callable(found) and type(value).__name__ in ("Graph", "Initializers"):
+            found()
+    repr(value)
+
+
+def drain(values: Iterable[object]) -> None:
+    deque(values, maxlen=0)
+
+
+def calls(path: str) -> dict[str, Callable[[], object]]:
+    """Every public function, and every method of an object of a model, with arguments that work."""
+    data = Path(path).read_bytes()
+    model = onnxmap.load(path)
+    read = onnxmap.load(path, io="read")
+    graph, initializers = model.graph, model.graph.initializers
+    tensor, outside = initializers["w0"], initializers["outside"]
+    halves = read.graph.initializers["w1"]
+    typed = initializers["typed"]
+    sparse = graph.sparse_initializers["sparse"]
+    node = graph.nodes[0]
+    out = np.empty(tensor.shape, np.float64)
+    null = Path(os.devnull)
+    pickled = pickle.dumps(outside)
+
+    def relocated() -> None:
+        with onnxmap.relocate(Path(path).parent):
+            pickle.loads(pickled)
+
+    def remade() -> None:
+        onnxmap.load(path).close()
+
+    return {
+        "load": lambda: onnxmap.load(path),
+        "load(io=read)": lambda: onnxmap.load(path, io="read"),
+        "load(check=full)": lambda: onnxmap.load(path, check="full"),
+        "loads": lambda: onnxmap.loads(data),
+        "loads_proto": lambda: onnxmap.loads_proto(data, "ModelProto"),
+        "load_proto": lambda: onnxmap.load_proto(path, "ModelProto"),
+        "load_tensor": lambda: onnxmap.load_tensor(path + ".tensor"),
+        "load_value": lambda: onnxmap.load_value(path + ".tensor", "tensor"),
+        "load_arrays": lambda: onnxmap.load_arrays(path + ".good"),
+        "relocate": relocated,
+        "Model.close": remade,
+        "Model.arrays": lambda: model.arrays(GOOD),
+        "Model.arrays(dtype)": lambda: model.arrays(GOOD, dtype="float16"),
+        "Model.stream": lambda: drain(model.stream(GOOD, window="1MB")),
+        "Model.stream(dtype)": lambda: drain(model.stream(GOOD, window="1MB", dtype="float16")),
+        "Model.views": lambda: model.views(GOOD),
+        "Model.prefetch": lambda: model.prefetch(GOOD),
+        "Model.evict": lambda: model.evict(GOOD),
+        "Model.residency": lambda: model.residency(GOOD),
+        "Model.tensors": lambda: drain(model.tensors()),
+        "Model.verify": lambda: model.verify(),
+        "Model.external_files": lambda: touch(model),
+        "Model.to_dask": lambda: model.to_dask(["w0"]),
+        "Initializers": lambda: (touch(initializers), drain(initializers.all())),
+        "Initializers.views": lambda: initializers.views(["w0", "outside"]),
+        "Graph": lambda: touch(graph),
+        "Tensor.numpy": lambda: tensor.numpy(),
+        "Tensor.numpy(dtype)": lambda: tensor.numpy("float16"),
+        "Tensor.numpy(astype)": lambda: tensor.numpy("complex64"),
+        "Tensor.numpy(out)": lambda: tensor.numpy(out=out),
+        "Tensor.numpy(copy)": lambda: halves.numpy(copy=True),
+        "Tensor.numpy(writable)": lambda: tensor.numpy(writable=True),
+        "Tensor.numpy(typed)": lambda: typed.numpy(),
+        "Tensor.numpy(outside)": lambda: outside.numpy(),
+        "Tensor.tobytes": lambda: tensor.tobytes(),
+        "Tensor.tofile": lambda: halves.tofile(io.BytesIO()),
+        "Tensor.tofile(path)": lambda: tensor.tofile(null),
+        "Tensor.packed": lambda: initializers["packed"].packed(),
+        "Tensor.item": lambda: initializers["one"].item(),
+        "Tensor.verify": lambda: outside.verify(),
+        "Tensor.__getitem__": lambda: halves[10:20],
+        "Tensor.__iter__": lambda: drain(initializers["typed"]),
+        "Tensor.__dlpack__": lambda: halves.__dlpack__(max_version=(1, 0), copy=True),
+        "Tensor.__buffer__": lambda: bytes(memoryview(halves)),
+        "Tensor.__repr__": lambda: (repr(tensor), tensor._repr_html_()),
+        "Tensor.__reduce__": lambda: pickle.loads(pickle.dumps(outside)),
+        "Tensor": lambda: (touch(tensor), touch(outside), touch(typed)),
+        "SparseTensor.to_dense": lambda: sparse.to_dense(),
+        "SparseTensor": lambda: touch(sparse),
+        "Node": lambda: touch(node),
+        "ProtoView": lambda: (str(node.proto), node.proto.ListFields(), node.proto.unknown_fields),
+        "errors": lambda: refused(initializers),
+    }
+
+
+def refused(initializers: onnxmap.Initializers) -> None:
+    try:
+        initializers["missing"].numpy()
+    except onnxmap.OnnxMapError:
+        return
+    raise AssertionError("a tensor without its file was read")
+
+
+def main() -> None:
+    path, *names = sys.argv[1:]
+    known = calls(path)
+    failures: list[str] = []
+    begun = []
+
+    def loop(name: str, call: Callable[[], object], first: threading.Event) -> None:
+        try:
+            while True:
+                call()
+                first.set()
+        except BaseException as error:  # noqa: BLE001 -- nothing may be raised, at the end neither
+            failures.append(f"{name}: {error!r}")
+            first.set()
+
+    for name in names or known:
+        first = threading.Event()
+        begun.append(first)
+        threading.Thread(target=loop, args=(name, known[name], first), daemon=True).start()
+    deadline = time.monotonic() + SECONDS
+    for first in begun:
+        first.wait(max(0.0, deadline - time.monotonic()))
+    print(json.dumps(failures), flush=True)  # noqa: T201 -- the test reads it
+
+
+if __name__ == "__main__":
+    main()
