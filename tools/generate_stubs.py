@@ -156,8 +156,10 @@ class ReturnTypes(ast.NodeTransformer):
         self.class_name = ""
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
         """Says what it returns, and that vague arguments may be anything."""
+        if node.name == "__init__":  # it refuses: Python makes no object of a bound class
+            return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
         told = field_type(ast.get_docstring(node) or "")
         for key in (name, node.name):

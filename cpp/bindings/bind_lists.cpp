@@ -72,10 +72,12 @@ void bind_lists(py::module_& module) {
             return element(self.list, field);
         });
 
-    GuardedClass<MessageList>(
+    GuardedClass<MessageList> list(
         module, "MessageList",
-        "A repeated message field: an immutable sequence whose elements are made when asked for.")
-        .def("__len__", length)
+        "A repeated message field: an immutable sequence whose elements are made when asked for.");
+    // For `match`, as collections.abc.Sequence.register would: it passes over sealed classes.
+    reinterpret_cast<PyTypeObject*>(list.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
+    list.def("__len__", length)
         .def("__getitem__", item, py::arg("index"))
         .def("__getitem__", slice, py::arg("index"))
         .def("__iter__", [](const MessageList& self) { return MessageIterator(self); })

@@ -42,11 +42,12 @@ py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     return value ? to_python(view.document, row, *value, true) : default_of(row);
 }
 
-bool has_field(const ProtoView& view, std::string_view name) {
+bool has_field(const ProtoView& view, const py::str& given) {
+    const std::string name = to_printable(given);
     const wire::FieldRow* row = view.message.table().find(name);
     if (row == nullptr || row->repeated()) {
         throw py::value_error(std::string(view.message.table().name) + " has no singular field " +
-                              std::string(name));
+                              name);
     }
     return view.document->find(view.message, *row).has_value();
 }
@@ -74,13 +75,13 @@ py::list list_fields(const ProtoView& view) {
     return fields;
 }
 
-py::object which_oneof(const ProtoView& view, std::string_view oneof) {
+py::object which_oneof(const ProtoView& view, const py::str& given) {
+    const std::string oneof = to_printable(given);
     const auto fields = view.message.table().fields;
     if (std::none_of(fields.begin(), fields.end(),
                      [&](const wire::FieldRow& row) { return row.oneof == oneof; }) ||
         oneof.empty()) {
-        throw py::value_error(std::string(view.message.table().name) + " has no oneof " +
-                              std::string(oneof));
+        throw py::value_error(std::string(view.message.table().name) + " has no oneof " + oneof);
     }
     const wire::FieldRow* set = view.message.which(oneof);
     return set == nullptr ? py::object(py::none()) : to_str(set->name);
@@ -152,8 +153,8 @@ void bind_proto_view(py::module_& module) {
         "A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`."
         " An absent field reads as protobuf's default, an absent message as an empty view.")
         .def("__getattr__",
-             [](const ProtoView& self, std::string_view name) {
-                 return value_of(self, row_of(self, name));
+             [](const ProtoView& self, const py::str& name) {
+                 return value_of(self, row_of(self, to_printable(name)));
              })
         .def("__dir__",
              [](const ProtoView& self) {

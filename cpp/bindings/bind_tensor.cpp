@@ -203,7 +203,7 @@ void bind_sparse(py::module_& module) {
                 if (rank > tensor::kMaxRank) {
                     Error error("tensor.rank", "it has " + std::to_string(rank) +
                                                    " dimensions, and NumPy takes 64 at most");
-                    error.tensor = sparse_fact(self, "name").cast<std::string>();
+                    error.tensor = to_text(sparse_fact(self, "name"));
                     if (error.tensor.empty()) {
                         error.tensor =
                             model::sparse_tensor_path(*self.document, self.message.piece(0).data());

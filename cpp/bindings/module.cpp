@@ -4,6 +4,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/sealed_classes.hpp"
 
 #ifdef ONNXMAP_SANITIZE
 namespace {
@@ -34,6 +35,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_external_file(module);
     bind_bulk(module);
     bind_kernels(module);
+    seal_classes();
 #ifdef ONNXMAP_SANITIZE
     module.def("_planted_overrun", planted_overrun);
 #endif

@@ -60,6 +60,7 @@ __all__: list[str] = [
     "opset_imports",
     "plan_bulk",
     "schema",
+    "start_stream",
     "tensor_path",
     "use_kernels",
     "wrap",
@@ -1117,12 +1118,6 @@ class Stream:
     What onnxmap.bulk.TensorStream wraps.
     """
 
-    def __init__(
-        self,
-        bulk: Bulk,
-        window: typing.SupportsInt | typing.SupportsIndex,
-        threads: typing.SupportsInt | typing.SupportsIndex,
-    ) -> None: ...
     def next(self) -> tuple[str, _ndarray[Any, Any]] | None:
         """
         The next name and array; None at the end.
@@ -1210,6 +1205,11 @@ def schema() -> dict[str, Any]:
     Every message and enum that is read, as dicts.
     """
 
+def start_stream(
+    bulk: Bulk,
+    window: typing.SupportsInt | typing.SupportsIndex,
+    threads: typing.SupportsInt | typing.SupportsIndex,
+) -> Stream: ...
 def tensor_path(tensor: Tensor) -> str:
     """
     Where in the model it is, like `graph.initializer[3]`.

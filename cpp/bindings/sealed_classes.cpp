@@ -1,0 +1,112 @@
+#include "bindings/sealed_classes.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+void refuse(PyTypeObject* type) {
+    const auto name =
+        py::handle(reinterpret_cast<PyObject*>(type)).attr("__name__").cast<std::string>();
+    const bool is_public = py::hasattr(py::module_::import("onnxmap"), name.c_str());
+    const std::string what = is_public ? "onnxmap." + name : "an object of onnxmap";
+    PyErr_Format(PyExc_TypeError,
+                 "cannot make, copy or pickle %s: onnxmap makes its objects when it loads a file. "
+                 "Pass on the path and load it again, or pickle an onnxmap.Tensor",
+                 what.c_str());
+}
+
+PyObject* refuse_safely(PyTypeObject* type) noexcept {
+    try {
+        refuse(type);
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (...) {
+        PyErr_NoMemory();
+    }
+    return nullptr;
+}
+
+extern "C" PyObject* new_object(PyTypeObject* type, PyObject*, PyObject*) {
+    return refuse_safely(type);
+}
+
+extern "C" PyObject* call_new(PyObject*, PyObject* arguments, PyObject*) {
+    PyObject* const type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : nullptr;
+    const bool is_type = type != nullptr && PyType_Check(type) != 0;
+    return refuse_safely(is_type ? reinterpret_cast<PyTypeObject*>(type) : &PyBaseObject_Type);
+}
+
+extern "C" PyObject* call_method(PyObject* self, PyObject*, PyObject*) {
+    return refuse_safely(Py_TYPE(self));
+}
+
+extern "C" PyObject* new_class(PyTypeObject*, PyObject*, PyObject*) {
+    PyErr_SetString(PyExc_TypeError,
+                    "onnxmap's classes cannot be subclassed; keep the object in an attribute");
+    return nullptr;
+}
+
+template <auto function>
+PyMethodDef method(const char* name) {
+    return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+            METH_VARARGS | METH_KEYWORDS, nullptr};
+}
+
+// CPython keeps the pointers.
+PyMethodDef refused_new = method<call_new>("__new__");
+PyMethodDef refused_init = method<call_method>("__init__");
+PyMethodDef refused_reduce = method<call_method>("__reduce__");
+PyMethodDef refused_setstate = method<call_method>("__setstate__");
+
+void add_method(PyTypeObject* type, PyMethodDef& method) {
+    const auto made = py::reinterpret_steal<py::object>(PyDescr_NewMethod(type, &method));
+    if (!made) throw py::error_already_set();
+    py::setattr(reinterpret_cast<PyObject*>(type), method.ml_name, made);
+}
+
+// Not by setattr, which would change `tp_new` of all classes. pybind11 knows its classes by that.
+void add_new(PyTypeObject* type) {
+    const auto made = py::reinterpret_steal<py::object>(PyCFunction_New(&refused_new, nullptr));
+    const auto method = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
+    if (!method || PyDict_SetItemString(type->tp_dict, refused_new.ml_name, method.ptr()) != 0) {
+        throw py::error_already_set();
+    }
+}
+
+}  // namespace
+
+void seal_classes() {
+    auto& internals = py::detail::get_internals();
+    // No other module shares these two: CMakeLists.txt names pybind11's part of this module.
+    auto* const base = reinterpret_cast<PyTypeObject*>(internals.instance_base);
+    PyTypeObject* const metaclass = internals.default_metaclass;
+    // What a bound function has as its `__self__`.
+    PyTypeObject* const function_record = py::detail::get_function_record_PyTypeObject();
+
+    add_method(base, refused_reduce);  // Tensor has its own
+    add_method(base, refused_setstate);
+    add_new(base);
+    base->tp_new = new_object;
+    function_record->tp_new = new_object;
+    metaclass->tp_new = new_class;
+
+    std::vector<PyTypeObject*> types{base, function_record};
+    for (const auto& [type, info] : internals.registered_types_py) types.push_back(type);
+    for (PyTypeObject* const type : types) add_method(type, refused_init);
+
+    types.push_back(metaclass);
+    for (PyTypeObject* const type : types) {
+        PyType_Modified(type);
+        // Also keeps Python from giving an object another class.
+        type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    }
+}
+
+}  // namespace onnxmap::bindings
