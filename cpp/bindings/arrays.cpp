@@ -3,10 +3,13 @@
 #include <pybind11/numpy.h>
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/made_once.hpp"
 #include "bindings/interpreter_lock.hpp"
 
 namespace onnxmap::bindings {
@@ -26,14 +29,15 @@ struct NumpyType {
 // Imports one type at a time, so that ml_dtypes is loaded only for models that need it.
 const NumpyType& numpy_type(const onnx::DataTypeInfo& type) {
     constexpr std::size_t kMostTypes = 64;
-    constinit static std::array<MadeOnce<NumpyType>, kMostTypes> types;
-    return types.at(static_cast<std::size_t>(type.type))([&] {
+    constinit static std::array<std::atomic<const NumpyType*>, kMostTypes> types{};
+    return made_once(types.at(static_cast<std::size_t>(type.type)), [&] {
         const py::object numpy_dtype = python_object<"numpy", "dtype">();
         const py::str name(type.numpy.data(), type.numpy.size());
         const bool native = python_object<"numpy", "sctypeDict">().contains(name);
         const py::object dtype =
             numpy_dtype(native ? py::object(name) : py::module_::import("ml_dtypes").attr(name));
-        return NumpyType{dtype, dtype.attr("alignment").cast<std::uintptr_t>()};
+        return std::make_unique<const NumpyType>(
+            NumpyType{dtype, dtype.attr("alignment").cast<std::uintptr_t>()});
     });
 }
 

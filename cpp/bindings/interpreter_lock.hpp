@@ -12,10 +12,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <atomic>
-#include <memory>
-#include <utility>
-
 namespace onnxmap::bindings {
 
 /// Other threads can run Python while one lives.
@@ -42,26 +38,6 @@ class WithLock {
 
   private:
     PyGILState_STATE state_;
-};
-
-/// A value that is made when it is first asked for, and never destroyed. Two threads may both make
-/// it, and one is kept: a lock around it would stay locked if the interpreter ends meanwhile.
-template <class T>
-class MadeOnce {
-  public:
-    template <class Make>
-    const T& operator()(Make&& make) {
-        if (const T* known = made_.load(std::memory_order_acquire)) return *known;
-        auto made = std::make_unique<const T>(std::forward<Make>(make)());
-        const T* known = nullptr;
-        if (!made_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
-            return *known;
-        }
-        return *made.release();
-    }
-
-  private:
-    std::atomic<const T*> made_ = nullptr;
 };
 
 }  // namespace onnxmap::bindings

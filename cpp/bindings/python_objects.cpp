@@ -1,6 +1,8 @@
 #include "bindings/python_objects.hpp"
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,13 +16,14 @@ py::object data_type_class() { return python_object<"onnxmap.enums", "DataType">
 
 // The members of DataType by number; None where there is none.
 const std::vector<py::object>& data_type_members() {
-    constinit static MadeOnce<std::vector<py::object>> made;
-    return made([] {
-        std::vector<py::object> members{data_type_class()(0)};
+    using Members = std::vector<py::object>;
+    constinit static std::atomic<const Members*> made = nullptr;
+    return made_once(made, [] {
+        Members members{data_type_class()(0)};
         for (const onnx::DataTypeInfo& info : onnx::data_types()) {
             members.push_back(data_type_class()(static_cast<int>(info.type)));
         }
-        return members;
+        return std::make_unique<const Members>(std::move(members));
     });
 }
 

@@ -3,13 +3,15 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/made_once.hpp"
 #include "bindings/handles.hpp"
-#include "bindings/interpreter_lock.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::bindings {
@@ -19,9 +21,10 @@ namespace py = pybind11;
 /// `python_object<"onnxmap.errors", "make_error">()`; the module is imported once.
 template <onnx::detail::Name module_name, onnx::detail::Name object_name>
 const py::object& python_object() {
-    constinit static MadeOnce<py::object> found;
-    return found([]() -> py::object {
-        return py::module_::import(module_name.chars).attr(object_name.chars);
+    constinit static std::atomic<const py::object*> found = nullptr;
+    return made_once(found, [] {
+        return std::make_unique<const py::object>(
+            py::module_::import(module_name.chars).attr(object_name.chars));
     });
 }
 
