@@ -126,7 +126,7 @@ py::object attribute_value(const Attribute& attribute) {
     }
     const bool is_type = row->is_message() && row->type_name == "TypeProto";
     if (is_type && !row->repeated()) {
-        const auto type = attribute.message.child(*row);
+        const auto type = attribute.document->child(attribute.message, *row);
         return type ? type_object({attribute.document, *type}) : py::none();
     }
     if (row->repeated() && row->is_message()) {
@@ -143,10 +143,10 @@ py::object attribute_value(const Attribute& attribute) {
 
 // TypeProto.Tensor and TypeProto.SparseTensor have the same two fields.
 std::optional<onnx::Message> tensor_type(const ValueInfo& info) {
-    const auto type = info.message.child(field<"ValueInfoProto.type">);
+    const auto type = info.document->child(info.message, field<"ValueInfoProto.type">);
     if (!type) return std::nullopt;
-    if (auto tensor = type->child(field<"TypeProto.tensor_type">)) return tensor;
-    return type->child(field<"TypeProto.sparse_tensor_type">);
+    if (auto tensor = info.document->child(*type, field<"TypeProto.tensor_type">)) return tensor;
+    return info.document->child(*type, field<"TypeProto.sparse_tensor_type">);
 }
 
 py::object value_dtype(const ValueInfo& info) {
@@ -213,7 +213,7 @@ void bind_value_info(py::module_& module) {
     cls.def_property_readonly(
         "type",
         [](const ValueInfo& self) -> py::object {
-            const auto type = self.message.child(field<"ValueInfoProto.type">);
+            const auto type = self.document->child(self.message, field<"ValueInfoProto.type">);
             return type ? type_object({self.document, *type}) : py::none();
         },
         "TensorType, SequenceType, MapType ..., or None.");

@@ -176,7 +176,7 @@ void bind_display(GuardedClass<Class>& cls) {
 }
 
 py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {
-    const auto part = sparse.message.child(row);
+    const auto part = sparse.document->child(sparse.message, row);
     return py::cast(Tensor{
         {sparse.document, part.value_or(onnx::Message(onnx::message<"TensorProto">, ByteView{}))}});
 }

@@ -68,13 +68,16 @@ Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
     if (is_model && !structure.child_parts.empty()) {
         auto graph = message_of(message<"GraphProto">, origin, structure.child_parts);
         const std::uint8_t* key = key_of(graph);
+        if (graph.piece_count() > 1) {
+            merged_.emplace(MergedKey(key_of(root()), pass.indexed_child), graph);
+        }
         indexes_.emplace(key, std::make_shared<const FieldIndex>(std::move(graph), origin,
                                                                  std::move(structure.child)));
     }
 }
 
 bool Document::is_large(const onnx::Message& message) noexcept {
-    return message.piece_count() != 1 || message.piece(0).size() >= kLarge;
+    return message.nbytes() >= kLarge;
 }
 
 std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) const {
@@ -113,12 +116,23 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     if (count == 0) return std::nullopt;
     const wire::MessageTable& table = onnx::kSchema.message_of(row);
     if (count == 1) return onnx::Message(table, fields->last(row)->bytes);
-    std::vector<ByteView> pieces;
-    fields->for_each(row, [&](const wire::Field& piece) {
-        if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
+    const MergedKey key(key_of(message), &row);
+    {
+        const std::lock_guard lock(mutex_);
+        const auto known = merged_.find(key);
+        if (known != merged_.end()) return known->second;
+    }
+    auto merged = io::guard_reads(*store_.source, [&] {
+        std::vector<ByteView> pieces;
+        pieces.reserve(count);
+        fields->for_each(row, [&](const wire::Field& piece) {
+            if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
+        });
+        if (pieces.empty()) return onnx::Message(table, fields->last(row)->bytes);
+        return onnx::Message(table, std::move(pieces));
     });
-    if (pieces.empty()) return onnx::Message(table, fields->last(row)->bytes);
-    return onnx::Message(table, std::move(pieces));
+    const std::lock_guard lock(mutex_);
+    return merged_.try_emplace(key, std::move(merged)).first->second;
 }
 
 tensor::Values Document::values(const onnx::Message& tensor) const {

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/made_once.hpp"
@@ -81,12 +83,17 @@ class Document {
                                         std::optional<io::Moment> since = std::nullopt) const;
 
   private:
+    // Where the parent begins, and the field that occurs in it more than once.
+    using MergedKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
+
     tensor::Store store_;
     std::string folder_;
     Limits limits_;
     std::shared_ptr<const FieldIndex> root_;
     mutable io::ForkSafeMutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
+    // Of large messages: finding the pieces of a child is a walk over all of its parent.
+    mutable std::map<MergedKey, onnx::Message> merged_;
     mutable MadeOnce<SegmentGroups> segments_;
 };
 

@@ -37,7 +37,7 @@ class FieldIndex {
     class Cursor {
       public:
         Cursor(const FieldIndex& index, const wire::FieldRow& row)
-            : index_(&index), row_(&row), left_(index.count(row)) {}
+            : index_(&index), row_(&row), left_(index.count(row)), walk_(index.message_) {}
 
         /// False behind the last one.
         bool next(wire::Field& field);
@@ -46,8 +46,7 @@ class FieldIndex {
         const FieldIndex* index_;
         const wire::FieldRow* row_;
         std::uint64_t left_;
-        std::size_t next_piece_ = 0;
-        wire::Reader reader_{ByteView{}};
+        onnx::Message::Walk walk_;
     };
 
     template <class Visit>
@@ -61,7 +60,8 @@ class FieldIndex {
     [[nodiscard]] const wire::Occurrences::Entry& entry(const wire::FieldRow& row) const noexcept {
         return occurrences_.at(message_.table().position[row.number]);
     }
-    [[nodiscard]] wire::Reader reader_at(std::uint64_t offset) const;
+    /// The next field that belongs to `row`. Throws Error if the bytes changed after loading.
+    wire::Field find(const wire::FieldRow& row, onnx::Message::Walk& walk) const;
 
     onnx::Message message_;
     const std::uint8_t* origin_;

@@ -44,10 +44,8 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     if (row.repeated()) return find_repeated(*document.index(message), row, target);
     auto child = document.child(message, row);
     if (!child) return std::nullopt;
-    for (std::size_t i = 0; i < child->piece_count(); ++i) {
-        if (holds(child->piece(i), target)) return Step{std::move(*child), std::nullopt};
-    }
-    return std::nullopt;
+    if (!holds(child->piece(child->piece_at(target)), target)) return std::nullopt;
+    return Step{std::move(*child), std::nullopt};
 }
 
 std::string path_of(const Document& document, const wire::MessageTable& table,

@@ -17,14 +17,19 @@ Message::Message(const wire::MessageTable& table, std::vector<ByteView> pieces) 
     if (pieces.size() <= 1) {
         bytes_ = pieces.empty() ? ByteView{} : pieces.front();
     } else {
-        pieces_ = std::make_shared<const std::vector<ByteView>>(std::move(pieces));
+        std::uint64_t nbytes = 0;
+        for (const ByteView& piece : pieces) nbytes += piece.size();
+        pieces_ = std::make_shared<const Pieces>(std::move(pieces), nbytes);
     }
 }
 
-std::uint64_t Message::nbytes() const noexcept {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < piece_count(); ++i) sum += piece(i).size();
-    return sum;
+std::size_t Message::piece_at(const std::uint8_t* p) const noexcept {
+    std::size_t low = 0;
+    for (std::size_t high = piece_count(); high - low > 1;) {
+        const std::size_t middle = low + (high - low) / 2;
+        (piece(middle).data() <= p ? low : high) = middle;
+    }
+    return low;
 }
 
 std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {

@@ -25,11 +25,19 @@ class Message {
 
     [[nodiscard]] const wire::MessageTable& table() const noexcept { return *table_; }
 
-    [[nodiscard]] std::size_t piece_count() const noexcept { return pieces_ ? pieces_->size() : 1; }
-    [[nodiscard]] ByteView piece(std::size_t i) const noexcept {
-        return pieces_ ? (*pieces_)[i] : bytes_;
+    [[nodiscard]] std::size_t piece_count() const noexcept {
+        return pieces_ ? pieces_->views.size() : 1;
     }
-    [[nodiscard]] std::uint64_t nbytes() const noexcept;
+    [[nodiscard]] ByteView piece(std::size_t i) const noexcept {
+        return pieces_ ? pieces_->views[i] : bytes_;
+    }
+    /// The number of the piece that holds `p`: the last one that begins at or before it, since
+    /// pieces are in file order. The first one if there is none.
+    [[nodiscard]] std::size_t piece_at(const std::uint8_t* p) const noexcept;
+
+    [[nodiscard]] std::uint64_t nbytes() const noexcept {
+        return pieces_ ? pieces_->nbytes : bytes_.size();
+    }
 
     /// Calls visit(field, row) for each field in file order; `row` is null for an unknown one: a
     /// number the schema lacks, another wire type, an enum value that is not listed.
@@ -100,7 +108,39 @@ class Message {
         }
     }
 
+    /// Goes through the fields, from one piece to the next. The message must outlive it.
+    class Walk {
+      public:
+        /// From the first field on.
+        explicit Walk(const Message& message) noexcept : message_(&message) {}
+        /// From the field at `begin` on, which lies in the message.
+        Walk(const Message& message, const std::uint8_t* begin)
+            : message_(&message), next_piece_(message.piece_at(begin)) {
+            const ByteView piece = message.piece(next_piece_++);
+            reader_ = wire::Reader(begin, piece.data() + piece.size());
+        }
+
+        /// False behind the last one.
+        bool next(wire::Field& field) {
+            while (!reader_.next(field)) {
+                if (next_piece_ == message_->piece_count()) return false;
+                reader_ = wire::Reader(message_->piece(next_piece_++));
+            }
+            return true;
+        }
+
+      private:
+        const Message* message_;
+        std::size_t next_piece_ = 0;
+        wire::Reader reader_{ByteView{}};
+    };
+
   private:
+    struct Pieces {
+        std::vector<ByteView> views;
+        std::uint64_t nbytes;  // of all
+    };
+
     template <class Visit>
     void read_fields(Visit&& visit) const {
         wire::Field field;
@@ -112,7 +152,7 @@ class Message {
 
     const wire::MessageTable* table_ = nullptr;
     ByteView bytes_;
-    std::shared_ptr<const std::vector<ByteView>> pieces_;  // when there are several
+    std::shared_ptr<const Pieces> pieces_;  // when there are several
 };
 
 }  // namespace onnxmap::onnx

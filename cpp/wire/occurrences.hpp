@@ -3,6 +3,7 @@
 // 200 000 nodes that is 300 kB instead of 3 MB, and fresh memory costs more than the walk.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,40 +22,47 @@ class Occurrences {
         std::uint64_t count = 0;
         std::uint64_t last = 0;  // offset of the last occurrence's tag
         std::vector<Checkpoint> checkpoints;
+
+        /// Notes an occurrence, in file order.
+        void note(std::uint64_t tag_offset) {
+            if (checkpoints.empty() || needs_checkpoint(tag_offset)) {
+                checkpoints.push_back({tag_offset, count});
+            }
+            last = tag_offset;
+            ++count;
+        }
+
+        /// From where occurrence `i` is reached by a short walk; i < count.
+        [[nodiscard]] const Checkpoint& before(std::uint64_t i) const {
+            const auto behind = std::upper_bound(
+                checkpoints.begin(), checkpoints.end(), i,
+                [](std::uint64_t ordinal, const auto& c) { return ordinal < c.ordinal; });
+            return *(behind - 1);
+        }
+
+      private:
+        // At most 16 occurrences or 1 KiB are walked to reach one.
+        static constexpr std::uint64_t kStride = 16;
+        static constexpr std::uint64_t kSpread = 1024;
+
+        [[nodiscard]] bool needs_checkpoint(std::uint64_t offset) const noexcept {
+            const Checkpoint& newest = checkpoints.back();
+            return offset - newest.offset >= kSpread || count - newest.ordinal >= kStride;
+        }
     };
 
     explicit Occurrences(const MessageTable& table) : entries_(table.fields.size()) {}
 
     /// Notes an occurrence, in file order, of the field at `position` in the message's table.
     void note(std::size_t position, std::uint64_t tag_offset) {
-        Entry& entry = entries_[position];
-        if (entry.checkpoints.empty() || needs_checkpoint(entry, tag_offset)) {
-            entry.checkpoints.push_back({tag_offset, entry.count});
-        }
-        entry.last = tag_offset;
-        ++entry.count;
+        entries_[position].note(tag_offset);
     }
-
-    /// Notes that the message goes on in other bytes (it occurs again, and merges): no walk from
-    /// a checkpoint may cross that gap.
-    void begin_part(std::uint64_t offset) noexcept { part_begin_ = offset; }
 
     [[nodiscard]] const Entry& at(std::size_t position) const noexcept {
         return entries_[position];
     }
 
   private:
-    // At most 16 occurrences or 1 KiB are walked to reach one.
-    static constexpr std::uint64_t kStride = 16;
-    static constexpr std::uint64_t kSpread = 1024;
-
-    [[nodiscard]] bool needs_checkpoint(const Entry& entry, std::uint64_t offset) const noexcept {
-        const Checkpoint& newest = entry.checkpoints.back();
-        return offset - newest.offset >= kSpread || entry.count - newest.ordinal >= kStride ||
-               newest.offset < part_begin_;
-    }
-
-    std::uint64_t part_begin_ = 0;
     std::vector<Entry> entries_;
 };
 

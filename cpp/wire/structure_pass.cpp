@@ -220,7 +220,6 @@ class StructurePass {
         Occurrences* notes = nullptr;
         if (frames_.size() == 1 && &row == options_.indexed_child) {
             notes = &structure_.child;
-            notes->begin_part(content);
             if (nbytes > 0) structure_.child_parts.push_back({content, nbytes});
             if (structure_.child_parts.size() > options_.max_pieces) {
                 fail("limit.pieces", begin,
