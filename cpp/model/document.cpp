@@ -39,6 +39,7 @@ Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
     : store_{source,
              tensor::ExternalFiles(std::move(options.external)),
              options.limits.external_entries,
+             options.limits.overlap,
              {},
              options.watch},
       folder_(options.folder),

@@ -73,9 +73,8 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
         for (std::size_t i = first; i < pieces_.size() && pieces_[i].key == key; ++i) {
             tensors.emplace_back(onnx::message<"TensorProto">, pieces_[i].bytes);
         }
-        return {
-            std::make_shared<const std::vector<tensor::Segment>>(tensor::join_segments(tensors)),
-            std::nullopt};
+        return {std::make_shared<const tensor::SegmentedTensor>(tensor::join_segments(tensors)),
+                std::nullopt};
     } catch (const Error& fault) {
         return {nullptr, fault};
     }
@@ -84,7 +83,7 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
 tensor::Segments SegmentGroups::whole(const onnx::Message& piece) const {
     const std::size_t first = first_of(piece.piece(0).data());
     if (first == kNone) {
-        return std::make_shared<const std::vector<tensor::Segment>>(tensor::join_segments({piece}));
+        return std::make_shared<const tensor::SegmentedTensor>(tensor::join_segments({piece}));
     }
     const std::lock_guard lock(mutex_);
     auto known = joined_.find(first);

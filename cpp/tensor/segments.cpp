@@ -4,6 +4,7 @@
 #include <string>
 
 #include "onnx/schema.hpp"
+#include "tensor/payload.hpp"
 
 namespace onnxmap::tensor {
 
@@ -30,8 +31,9 @@ std::uint64_t segment_count(const onnx::Message& tensor) {
     return begin < 0 || end < begin ? 0 : static_cast<std::uint64_t>(end - begin);
 }
 
-std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
-    std::vector<Segment> segments;
+SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces) {
+    SegmentedTensor joined{{}, pieces.front().piece(0).data(), 0};
+    std::vector<Segment>& segments = joined.segments;
     segments.reserve(pieces.size());
     Header whole;
     read_header(pieces.front(), whole);
@@ -52,6 +54,7 @@ std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
         }
         segments.push_back(
             {piece, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
+        joined.stored_nbytes += stored_nbytes(piece, header);
     }
     std::ranges::sort(segments, [](const Segment& a, const Segment& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
@@ -70,7 +73,7 @@ std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces) {
              "its segments do not tile it: they end at element " + std::to_string(next) + " of " +
                  std::to_string(count));
     }
-    return segments;
+    return joined;
 }
 
 }  // namespace onnxmap::tensor

@@ -19,11 +19,19 @@ struct Segment {
     [[nodiscard]] std::uint64_t count() const noexcept { return end - begin; }
 };
 
+/// A tensor that is stored in segments.
+struct SegmentedTensor {
+    std::vector<Segment> segments;  // in the order of their elements
+    const std::uint8_t* first;      // where the message of the one that is first in the file begins
+    std::uint64_t stored_nbytes;    // of all
+};
+
 /// How many elements a TensorProto with a segment says it has; 0 where that makes no sense.
 [[nodiscard]] std::uint64_t segment_count(const onnx::Message& tensor);
 
-/// Puts the pieces of one tensor in order. Throws Error `tensor.segment` where they are not of one
-/// shape and type, or do not tile it, and what element_count and element_type throw.
-[[nodiscard]] std::vector<Segment> join_segments(const std::vector<onnx::Message>& pieces);
+/// Puts the pieces of one tensor in order; they are given in file order. Throws Error
+/// `tensor.segment` if they are not of one shape and type, or do not tile it, and what
+/// element_count and element_type throw.
+[[nodiscard]] SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces);
 
 }  // namespace onnxmap::tensor

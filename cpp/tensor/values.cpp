@@ -59,7 +59,7 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
       count_(check_storage(header_, store)),
       segments_(std::move(segments)) {
     // They were joined earlier, and the bytes of the model may have changed since.
-    if (segments_ && segments_->back().end != count_) fail_changed();
+    if (segments_ && segments_->segments.back().end != count_) fail_changed();
     if (part) count_ = *part;
     if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store, since);
 }
@@ -138,21 +138,14 @@ void Values::read_payload(const Conversion& conversion, std::uint8_t* out) const
 }
 
 std::uint64_t Values::stored_nbytes() const {
-    if (!in_pieces()) return tensor::stored_nbytes(message_, header_);
-    std::uint64_t sum = 0;
-    for (const Segment& segment : *segments_) {
-        Header header;
-        read_header(segment.tensor, header);
-        sum += tensor::stored_nbytes(segment.tensor, header);
-    }
-    return sum;
+    return in_pieces() ? segments_->stored_nbytes : tensor::stored_nbytes(message_, header_);
 }
 
 void Values::for_each_range(
     const std::function<void(const std::shared_ptr<const io::Source>& source, std::uint64_t offset,
                              std::uint64_t nbytes)>& visit) const {
     if (in_pieces()) {
-        for (const Segment& segment : *segments_) piece(segment).for_each_range(visit);
+        for (const Segment& segment : segments_->segments) piece(segment).for_each_range(visit);
     } else if (payload_) {
         visit(payload_->source, payload_->offset, payload_->nbytes);
     } else {
@@ -170,10 +163,19 @@ void Values::make_resident() const {
 }
 
 void Values::check_pieces() const {
+    // Reading a tensor through each of its segments reads it as many times as there are.
+    const std::size_t count = segments_->segments.size();
+    if (count > store_->max_overlap && header_.begin != segments_->first) {
+        fail(header_, "limit.overlap",
+             "it is in " + std::to_string(count) + " segments, and more than " +
+                 std::to_string(store_->max_overlap) +
+                 " are read only through the first one in the file, the one that `initializers` "
+                 "finds by name; raise the limit with limits=Limits(overlap=...)");
+    }
     // A few bytes of a file, named by many pieces, would become an array of any size.
     using Place = std::pair<const io::Source*, std::uint64_t>;
     std::vector<std::pair<Place, std::uint64_t>> ranges;  // where each begins and ends
-    for (const Segment& segment : *segments_) {
+    for (const Segment& segment : segments_->segments) {
         Values part = piece(segment);
         part.check_count();
         if (part.payload_ && part.payload_->nbytes > 0) {
@@ -240,7 +242,7 @@ void Values::read_typed(std::uint8_t* out) const {
 
 void Values::read_own(std::uint8_t* out) const {
     if (in_pieces()) {
-        for (const Segment& segment : *segments_) {
+        for (const Segment& segment : segments_->segments) {
             Values part = piece(segment);
             part.check_count();
             part.read(Conversion::none(*type_), {out + segment.begin * type_->itemsize(),
@@ -299,7 +301,7 @@ void Values::read_packed(std::span<std::uint8_t> out) const {
 void Values::for_each_string(
     const std::function<void(std::uint64_t, std::string_view)>& visit) const {
     if (in_pieces()) {
-        for (const Segment& segment : *segments_) {
+        for (const Segment& segment : segments_->segments) {
             piece(segment).for_each_string(
                 [&](std::uint64_t i, std::string_view text) { visit(segment.begin + i, text); });
         }

@@ -19,7 +19,7 @@
 
 namespace onnxmap::tensor {
 
-using Segments = std::shared_ptr<const std::vector<Segment>>;
+using Segments = std::shared_ptr<const SegmentedTensor>;
 
 class Values {
   public:
@@ -43,7 +43,9 @@ class Values {
     }
 
     /// Whether they are stored in several tensors, each with a segment.
-    [[nodiscard]] bool in_pieces() const noexcept { return segments_ && segments_->size() > 1; }
+    [[nodiscard]] bool in_pieces() const noexcept {
+        return segments_ && segments_->segments.size() > 1;
+    }
 
     /// Where the bytes are that reading the values reads: the model, or an external file.
     [[nodiscard]] const io::Source& source() const noexcept {
@@ -73,7 +75,8 @@ class Values {
     void read_packed(std::span<std::uint8_t> out) const;
 
     /// Counts what is in typed fields, to be called before memory is taken for the number that the
-    /// shape names. Throws Error `tensor.data_size` where the two differ.
+    /// shape names. Throws Error `tensor.data_size` where the two differ, and `limit.overlap` if
+    /// the tensor is in many segments and this is not the first one of them in the file.
     void check_count();
 
     /// FLOAT6 alone demands that the bits behind the last element are zero; reads that byte.

@@ -21,7 +21,7 @@ struct OneTensor {
     explicit OneTensor(const Bytes& bytes, std::string root = "",
                        io::IoMode io = io::IoMode::automatic)
         : source(std::make_shared<MemorySource>(bytes)),
-          store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, {}},
+          store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, 16, {}},
           message(onnx::message<"TensorProto">, source->bytes()) {
         tensor::read_header(message, header);
     }

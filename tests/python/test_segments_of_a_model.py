@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import resource
 from pathlib import Path
 
@@ -64,6 +65,47 @@ def test_typed_pieces_count_once() -> None:
     model = onnxmap.loads(model_of(*tensors))
     assert model.initializers.nbytes() == [8] * 4
     assert model.nbytes == model.initializers["w"].nbytes == 32
+
+
+def small_pieces(count: int, dtype: int = TensorProto.INT32) -> bytes:
+    """A tensor with a segment for each of its elements."""
+    tensors = []
+    for i in range(count):
+        made = TensorProto(name="w", data_type=dtype, dims=[count])
+        made.segment.begin, made.segment.end = i, i + 1
+        if dtype == TensorProto.STRING:
+            made.string_data.append(b"s%d" % i)
+        else:
+            made.int32_data.append(i)
+        tensors.append(made)
+    return model_of(*tensors)
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.INT32, TensorProto.STRING, TensorProto.INT4])
+def test_a_tensor_in_many_segments_is_read_through_the_first_only(dtype: int) -> None:
+    data = small_pieces(17, dtype)
+    model = onnxmap.loads(data)
+    expected = model.initializers["w"].numpy()
+    assert expected.shape == (17,)
+    first, *others = model.initializers.all()
+    assert first.numpy().tolist() == expected.tolist()
+    for tensor in others:
+        for read in (tensor.numpy, lambda t=tensor: t[3], lambda t=tensor: pickle.dumps(t)):
+            with pytest.raises(onnxmap.LimitError, match="overlap") as caught:
+                read()
+            assert caught.value.code == "limit.overlap"
+            assert "'w'" in str(caught.value)
+        assert (tensor.nbytes, tensor.shape) == (first.nbytes, (17,))
+        assert (tensor.is_view, tensor.offset) == (False, None)
+    assert model.arrays()["w"].tolist() == model.views()["w"].tolist() == expected.tolist()
+    raised = onnxmap.loads(data, limits=onnxmap.Limits(overlap=17))
+    assert all(t.numpy().tolist() == expected.tolist() for t in raised.initializers.all())
+
+
+def test_a_tensor_in_sixteen_segments_is_read_through_each() -> None:
+    tensors = list(onnxmap.loads(small_pieces(16)).initializers.all())
+    assert len(tensors) == 16
+    assert all(tensor.numpy().tolist() == list(range(16)) for tensor in tensors)
 
 
 def test_pieces_may_not_share_the_bytes_of_a_file(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ Bytes piece(const std::vector<std::uint64_t>& dims, const Range& range, std::uin
     return join(packed(1, dims), scalar(2, type), blob(8, "p"), segment(range.first, range.second));
 }
 
-std::vector<tensor::Segment> join_all(const std::vector<Bytes>& pieces) {
+tensor::SegmentedTensor join_all(const std::vector<Bytes>& pieces) {
     std::vector<onnx::Message> messages;
     for (const Bytes& bytes : pieces) {
         messages.emplace_back(onnx::message<"TensorProto">, bytes);
@@ -37,7 +37,7 @@ std::vector<tensor::Segment> join_all(const std::vector<Bytes>& pieces) {
 std::string code(const std::vector<Range>& ranges) {
     std::vector<Bytes> pieces;
     for (const Range& range : ranges) pieces.push_back(piece({2, 5}, range));
-    return code_of([&] { return join_all(pieces).size(); });
+    return code_of([&] { return join_all(pieces).segments.size(); });
 }
 
 constexpr std::uint64_t kMinusOne = UINT64_MAX;
@@ -47,7 +47,8 @@ constexpr std::uint64_t kMinusOne = UINT64_MAX;
 TEST_CASE("segments: pieces come in the order of their elements") {
     const std::vector<Bytes> pieces = {piece({2, 5}, {7, 10}), piece({2, 5}, {0, 3}),
                                        piece({2, 5}, {3, 7})};
-    const auto segments = join_all(pieces);
+    const auto joined = join_all(pieces);
+    const auto& segments = joined.segments;
     REQUIRE(segments.size() == 3);
     CHECK(segments[0].begin == 0);
     CHECK(segments[1].begin == 3);
@@ -56,6 +57,7 @@ TEST_CASE("segments: pieces come in the order of their elements") {
     CHECK(segments[1].count() == 4);
     CHECK(segments[0].tensor.piece(0).data() == pieces[1].data());
     CHECK(segments[2].tensor.piece(0).data() == pieces[0].data());
+    CHECK(joined.first == pieces[0].data());
 }
 
 TEST_CASE("segments: they tile the whole, or are refused") {
@@ -82,7 +84,7 @@ TEST_CASE("segments: they tile the whole, or are refused") {
 
 TEST_CASE("segments: shape and type must be the same in all") {
     const auto both = [](const Bytes& other) {
-        return code_of([&] { return join_all({piece({2, 5}, {0, 5}), other}).size(); });
+        return code_of([&] { return join_all({piece({2, 5}, {0, 5}), other}).segments.size(); });
     };
     CHECK(both(piece({2, 5}, {5, 10})) == "accepted");
     CHECK(both(piece({10}, {5, 10})) == "tensor.segment");
@@ -109,17 +111,19 @@ TEST_CASE("segments: how many elements one says it has") {
 
 TEST_CASE("segments: absent numbers are zero, and errors name the tensor") {
     const Bytes no_begin = join(scalar(1, 4), scalar(2, 2), blob(8, "p"), blob(3, scalar(2, 4)));
-    CHECK(join_all({no_begin}).front().count() == 4);
+    CHECK(join_all({no_begin}).segments.front().count() == 4);
     const Bytes empty = join(scalar(1, 0), scalar(2, 2), blob(3, Bytes{}));
-    CHECK(join_all({empty}).front().count() == 0);
-    const auto error = error_of([] { return join_all({piece({2, 5}, {0, 9})}).size(); });
+    CHECK(join_all({empty}).segments.front().count() == 0);
+    const auto error = error_of([] { return join_all({piece({2, 5}, {0, 9})}).segments.size(); });
     REQUIRE(error);
     CHECK(error->tensor == "p");
-    CHECK(code_of([] { return join_all({piece({2, 5}, {0, 10}, 0)}).size(); }) == "tensor.dtype");
-    CHECK(code_of([] { return join_all({piece({kMinusOne}, {0, 1})}).size(); }) ==
+    CHECK(code_of([] { return join_all({piece({2, 5}, {0, 10}, 0)}).segments.size(); }) ==
+          "tensor.dtype");
+    CHECK(code_of([] { return join_all({piece({kMinusOne}, {0, 1})}).segments.size(); }) ==
           "tensor.negative_dim");
-    CHECK(code_of([] { return join_all({piece({1ULL << 40, 1ULL << 40}, {0, 1})}).size(); }) ==
-          "tensor.size_overflow");
+    CHECK(code_of([] {
+              return join_all({piece({1ULL << 40, 1ULL << 40}, {0, 1})}).segments.size();
+          }) == "tensor.size_overflow");
 }
 
 }  // namespace onnxmap::test
