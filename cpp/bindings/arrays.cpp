@@ -74,13 +74,44 @@ PyObject* new_text(std::string_view text) {
     return made;
 }
 
+// Equal short strings as one object: each is some 60 bytes, and may be two in the file. So many and
+// no more are remembered, in a dict, whose hashes the file cannot foresee.
+class SharedTexts {
+  public:
+    // Takes and gives a new reference.
+    PyObject* operator()(PyObject* text, std::size_t nbytes) {
+        if (nbytes > kLongest) return text;
+        PyObject* known = PyDict_GetItemWithError(known_.ptr(), text);
+        if (known != nullptr) {
+            Py_INCREF(known);
+            Py_DECREF(text);
+            return known;
+        }
+        const bool failed =
+            PyErr_Occurred() != nullptr ||
+            (PyDict_Size(known_.ptr()) < kMost && PyDict_SetItem(known_.ptr(), text, text) != 0);
+        if (failed) {
+            Py_DECREF(text);
+            throw py::error_already_set();
+        }
+        return text;
+    }
+
+  private:
+    static constexpr std::size_t kLongest = 32;
+    static constexpr Py_ssize_t kMost = 1 << 14;
+
+    py::dict known_;
+};
+
 py::object string_array(tensor::Values& values, bool writable) {
     values.check_count();
     py::object array = new_array(numpy_type(values.type()), values.header().dims(), nullptr, true);
     // NumPy begins with null pointers, and this is the only reference to the array.
     auto* elements = static_cast<PyObject**>(py::array(array).mutable_data());
+    SharedTexts share;
     values.for_each_string([&](std::uint64_t i, std::string_view text) {
-        PyObject* old = std::exchange(elements[i], new_text(text));
+        PyObject* old = std::exchange(elements[i], share(new_text(text), text.size()));
         Py_XDECREF(old);
     });
     if (!writable) array.attr("flags").attr("writeable") = false;

@@ -94,6 +94,7 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
     options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
     options.limits.overlap = limits.attr("overlap").cast<std::uint64_t>();
     options.limits.dense_bytes = limits.attr("dense_bytes").cast<std::uint64_t>();
+    options.limits.text_bytes = limits.attr("text_bytes").cast<std::uint64_t>();
     if (is_true(given.attr("lenient"))) options.overlook = warn;
     return options;
 }

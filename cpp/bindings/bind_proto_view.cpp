@@ -16,12 +16,6 @@ struct FieldName {
     std::uint32_t number;
 };
 
-struct UnknownField {
-    std::uint32_t field_number;
-    int wire_type;
-    py::object data;
-};
-
 const wire::FieldRow& row_of(const ProtoView& view, std::string_view name) {
     const wire::FieldRow* row = view.message.table().find(name);
     if (row == nullptr) {
@@ -87,48 +81,64 @@ py::object which_oneof(const ProtoView& view, const py::str& given) {
     return set == nullptr ? py::object(py::none()) : to_str(set->name);
 }
 
-py::list unknown_in(ByteView group, std::uint32_t depth_left);
-
-UnknownField unknown_field(const wire::Field& field, std::uint32_t depth_left) {
-    py::object data;
-    if (field.type == wire::WireType::length_delimited) {
-        data = to_bytes(field.bytes);
-    } else if (field.type == wire::WireType::start_group) {
-        data = unknown_in(field.bytes, depth_left);
-    } else {
-        data = py::int_(field.value);
-    }
-    return {field.number, static_cast<int>(field.type), std::move(data)};
-}
-
-py::list unknown_in(ByteView group, std::uint32_t depth_left) {
-    if (depth_left == 0) {
-        throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
-    }
-    py::list fields;
-    wire::Reader reader(group);
-    for (wire::Field field; reader.next(field);)
-        fields.append(unknown_field(field, depth_left - 1));
-    return fields;
-}
-
-py::list unknown_fields(const ProtoView& view) {
-    py::list fields;
-    view.message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
-        if (row != nullptr && !row->retired) return;
-        wire::Field kept = field;
-        kept.bytes = view.document->source().resident(field.bytes);
-        fields.append(unknown_field(kept, view.document->limits().depth + 1));
-    });
-    return fields;
-}
-
-std::string text_of(const ProtoView& view, std::uint64_t longest) {
+onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
     onnx::TextOptions options;
     options.longest = longest;
+    options.max_bytes = view.document->limits().text_bytes;
     options.max_depth = view.document->limits().depth;
-    options.resident = [&](ByteView bytes) { return view.document->source().resident(bytes); };
-    return onnx::to_text(view.message, options);
+    options.resident = [&view](ByteView bytes) { return view.document->source().resident(bytes); };
+    return options;
+}
+
+// The largest character, as PyUnicode_New counts them, of those that begin with this byte of UTF-8.
+constexpr Py_UCS4 largest_led_by(unsigned char byte) noexcept {
+    if (byte < 0xc2) return 0x7f;
+    if (byte < 0xc4) return 0xff;
+    return byte < 0xf0 ? 0xffff : 0x10ffff;
+}
+
+UnknownFieldList unknown_fields(const ProtoView& view) {
+    return {view.document, std::make_shared<const model::UnknownFields>(view.message)};
+}
+
+// The parts are made to fit by counting first: text may be as large as memory allows, and two of
+// it would be too much.
+py::str text_of(const ProtoView& view, std::uint64_t longest) {
+    const onnx::TextOptions options = text_options(view, longest);
+    std::uint64_t length = 0;  // in characters
+    Py_UCS4 largest = 0x7f;
+    onnx::write_text(view.message, options, [&](std::string_view part) {
+        for (const char c : part) {
+            const auto byte = static_cast<unsigned char>(c);
+            if ((byte & 0xc0) != 0x80) ++length;
+            largest = std::max(largest, largest_led_by(byte));
+        }
+    });
+    auto text =
+        py::reinterpret_steal<py::str>(PyUnicode_New(static_cast<Py_ssize_t>(length), largest));
+    if (!text) throw py::error_already_set();
+    std::uint64_t written = 0;
+    onnx::write_text(view.message, options, [&](std::string_view part) {
+        const py::str here = to_str(part);
+        const auto count = static_cast<std::uint64_t>(PyUnicode_GET_LENGTH(here.ptr()));
+        if (count > length - written || PyUnicode_MAX_CHAR_VALUE(here.ptr()) > largest) {
+            fail_changed();
+        }
+        if (PyUnicode_CopyCharacters(text.ptr(), static_cast<Py_ssize_t>(written), here.ptr(), 0,
+                                     static_cast<Py_ssize_t>(count)) < 0) {
+            throw py::error_already_set();
+        }
+        written += count;
+    });
+    if (written != length) fail_changed();
+    return text;
+}
+
+void write_text(const ProtoView& view, const py::object& write, std::uint64_t longest,
+                bool limited) {
+    onnx::TextOptions options = text_options(view, longest);
+    if (!limited) options.max_bytes = UINT64_MAX;
+    onnx::write_text(view.message, options, [&](std::string_view part) { write(to_str(part)); });
 }
 
 }  // namespace
@@ -140,13 +150,6 @@ void bind_proto_view(py::module_& module) {
         .def("__repr__", [](const FieldName& self) {
             return "<field " + std::string(self.name) + " = " + std::to_string(self.number) + ">";
         });
-
-    py::class_<UnknownField>(module, "UnknownField",
-                             "A field that the schema does not know: `data` is an int, bytes, or "
-                             "for a group a list of UnknownField.")
-        .def_readonly("field_number", &UnknownField::field_number)
-        .def_readonly("wire_type", &UnknownField::wire_type)
-        .def_readonly("data", &UnknownField::data);
 
     GuardedClass<ProtoView>(
         module, "ProtoView",
@@ -176,10 +179,15 @@ void bind_proto_view(py::module_& module) {
         .def("ListFields", list_fields, "(field, value) of each field that is set, by number.")
         .def("WhichOneof", which_oneof, py::arg("name"), "The member that is set, or None.")
         .def_property_readonly("unknown_fields", unknown_fields,
-                               "Fields that today's onnx.proto does not know, in file order.")
+                               "Fields that today's onnx.proto does not know, in file order: a "
+                               "sequence of UnknownField.")
         .def("to_text", text_of, py::arg("longest") = UINT64_MAX,
-             "Protobuf's text format; text, bytes and runs longer than `longest` are cut.")
-        .def("__str__", [](const ProtoView& self) { return to_str(text_of(self, UINT64_MAX)); })
+             "Protobuf's text format; text, bytes and runs longer than `longest` are cut.\n\n"
+             "Raises:\n    LimitError: `limit.text_bytes`: it has more than "
+             "`Limits(text_bytes=...)` bytes.")
+        .def("_write_text", write_text, py::arg("write"), py::arg("longest"), py::arg("limited"),
+             "Calls `write` with one part of that text after the other.")
+        .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
         .def("__repr__", [](const ProtoView& self) {
             return "<onnxmap.ProtoView " + std::string(self.message.table().name) + ", " +
                    std::to_string(self.message.nbytes()) + " bytes>";

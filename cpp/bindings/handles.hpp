@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/document.hpp"
+#include "model/unknown_fields.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::bindings {
@@ -44,6 +45,12 @@ struct MessageList {
     std::shared_ptr<const model::FieldIndex> index;
     const wire::FieldRow* row;
     bool as_proto;  // elements are ProtoViews, not the friendly classes
+};
+
+/// The unknown fields of a message, or all fields of an unknown group, as a lazy sequence.
+struct UnknownFieldList {
+    DocumentPtr document;
+    std::shared_ptr<const model::UnknownFields> fields;
 };
 
 }  // namespace onnxmap::bindings

@@ -31,6 +31,7 @@ struct Limits {
     std::uint32_t depth = wire::kDefaultDepth;
     std::uint64_t external_entries = 64;
     std::uint64_t dense_bytes = 1 << 30;  // of a sparse tensor that is made dense
+    std::uint64_t text_bytes = 1 << 30;   // of a message as text
     std::uint64_t overlap = 16;           // times that copies are made of the same bytes of a file
 };
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <utility>
+#include <string>
 
 #include "base/error.hpp"
 
@@ -51,9 +51,13 @@ std::string number_text(Real value, int precision, int exact_precision) {
     return text.data();
 }
 
+// Bytes of text that are handed on at a time.
+constexpr std::size_t kAtOnce = 64 << 10;
+
 class Printer {
   public:
-    explicit Printer(const TextOptions& options) : options_(options) {}
+    Printer(const TextOptions& options, const WriteText& write)
+        : options_(options), write_(write) {}
 
     void print(const Message& message) {
         for (std::uint32_t number = 1; number <= wire::MessageTable::kMaxNumber; ++number) {
@@ -71,24 +75,38 @@ class Printer {
         }
     }
 
-    std::string text;
+    void flush() {
+        nbytes_ += text_.size();
+        if (nbytes_ > options_.max_bytes) {
+            throw Error("limit.text_bytes",
+                        "its text has more than " + std::to_string(options_.max_bytes) +
+                            " bytes; raise the limit with limits=Limits(text_bytes=...)");
+        }
+        write_(text_);
+        text_.clear();
+    }
 
   private:
+    void flush_if_full() {
+        if (text_.size() >= kAtOnce) flush();
+    }
+
     void begin(const wire::FieldRow& row) {
-        text.append(2 * depth_, ' ');
-        text += row.name;
+        text_.append(2 * depth_, ' ');
+        text_ += row.name;
     }
 
     void print_message(const wire::FieldRow& row, const Message& child) {
         begin(row);
-        text += " {\n";
+        text_ += " {\n";
         if (++depth_ > options_.max_depth) {
             throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
         }
         print(child);
         --depth_;
-        text.append(2 * depth_, ' ');
-        text += "}\n";
+        text_.append(2 * depth_, ' ');
+        text_ += "}\n";
+        flush_if_full();
     }
 
     void print_repeated(const Message& message, const wire::FieldRow& row) {
@@ -106,9 +124,9 @@ class Printer {
             });
         });
         if (!row.is_message() && !row.is_text() && count > options_.longest) {
-            text.append(2 * depth_, ' ');
-            text += "# " + std::string(row.name) + ": " + std::to_string(count) + " values, " +
-                    std::to_string(options_.longest) + " shown\n";
+            text_.append(2 * depth_, ' ');
+            text_ += "# " + std::string(row.name) + ": " + std::to_string(count) + " values, " +
+                     std::to_string(options_.longest) + " shown\n";
         }
     }
 
@@ -118,78 +136,83 @@ class Printer {
 
     void print_value(const wire::FieldRow& row, const wire::Field& value) {
         begin(row);
-        text += ": ";
+        text_ += ": ";
         switch (row.type) {
-            case wire::Type::int64: text += std::to_string(value.int64()); break;
-            case wire::Type::int32: text += std::to_string(value.int32()); break;
-            case wire::Type::uint64: text += std::to_string(value.value); break;
+            case wire::Type::int64: text_ += std::to_string(value.int64()); break;
+            case wire::Type::int32: text_ += std::to_string(value.int32()); break;
+            case wire::Type::uint64: text_ += std::to_string(value.value); break;
             case wire::Type::float32:
-                text += number_text(value.float32(), std::numeric_limits<float>::digits10,
-                                    std::numeric_limits<float>::max_digits10);
+                text_ += number_text(value.float32(), std::numeric_limits<float>::digits10,
+                                     std::numeric_limits<float>::max_digits10);
                 break;
             case wire::Type::float64:
-                text += number_text(value.float64(), std::numeric_limits<double>::digits10,
-                                    std::numeric_limits<double>::max_digits10);
+                text_ += number_text(value.float64(), std::numeric_limits<double>::digits10,
+                                     std::numeric_limits<double>::max_digits10);
                 break;
             case wire::Type::enumeration:
-                text += kSchema.enum_of(row).find(value.int32())->name;
+                text_ += kSchema.enum_of(row).find(value.int32())->name;
                 break;
             default: print_text(value.text(), row.type == wire::Type::bytes);
         }
-        text += '\n';
+        text_ += '\n';
+        flush_if_full();
     }
 
     void print_text(std::string_view value, bool raw) {
         const std::string_view shown =
             as_text(resident(as_bytes(value.substr(0, options_.longest))));
-        text += '"';
+        text_ += '"';
         for (std::size_t i = 0; i < shown.size();) {
             const auto c = static_cast<unsigned char>(shown[i]);
             const std::size_t length = raw || c < 0x80 ? 1 : utf8_length(shown.substr(i));
             if (length > 1) {
-                text += shown.substr(i, length);
+                text_ += shown.substr(i, length);
             } else {
                 print_escaped(c);
             }
             i += length > 1 ? length : 1;
+            flush_if_full();
         }
-        text += '"';
+        text_ += '"';
         if (shown.size() < value.size()) {
-            text += "  # " + std::to_string(value.size()) + " bytes, " +
-                    std::to_string(shown.size()) + " shown";
+            text_ += "  # " + std::to_string(value.size()) + " bytes, " +
+                     std::to_string(shown.size()) + " shown";
         }
     }
 
     void print_escaped(unsigned char c) {
         switch (c) {
-            case '\n': text += "\\n"; return;
-            case '\r': text += "\\r"; return;
-            case '\t': text += "\\t"; return;
-            case '"': text += "\\\""; return;
-            case '\'': text += "\\'"; return;
-            case '\\': text += "\\\\"; return;
+            case '\n': text_ += "\\n"; return;
+            case '\r': text_ += "\\r"; return;
+            case '\t': text_ += "\\t"; return;
+            case '"': text_ += "\\\""; return;
+            case '\'': text_ += "\\'"; return;
+            case '\\': text_ += "\\\\"; return;
             default: break;
         }
         if (c >= 0x20 && c < 0x7f) {
-            text += static_cast<char>(c);
+            text_ += static_cast<char>(c);
             return;
         }
-        text += '\\';
-        text += static_cast<char>('0' + (c >> 6));
-        text += static_cast<char>('0' + ((c >> 3) & 7));
-        text += static_cast<char>('0' + (c & 7));
+        text_ += '\\';
+        text_ += static_cast<char>('0' + (c >> 6));
+        text_ += static_cast<char>('0' + ((c >> 3) & 7));
+        text_ += static_cast<char>('0' + (c & 7));
     }
 
     const TextOptions& options_;
+    const WriteText& write_;
+    std::string text_;
+    std::uint64_t nbytes_ = 0;  // written so far
     std::size_t depth_ = 0;
 };
 
 }  // namespace
 
-std::string to_text(const Message& message, const TextOptions& options) {
-    Printer printer(options);
+void write_text(const Message& message, const TextOptions& options, const WriteText& write) {
+    Printer printer(options, write);
     printer.print(message);
-    return std::move(printer.text);
+    printer.flush();
 }
 
 }  // namespace onnxmap::onnx

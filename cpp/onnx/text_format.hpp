@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
+#include <string_view>
 
 #include "onnx/message.hpp"
 
@@ -12,12 +12,18 @@ namespace onnxmap::onnx {
 struct TextOptions {
     /// Text, bytes and runs of numbers longer than this are cut, and a comment says so.
     std::uint64_t longest = UINT64_MAX;
+    /// Bytes of all text; more is an Error `limit.text_bytes`.
+    std::uint64_t max_bytes = UINT64_MAX;
     /// Messages below this one; more means that the bytes changed (Error `file.changed`).
     std::uint32_t max_depth = wire::kDefaultDepth;
     /// Brings bytes into memory before they are looked at; see io::Source::resident.
     std::function<ByteView(ByteView)> resident = {};
 };
 
-[[nodiscard]] std::string to_text(const Message& message, const TextOptions& options = {});
+/// Is given the text in parts of some 64 kB, which end between characters.
+using WriteText = std::function<void(std::string_view)>;
+
+/// Throws Error `limit.text_bytes`, `file.changed`, and what `write` throws.
+void write_text(const Message& message, const TextOptions& options, const WriteText& write);
 
 }  // namespace onnxmap::onnx

@@ -25,6 +25,7 @@ from onnxmap._core import (
     TrainingInfo,
     ValueInfo,
 )
+from onnxmap._core import UnknownFieldList as _UnknownFieldList
 from onnxmap.enums import AttributeType, DataType
 from onnxmap.errors import (
     CheckError,
@@ -112,6 +113,7 @@ __all__ = [
 ]
 
 _Sequence.register(MessageList)
+_Sequence.register(_UnknownFieldList)
 
 
 def __getattr__(name: str) -> str:

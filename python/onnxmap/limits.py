@@ -19,11 +19,22 @@ class Limits:
         external_entries: `external_data` entries of one tensor.
         overlap: how many times as large as all their files the arrays may be that `arrays` makes of
             them: tensors may name the same bytes, and small types become large ones; at least 1.
-            Below 256 MB all is allowed.
+            Below 256 MB all is allowed. Also the largest number of segments of one tensor that
+            may be read through each of its segments; of more, only the first one is read.
         dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
+        text_bytes: of the text that `str()` of a `.proto` makes. Each line is indented as deep as
+            its message is nested, so text may be hundreds of times as large as the message.
     """
 
-    __slots__ = ("dense_bytes", "depth", "external_entries", "overlap", "pieces", "tensors")
+    __slots__ = (
+        "dense_bytes",
+        "depth",
+        "external_entries",
+        "overlap",
+        "pieces",
+        "tensors",
+        "text_bytes",
+    )
 
     def __init__(
         self,
@@ -34,6 +45,7 @@ class Limits:
         external_entries: int = 64,
         dense_bytes: int = 1 << 30,
         overlap: int = 16,
+        text_bytes: int = 1 << 30,
     ) -> None:
         self.tensors = _bound("tensors", tensors, _MOST)
         self.pieces = _bound("pieces", pieces, _MOST)
@@ -41,6 +53,7 @@ class Limits:
         self.external_entries = _bound("external_entries", external_entries, _MOST)
         self.overlap = max(1, _bound("overlap", overlap, _MOST))
         self.dense_bytes = _bound("dense_bytes", dense_bytes, _MOST)
+        self.text_bytes = _bound("text_bytes", text_bytes, _MOST)
 
     def __repr__(self) -> str:
         limits = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)

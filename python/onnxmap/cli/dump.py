@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from onnxmap.cli.field_path import Found, follow
@@ -47,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
             json.dump(_json(found, longest), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            for line in _lines(found, longest):
-                sys.stdout.write(line + "\n")
+            _write_text(found, longest, limited=not arguments.full)
     return 0
 
 
@@ -60,21 +58,26 @@ def _json(found: Found, longest: int) -> Any:
     return field_json(found.row, found.value, longest, found.is_list)
 
 
-def _lines(found: Found, longest: int) -> Iterator[str]:
-    """Text format of a message; values of other fields one a line, without their name."""
+def _write_text(found: Found, longest: int, *, limited: bool) -> None:
+    """Writes the text format of a message; values of other fields one a line, without their name."""
     values = found.value if found.is_list else (found.value,)
     if found.row is None or found.row["type"] == "message":
         for number, message in enumerate(values):
             if found.is_list:
-                yield f"# [{number}]"
-            # Letters of all scripts stay; what is invisible or could reorder a line is told.
-            yield from map(escape, message.to_text(longest).splitlines())
+                sys.stdout.write(f"# [{number}]\n")
+            # In parts: text may be hundreds of times as large as the message.
+            message._write_text(_write_escaped, longest, limited)
         return
     for number, value in enumerate(values):
         if number == longest:
-            yield f"# {len(values)} values, {longest} shown"
+            sys.stdout.write(f"# {len(values)} values, {longest} shown\n")
             break
-        yield _plain(found.row, value, longest)
+        sys.stdout.write(_plain(found.row, value, longest) + "\n")
+
+
+def _write_escaped(text: str) -> None:
+    # Letters of all scripts stay; what is invisible or could reorder a line is told.
+    sys.stdout.write("\n".join(map(escape, text.split("\n"))))
 
 
 def _plain(row: dict[str, Any], value: Any, longest: int) -> str:

@@ -14,7 +14,10 @@ namespace {
 
 std::string text_of(const wire::MessageTable& table, const Bytes& bytes,
                     const onnx::TextOptions& options = {}) {
-    return onnx::to_text(onnx::Message(table, bytes), options);
+    std::string text;
+    onnx::write_text(onnx::Message(table, bytes), options,
+                     [&](std::string_view part) { text += part; });
+    return text;
 }
 
 Bytes float_bits(float value) { return fixed32(2, __builtin_bit_cast(std::uint32_t, value)); }

@@ -1,0 +1,54 @@
+#include "model/unknown_fields.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+// A message without any field that is known.
+constexpr wire::MessageTable kGroup = [] {
+    wire::MessageTable table;
+    table.position.fill(wire::MessageTable::kNone);
+    return table;
+}();
+
+// A retired field is in no onnx.proto of today.
+bool is_unknown(const wire::FieldRow* row) noexcept { return row == nullptr || row->retired; }
+
+}  // namespace
+
+UnknownFields::UnknownFields(onnx::Message message) : message_(std::move(message)) {
+    const std::uint8_t* const origin = message_.piece(0).data();
+    message_.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+        if (is_unknown(row)) found_.note(static_cast<std::uint64_t>(field.begin - origin));
+    });
+}
+
+UnknownFields::UnknownFields(ByteView group) : UnknownFields(onnx::Message(kGroup, group)) {}
+
+wire::Field UnknownFields::find(onnx::Message::Walk& walk) const {
+    wire::Field field;
+    while (walk.next(field)) {
+        if (is_unknown(message_.known_row(field))) return field;
+    }
+    fail_changed();
+}
+
+wire::Field UnknownFields::at(std::uint64_t i) const {
+    const auto& checkpoint = found_.before(i);
+    onnx::Message::Walk walk(message_, message_.piece(0).data() + checkpoint.offset);
+    for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) find(walk);
+    return find(walk);
+}
+
+bool UnknownFields::Cursor::next(wire::Field& field) {
+    if (left_ == 0) return false;
+    --left_;
+    field = fields_->find(walk_);
+    return true;
+}
+
+}  // namespace onnxmap::model
