@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = "  "
-# In a pipe nothing is cut, but a few enormous names must not push all other cells that far right.
+# In a pipe a column is no wider, so that a few enormous names do not push all other cells that far
+# right. Longer cells stay whole for scripts, up to a length that no name has by honest means.
 _WIDEST_IN_A_PIPE = 120
+_LONGEST_IN_A_PIPE = 1000
 # On a terminal a name is cut that is so much longer than nearly all others: the columns are theirs.
 _NEARLY_ALL, _SO_MUCH_LONGER = 0.95, 1.25
 
@@ -39,7 +41,7 @@ class Column:
 
 
 def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
-    """The lines of the table: cut to the terminal's width, or whole where no terminal is."""
+    """The lines of the table: cut to the terminal's width, or each cell to 1000 characters."""
     if screen.is_terminal:
         columns, widths = _fit(columns, screen.width)
     else:
@@ -48,7 +50,10 @@ def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
     yield _line([column.heading for column in columns], columns, widths, heading)
     codes = [_codes(screen, column.style) for column in columns]
     for cells in zip(*(column.cells for column in columns), strict=True):
-        shown = map(_fitted, cells, widths) if screen.is_terminal else cells
+        if screen.is_terminal:
+            shown = map(_fitted, cells, widths)
+        else:
+            shown = (cut(cell, _LONGEST_IN_A_PIPE) for cell in cells)
         yield _line(shown, columns, widths, codes)
 
 

@@ -46,6 +46,21 @@ class TestLs:
         assert lines[3].split()[:5] == ["a.bias", "INT64", "scalar", "8", "inline"]
         assert [line.split()[0] for line in lines[4:]] == [EVIL_SHOWN, LONG_NAME]
 
+    def test_enormous_names_are_cut_in_a_pipe_and_whole_in_json(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "names.onnx"
+        longest, enormous = "l" * 1000, "first" + "n" * 5_000_000 + "last"
+        save(path, tensor(longest, np.ones(1)), tensor(enormous, np.ones(1)))
+        out = run("ls", path).out
+        assert [line.split()[0] for line in out.splitlines()[1:]] == [
+            longest,
+            f"first{'n' * 495}\N{HORIZONTAL ELLIPSIS}{'n' * 495}last",
+        ]
+        assert all(len(line) < 1100 for line in out.splitlines())
+        rows = json.loads(run("ls", path, "--json").out)
+        assert [row["name"] for row in rows] == [longest, enormous]
+
     @pytest.mark.parametrize(
         ("order", "first"),
         [
