@@ -1,0 +1,162 @@
+"""Every loop that a user can write over the objects of a model: one for each public member of each class.
+
+The members come from the classes, so a new property is tried without being listed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import enum
+import functools
+import inspect
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import onnxmap
+
+Objects = dict[type, list[Any]]
+Loop = Callable[[Any], Any]
+
+# What a refusal may be: nothing else is caught.
+REFUSALS = (
+    onnxmap.OnnxMapError, OSError, TypeError, ValueError, BufferError, IndexError, KeyError,
+    AttributeError,
+)  # fmt: skip
+
+# Members that need an argument: what is called with an object for each.
+_WITH_ARGUMENTS: dict[str, Loop] = {
+    "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
+    "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
+    "MessageList.count": lambda _: None,
+    "MessageList.index": lambda _: None,
+    "Tensor.tofile": lambda tensor: tensor.tofile(_Nowhere()),
+    "Initializers.get": lambda them: [them.get(name) for name in them],
+}
+
+# Members that are no reading of a model, with the reason.
+NOT_TRIED = {
+    "Model.close": "ends the walk",
+    "Tensor.torch": "torch is no requirement of the tests",
+    "SparseTensor.to_scipy": "SciPy is no requirement of the tests",
+    "Model.to_dask": "Dask is no requirement of the tests",
+    "Tensor.to_ir": "onnx_ir is no requirement of the tests",
+}
+
+_OPERATORS: dict[str, Loop] = {
+    "repr": repr,
+    "str": str,
+    "pickle": lambda one: pickle.dumps(one, 5),
+    "copy": copy.copy,
+    "len": len,
+    "dir": dir,
+    "fields": lambda one: [getattr(one, name) for name in dir(one)] if _is_view(one) else None,
+    "iterate": list,
+    # Not of a tensor: an element of what must be decoded is found by decoding all.
+    "items by index": lambda one: None if _is_tensor(one) else [one[i] for i in range(len(one))],
+    "items by key": lambda one: [one[key] for key in one] if isinstance(one, Mapping) else None,
+    "contains": lambda one: [key in one for key in one] if isinstance(one, Mapping) else None,
+    "memoryview": memoryview,
+    "__array__": lambda one: one.__array__(),
+}
+
+
+def _is_view(one: Any) -> bool:
+    return isinstance(one, onnxmap.ProtoView)
+
+
+def _is_tensor(one: Any) -> bool:
+    return isinstance(one, onnxmap.Tensor)
+
+
+class _Nowhere:
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+
+def public_classes() -> list[type]:
+    """The classes whose objects a model hands out."""
+    named = [getattr(onnxmap, name) for name in onnxmap.__all__]
+    classes = [one for one in named if inspect.isclass(one)]
+    return [one for one in classes if not issubclass(one, (Exception, enum.Enum, onnxmap.Limits))]
+
+
+def loops_of(kind: type) -> Iterator[tuple[str, Loop]]:
+    """Name of each public member of a class, and what reads it of one object."""
+    for name in dir(kind):
+        full = f"{kind.__name__}.{name}"
+        if (name.startswith("_") and name != "_repr_html_") or full in NOT_TRIED:
+            continue
+        member = inspect.getattr_static(kind, name)
+        if full in _WITH_ARGUMENTS:
+            yield full, _WITH_ARGUMENTS[full]
+        elif isinstance(member, staticmethod | classmethod):
+            continue
+        elif callable(member):
+            yield full, lambda one, name=name: getattr(one, name)()
+        else:
+            yield full, lambda one, name=name: getattr(one, name)
+    for name, operator in _OPERATORS.items():
+        yield f"{kind.__name__}: {name}", operator
+
+
+def outcome(loop: Loop, one: Any) -> Any:
+    """What the loop's step gives for one object, taken whole; the text of the error, if it is refused."""
+    try:
+        value = loop(one)
+        return list(value) if isinstance(value, Iterator) else value
+    except REFUSALS as error:
+        return str(error)
+
+
+def objects_of(model: onnxmap.Model) -> Objects:
+    """Every object that the properties of a model lead to, each once for each way."""
+    known = tuple(public_classes())
+    found: Objects = {}
+    waiting: list[Any] = [model, *_proto_views(model.proto)]
+    with contextlib.suppress(onnxmap.OnnxMapError):
+        waiting.extend(tensor for _, tensor in model.tensors())
+    while waiting:
+        one = waiting.pop()
+        found.setdefault(type(one), []).append(one)
+        if _is_view(one):
+            waiting.append(one.unknown_fields)
+            continue
+        for name in _properties(type(one)):
+            with contextlib.suppress(*REFUSALS):
+                waiting.extend(_handed_out(getattr(one, name), known))
+    return found
+
+
+@functools.cache
+def _properties(kind: type) -> list[str]:
+    return [
+        name
+        for name in dir(kind)
+        if isinstance(inspect.getattr_static(kind, name), property) and name != "proto"
+        and not name.startswith("_")
+    ]  # fmt: skip
+
+
+def _handed_out(value: Any, known: tuple[type, ...]) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        if isinstance(value, known):
+            yield value
+            yield from value.all() if hasattr(value, "all") else ()
+        else:
+            yield from (one for one in value.values() if isinstance(one, known))
+    elif isinstance(value, onnxmap.MessageList | list):
+        if isinstance(value, known):
+            yield value
+        yield from (one for one in value if isinstance(one, known))
+    elif isinstance(value, known):
+        yield value
+
+
+def _proto_views(view: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
+    yield view
+    for _, value in view.ListFields():
+        for one in value if isinstance(value, onnxmap.MessageList) else [value]:
+            if _is_view(one):
+                yield from _proto_views(one)
