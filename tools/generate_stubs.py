@@ -106,6 +106,7 @@ RETURNS = {
     "Tensor.verify": "bool",
     "UnknownField.data": "Any",
     "UnknownFieldIterator.__next__": "UnknownField",
+    "UnknownFieldList.__getitem__": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",

@@ -27,8 +27,8 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     register_errors();
     bind_schema(module);
     bind_document(module);
-    bind_proto_view(module);
     bind_lists(module);
+    bind_proto_view(module);
     bind_messages(module);
     bind_graph(module);
     bind_tensor(module);

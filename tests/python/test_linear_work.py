@@ -70,6 +70,25 @@ def test_twice_the_file_takes_twice_the_time(shape: str) -> None:
     assert not {name: times for name, times in steep.items() if times is not None}
 
 
+# Messages are indexed from 32 kB on, where the path of a tensor is found in another way.
+INDEXED = 4_000
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+@pytest.mark.parametrize("shape", [shape for shape in FILES if shape.startswith("bad tensors")])
+def test_errors_of_a_large_file(shape: str) -> None:
+    small, large = (onnxmap.loads(FILES[shape](n)).tensors() for n in (INDEXED, 2 * INDEXED))
+    loops = dict(loops_of(onnxmap.Tensor))
+    steep = {
+        name: too_steep(
+            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in small],
+            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in large],
+        )
+        for name in ("Tensor.numpy", "Tensor: repr")
+    }
+    assert not {name: times for name, times in steep.items() if times is not None}
+
+
 # Of no model: what another function loads or returns.
 OF_NO_MODEL = {"Operator", "OperatorSet", "Residency", "ResidentBytes"}
 

@@ -49,11 +49,9 @@ def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
     heading = [_codes(screen, "bold")] * len(columns)
     yield _line([column.heading for column in columns], columns, widths, heading)
     codes = [_codes(screen, column.style) for column in columns]
+    longest = [_LONGEST_IN_A_PIPE] * len(columns)
     for cells in zip(*(column.cells for column in columns), strict=True):
-        if screen.is_terminal:
-            shown = map(_fitted, cells, widths)
-        else:
-            shown = (cut(cell, _LONGEST_IN_A_PIPE) for cell in cells)
+        shown = map(_fitted, cells, widths if screen.is_terminal else longest)
         yield _line(shown, columns, widths, codes)
 
 
