@@ -111,27 +111,6 @@ def threads_of_process() -> set[int]:
     return {int(one.name) for one in Path("/proc/self/task").iterdir()}
 
 
-def pages_in_cache(path: Path) -> np.ndarray:
-    """For each page of a file whether it is in the page cache, by a mapping of the test's own."""
-    import ctypes
-    import mmap
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-    nbytes = path.stat().st_size
-    states = np.zeros(-(-nbytes // mmap.PAGESIZE), np.uint8)
-    with path.open("rb") as file:
-        address = libc.mmap(None, nbytes, 0, mmap.MAP_SHARED, file.fileno(), 0)
-    try:
-        pages = (ctypes.c_void_p(address), ctypes.c_size_t(nbytes))
-        if libc.mincore(*pages, ctypes.c_void_p(states.ctypes.data)) != 0:
-            raise OSError(ctypes.get_errno(), "mincore")
-    finally:
-        libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(nbytes))
-    return states & 1 == 1
-
-
 def spans(messages: Iterable[tuple[str, int, int]], location: str) -> Iterator[onnx.TensorProto]:
     """UINT8 tensors of (name, offset, length) in one data file; they may overlap."""
     for name, offset, length in messages:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +14,16 @@ import pytest
 import wire_bytes as wire
 
 PAGE = mmap.PAGESIZE
-# The share of pages that are there once all have come: the kernel may evict some at any moment, also with
-# gigabytes free (Linux 6.18: up to 450 of 10 000, of 1 in 60 files).
-NEARLY_ALL = 0.95
 
-_CACHESTAT = 451
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+_libc.mlock.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_libc.sync_file_range.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+_WRITE_AND_WAIT = 7  # SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER
 
 
 def pages_there(path: Path) -> np.ndarray:
-    """Which pages of the file are in the page cache."""
+    """Which pages of the file are in the page cache; the kernel may evict any of them at any moment."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         view = np.frombuffer(mapped, np.uint8)
         pages = np.zeros(-(-view.size // PAGE), np.uint8)
@@ -32,24 +33,35 @@ def pages_there(path: Path) -> np.ndarray:
     return (pages & 1).astype(bool)
 
 
-def have_come(path: Path, begin: int, end: int) -> bool:
-    """Whether the pages of bytes begin .. end are in the page cache, or have been and were evicted."""
-    there = pages_there(path)[begin // PAGE : end // PAGE]
-    span = (ctypes.c_uint64 * 2)(begin, end - begin)
-    found = (ctypes.c_uint64 * 5)()  # struct cachestat of linux/mman.h, from Linux 6.5 on
-    with path.open("rb") as file:
-        failed = _libc.syscall(_CACHESTAT, file.fileno(), span, found, 0)
-    evicted = 0 if failed else found[3]
-    return bool(there.sum() + evicted >= there.size)
+@contextmanager
+def locked(path: Path, first: int, count: int) -> Iterator[None]:
+    """Those pages of the file are in the page cache, and cannot leave it; few, since a process may lock few."""
+    begin = first * PAGE
+    nbytes = min(count * PAGE, path.stat().st_size - begin)
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), nbytes, prot=mmap.PROT_READ, offset=begin) as mapped,
+    ):
+        view = np.frombuffer(mapped, np.uint8)
+        if _libc.mlock(view.ctypes.data, view.size):
+            pytest.skip("no memory may be locked here")
+        try:
+            yield
+        finally:
+            del view
 
 
 def drop(path: Path) -> None:
-    """Takes a file out of the page cache; skips the test where that cannot be done, as on a tmpfs."""
+    """Takes a file out of the page cache; skips the test if that cannot be done, as on a tmpfs."""
     with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    if pages_there(path).any():
-        pytest.skip("the file stays in memory here")
+        for _ in range(10):  # the kernel leaves out a page that it is busy with
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            if not pages_there(path).any():
+                return
+            # Pages that are not on disk yet stay. Unlike fsync, this does not wait for other files.
+            if _libc.sync_file_range(file.fileno(), 0, 0, _WRITE_AND_WAIT):
+                os.fsync(file.fileno())
+    pytest.skip("the file stays in memory here")
 
 
 def write_sparse(path: Path, sizes: list[int]) -> None:

@@ -1,34 +1,24 @@
-"""What of a model is in memory, asked of Linux by the test itself, after each way to change it."""
+"""What prefetch, evict and residency ask Linux about the pages of a model's files, and what they leave right."""
 
 from __future__ import annotations
 
 import mmap
 import os
-import signal
-import threading
-import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import paged_models as paged
 import pytest
 import wire_bytes as wire
-from cold_files import NEARLY_ALL, drop, pages_there, write_sparse
+from cold_files import drop, locked, pages_there, write_sparse
+from page_requests import Trace, pages_of
 
 import onnxmap
 
 PAGE = mmap.PAGESIZE
 MIB = 1 << 20
 MODES = ("mmap", "read")
-
-
-def comes(model: onnxmap.Model, names: str | list[str] | None = None) -> bool:
-    """Waits for pages that were asked for; nothing tells when they have come."""
-    give_up = time.monotonic() + 60
-    while model.residency(names).share < NEARLY_ALL:
-        if time.monotonic() > give_up:
-            return False
-    return True
 
 
 def raw(name: str, values: np.ndarray) -> bytes:
@@ -47,99 +37,144 @@ def floats(count: int, seed: int) -> np.ndarray:
 A, B = floats(MIB, 1), floats(2 * MIB, 2)  # 4 and 8 MiB
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> Path:
-    """A model of two tensors, a and b, that is not in the page cache."""
-    path = tmp_path / "two.onnx"
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two tensors, a and b."""
+    path = tmp_path_factory.mktemp("two") / "two.onnx"
     path.write_bytes(paged.model_of(raw("a", A), raw("b", B)))
-    drop(path)
     return path
 
 
-@pytest.mark.parametrize("io", MODES)
-def test_a_load_leaves_values_on_disk_and_prefetch_brings_them(two: Path, io: str) -> None:
-    model = onnxmap.load(two, io=io)
-    before = model.residency()
-    assert list(before) == ["a", "b"]
-    assert before.total == A.nbytes + B.nbytes
-    assert before.resident < MIB
-    model.prefetch("b")
-    assert comes(model, "b")
-    after = model.residency()
-    assert after["b"].total == B.nbytes
-    assert NEARLY_ALL * B.nbytes <= after["b"].resident <= B.nbytes
-    assert after["a"].resident < MIB
-    assert after.resident == after["a"].resident + after["b"].resident
-    assert after.share == after.resident / after.total
-    np.testing.assert_array_equal(model.initializers["b"].numpy(), B)
+def payload(path: Path, name: str) -> tuple[int, int]:
+    """Where the bytes of a tensor begin and end in its file."""
+    tensor = onnxmap.load(path).initializers[name]
+    assert tensor.offset is not None
+    return tensor.offset, tensor.offset + tensor.nbytes
+
+
+def around(begin: int, end: int, size: int) -> np.ndarray:
+    """The pages that these bytes are in."""
+    return pages_of([(begin - begin % PAGE, end + -end % PAGE)], size)
+
+
+ASK = """
+import onnxmap
+path, io, *names = sys.argv[1:]
+model = onnxmap.load(path, io=io)
+model.views()
+phase("prefetch")
+model.prefetch(names)
+phase("evict")
+model.evict(names)
+"""
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_evicted_bytes_are_gone_and_views_read_them_again(two: Path, io: str) -> None:
+@pytest.mark.parametrize("names", ["a", "b", "a b"])
+def test_the_pages_of_the_chosen_are_asked_for_and_dropped(two: Path, names: str, io: str) -> None:
+    size = two.stat().st_size
+    ends = [payload(two, name) for name in names.split()]
+    begin, end = ends[0][0], ends[-1][1]
+    trace = Trace(two.parent, ASK, str(two), io, *names.split())
+    loading = trace.of(two)
+    assert (loading.asked, loading.mapped, loading.dropped) == ([], [], [])
+    prefetch = trace.of(two, "prefetch")
+    np.testing.assert_array_equal(pages_of(prefetch.asked, size), around(begin, end, size))
+    assert max(stop - start for start, stop in prefetch.asked) <= 128 << 10  # Linux reads no more
+    assert prefetch.dropped == []
+    evict = trace.of(two, "evict")
+    within = pages_of([(begin, end)], size)
+    np.testing.assert_array_equal(pages_of(evict.dropped, size), within)
+    if io == "mmap":  # what is mapped cannot be dropped
+        np.testing.assert_array_equal(pages_of(evict.released, size), within)
+
+
+@pytest.mark.parametrize("io", MODES)
+def test_residency_counts_pages_that_are_there(two: Path, io: str) -> None:
+    begin, _ = payload(two, "b")
+    drop(two)
+    first = begin // PAGE + 1 + 4 * MIB // PAGE
+    with locked(two, first, 3):
+        model = onnxmap.load(two, io=io)
+        before = pages_there(two)
+        found = model.residency()
+    assert list(found) == ["a", "b"]
+    assert (found["a"].total, found["b"].total) == (A.nbytes, B.nbytes)
+    assert found["b"].resident >= 3 * PAGE
+    assert found.resident == found["a"].resident + found["b"].resident
+    assert found.total == A.nbytes + B.nbytes
+    assert found.share == found.resident / found.total
+    assert model.residency(["b"]).total == B.nbytes
+    for name, (resident, _) in found.items():
+        start, end = payload(two, name)
+        assert resident <= before[start // PAGE : -(-end // PAGE)].sum() * PAGE
+
+
+@pytest.mark.parametrize("io", MODES)
+def test_views_read_evicted_bytes_again(two: Path, io: str) -> None:
+    drop(two)  # written to disk, if it was not yet: only then can it be evicted
     model = onnxmap.load(two, io=io)
     views = model.views()
     np.testing.assert_array_equal(views["a"], A)
     np.testing.assert_array_equal(views["b"], B)
     model.prefetch()
-    assert comes(model)
     model.evict()
-    assert pages_there(two).sum() * PAGE < 2.5 * MIB  # at the edges it goes by large folios
-    assert model.residency().resident < 2.5 * MIB
     np.testing.assert_array_equal(views["a"], A)
     np.testing.assert_array_equal(views["b"], B)
     np.testing.assert_array_equal(model.initializers["a"].numpy(copy=True), A)
 
 
-def test_what_was_touched_is_in_memory(two: Path) -> None:
-    with two.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        model = onnxmap.load(two)
-        offset = model.initializers["b"].offset
-        assert offset is not None
-        os.pread(file.fileno(), 3 * PAGE, offset + 4 * MIB)
-        there = model.residency(["b"])["b"]
-        assert 3 * PAGE <= there.resident < MIB
-        first = -(-offset // PAGE) * PAGE
-        expected = pages_there(two)[first // PAGE : (offset + B.nbytes) // PAGE].sum() * PAGE
-        assert abs(there.resident - expected) < 2 * PAGE
-
-
-def test_one_tensor_of_two_is_evicted(two: Path) -> None:
-    two.read_bytes()
-    model = onnxmap.load(two)
-    model.evict(["b"])
-    found = model.residency()
-    assert found["a"].resident >= NEARLY_ALL * A.nbytes
-    assert found["b"].resident <= 4 * MIB + PAGE  # all but the folios at its edges
-
-
-def test_heads_of_large_tensors_stay(tmp_path: Path) -> None:
+def test_heads_of_large_tensors_are_asked_for_again(tmp_path: Path) -> None:
     """Without them, a look at the names would read megabytes ahead of each."""
     path = tmp_path / "model.onnx"
     names = [f"w{i}" for i in range(120)]
     path.write_bytes(paged.model_of(*(raw(name, A[:50_000]) for name in names)))
-    drop(path)
-    with path.open("rb", buffering=0) as file:  # bit by bit, and before loading: in large folios
-        while file.read(64 << 10):
-            pass
-    model = onnxmap.load(path)
-    offsets = [model.initializers[name].offset or 0 for name in names]
-    model.evict()
-    give_up = time.monotonic() + 60
-    while pages_there(path)[np.array(offsets) // PAGE].mean() < NEARLY_ALL:
-        assert time.monotonic() < give_up
-    assert model.initializers.names() == names
-    # Large folios that two tensors share are gone.
-    assert pages_there(path).sum() * PAGE < 5 * MIB
+    size = path.stat().st_size
+    ends = [payload(path, name) for name in names]
+    trace = Trace(tmp_path, ASK, str(path), "mmap", *names)
+    evict = trace.of(path, "evict")
+    # Large folios are dropped as a whole or not at all, so the heads between are dropped, too.
+    np.testing.assert_array_equal(
+        pages_of(evict.dropped, size), pages_of([(ends[0][0], ends[-1][1])], size)
+    )
+    heads = np.zeros(-(-size // PAGE), bool)
+    for (_, end), (begin, _) in pairwise(ends):
+        heads |= around(end, begin, size)
+    np.testing.assert_array_equal(pages_of(evict.asked, size), heads)
+    assert evict.calls[-len(evict.asked) :] == ["madvise"] * len(evict.asked)  # after dropping
+
+
+EVERY_KIND = """
+import onnxmap
+for path in sys.argv[2:]:
+    model = onnxmap.load(path, io=sys.argv[1])
+    model.residency()
+    phase(path.split("/")[-2])
+    model.prefetch("t*")
+    phase("")
+"""
+
+
+@pytest.mark.parametrize("io", MODES)
+def test_prefetch_asks_for_values_however_they_are_stored(tmp_path: Path, io: str) -> None:
+    files = {}
+    for kind in paged.KINDS:
+        (tmp_path / kind).mkdir()
+        files[kind] = paged.stored(kind).write(tmp_path / kind)
+    models = [str(path.with_name("model.onnx")) for path in files.values()]
+    trace = Trace(tmp_path, EVERY_KIND, io, *models)
+    for kind, path in files.items():
+        asked = pages_of(trace.of(path, kind).asked, path.stat().st_size)
+        assert asked[1:-1].all(), kind
+        assert trace.of(path, kind).mapped == []
 
 
 @pytest.mark.parametrize("io", MODES)
 @pytest.mark.parametrize("kind", paged.KINDS)
 def test_every_way_to_store_values(tmp_path: Path, kind: str, io: str) -> None:
-    """Small files: what is told is compared with Linux, and nothing is lost or wrong."""
+    """Nothing is lost or wrong, and the numbers add up."""
     stored = paged.stored(kind)
-    path = stored.write(tmp_path)
-    drop(path)
+    drop(stored.write(tmp_path))
     model = onnxmap.load(tmp_path / "model.onnx", io=io)
     model.evict()
     values = model.initializers["t"].numpy()
@@ -148,15 +183,16 @@ def test_every_way_to_store_values(tmp_path: Path, kind: str, io: str) -> None:
         assert found.total == len(stored.data) - 3
     else:
         assert paged.PAYLOAD // 8 <= found.total <= len(stored.model)
+    assert 0 <= found.resident <= found.total
     model.prefetch("t*")
-    assert comes(model)
-    assert pages_there(path)[1:-1].mean() >= NEARLY_ALL
     np.testing.assert_array_equal(model.initializers["t"].numpy(), stored.values)
+    model.evict()
     np.testing.assert_array_equal(values, stored.values)
 
 
-def test_external_data_is_evicted_and_its_model_stays(tmp_path: Path) -> None:
-    data = tmp_path / "w.bin"
+def external_two(folder: Path) -> tuple[Path, Path]:
+    """A model of a and b in one data file, and the file."""
+    data = folder / "w.bin"
     data.write_bytes(A.tobytes() + B.tobytes())
     first = paged.external_entries(b"w.bin", 0, A.nbytes)
     second = paged.external_entries(b"w.bin", A.nbytes, B.nbytes)
@@ -164,25 +200,49 @@ def test_external_data_is_evicted_and_its_model_stays(tmp_path: Path) -> None:
         wire.blob(8, name) + wire.scalar(2, 1) + wire.scalar(1, array.size) + entries
         for name, array, entries in ((b"a", A, first), (b"b", B, second))
     )
-    path = tmp_path / "model.onnx"
+    path = folder / "model.onnx"
     path.write_bytes(paged.model_of(*tensors))
-    drop(data)
+    return path, data
+
+
+EXTERNAL = """
+import onnxmap
+path, folder = sys.argv[1:]
+model = onnxmap.load(path)
+phase("prefetch")
+model.prefetch(["a"])
+phase("evict")
+model.evict()
+phase("loads")
+same = onnxmap.loads(open(path, "rb").read(), external_root=folder)
+same.evict()
+"""
+
+
+def test_external_data_is_evicted_and_its_model_stays(tmp_path: Path) -> None:
+    path, data = external_two(tmp_path)
+    size = data.stat().st_size
+    trace = Trace(tmp_path, EXTERNAL, str(path), str(tmp_path))
+    asked = pages_of(trace.of(data, "prefetch").asked, size)
+    np.testing.assert_array_equal(asked, pages_of([(0, A.nbytes)], size))
+    assert pages_of(trace.of(data, "evict").dropped, size).all()
+    assert pages_of(trace.of(data, "loads").dropped, size).all()
+    for phase in ("prefetch", "evict", "loads"):
+        found = trace.of(path, phase)
+        assert (found.asked, found.mapped, found.dropped) == ([], [], [])
+
+
+def test_evicted_external_data_is_read_again(tmp_path: Path) -> None:
+    path, _ = external_two(tmp_path)
     model = onnxmap.load(path)
-    assert model.residency().resident == 0
-    model.prefetch(["a"])
-    assert comes(model, ["a"])
-    assert not pages_there(data)[A.nbytes // PAGE + 1 :].any()
     view = model.views()["a"]
     assert view.sum() == A.sum()
     model.evict()
-    assert not pages_there(data).any()
-    assert pages_there(path).all()
     np.testing.assert_array_equal(view, A)
     same = onnxmap.loads(path.read_bytes(), external_root=tmp_path)
     same.evict()
-    assert same.residency().resident == 0
-    same.prefetch()
-    assert comes(model)
+    assert same.residency().total == A.nbytes + B.nbytes
+    np.testing.assert_array_equal(same.views()["b"], B)
 
 
 def test_a_buffer_is_in_memory() -> None:
@@ -206,7 +266,7 @@ def test_a_file_that_is_nowhere_else_stays() -> None:
             model = onnxmap.load(path, io=io)
             model.evict()
             model.prefetch()
-            assert model.residency().share >= NEARLY_ALL
+            assert model.residency().total == A.nbytes
             np.testing.assert_array_equal(model.views()["a"], A)
     finally:
         path.unlink()
@@ -214,8 +274,10 @@ def test_a_file_that_is_nowhere_else_stays() -> None:
 
 @pytest.mark.parametrize("action", ["prefetch", "evict", "residency"])
 @pytest.mark.parametrize("io", MODES)
-def test_what_is_wrong_is_an_error_as_for_views(two: Path, action: str, io: str) -> None:
-    model = onnxmap.load(two, io=io)
+def test_what_is_wrong_is_an_error_as_for_views(tmp_path: Path, action: str, io: str) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(paged.model_of(raw("a", A[: MIB // 4])))
+    model = onnxmap.load(path, io=io)
     act = getattr(model, action)
     with pytest.raises(KeyError, match="nothing"):
         act(["nothing"])
@@ -228,14 +290,14 @@ def test_what_is_wrong_is_an_error_as_for_views(two: Path, action: str, io: str)
     assert (caught.value.code, caught.value.tensor) == ("tensor.data_size", "s")
     missing = wire.blob(8, b"m") + wire.scalar(2, 1) + wire.scalar(1, 1)
     missing += paged.external_entries(b"gone.bin", 0, 4)
-    far = onnxmap.loads(paged.model_of(missing), external_root=two.parent)
+    far = onnxmap.loads(paged.model_of(missing), external_root=tmp_path)
     with pytest.raises(onnxmap.ExternalDataError):
         getattr(far, action)()
     twice = onnxmap.loads(paged.model_of(raw("a", A[:4]), raw("a", A[:4])))
     with pytest.raises(onnxmap.ParseError) as repeated:
         getattr(twice, action)()
     assert repeated.value.code == "model.duplicate_name"
-    os.truncate(two, 2 * MIB)
+    os.truncate(path, MIB // 2)
     with pytest.raises(onnxmap.FileChangedError):
         act()
     model.close()
@@ -243,41 +305,31 @@ def test_what_is_wrong_is_an_error_as_for_views(two: Path, action: str, io: str)
         act()
 
 
+STOPPED = """
+import signal
+import onnxmap
+class StopError(Exception):
+    pass
+def stop(*_):
+    raise StopError
+signal.signal(signal.SIGUSR1, stop)
+model = onnxmap.load(sys.argv[1])
+phase("prefetch")
+try:
+    model.prefetch()
+except StopError:
+    print("stopped")
+"""
+
+
 def test_a_signal_ends_a_long_prefetch(tmp_path: Path) -> None:
-    """A sparse file: its pages come from nowhere, at the speed of memory."""
+    """It comes with a request, and is noticed before the next 32 MiB are asked for."""
     path = tmp_path / "big.onnx"
     write_sparse(path, [256 * MIB])
-
-    class StopError(Exception):
-        pass
-
-    def stop(*_: object) -> None:
-        raise StopError
-
-    main = threading.get_ident()
-
-    def press() -> None:
-        # More than was read ahead of a look at the names: prefetch is at work.
-        while pages_there(path).mean() < 0.2:
-            pass
-        signal.pthread_kill(main, signal.SIGUSR1)
-
-    before = signal.signal(signal.SIGUSR1, stop)
-    try:
-        for _ in range(5):  # the signal may come when all is asked for
-            drop(path)
-            thread = threading.Thread(target=press)
-            with onnxmap.load(path) as model:
-                thread.start()
-                with pytest.raises(StopError):  # noqa: PT012 -- in whatever line it comes
-                    model.prefetch()
-                    thread.join()
-            thread.join()
-            if pages_there(path).mean() < 0.9:
-                return
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    pytest.fail("prefetch always went on to the end")
+    trace = Trace(tmp_path, STOPPED, str(path), inject="madvise:signal=SIGUSR1:when=300")
+    assert trace.output == "stopped\n"
+    asked = len(trace.of(path, "prefetch").asked)
+    assert 0 < asked <= 300 + 32 * MIB // (128 << 10)
 
 
 def test_residency_is_a_mapping_that_describes_itself(two: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import cold_files
+import numpy as np
 import pytest
-from bulk_models import is_float_run, pages_in_cache, write_floats
+from bulk_models import is_float_run, write_floats
+from page_requests import Requests, Trace, pages_of
 from run_options import SANITIZED
 from subprocesses import facts_from
 
@@ -20,7 +23,6 @@ MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
 SLACK = 4 * MIB  # of the interpreter, NumPy's temporaries, and thread stacks
 WINDOW = 32 * MIB
-ASKED_AHEAD = 16 * MIB  # of the disk, at the most
 MODELS = {  # elements of 4 bytes
     "large": [3 * MIB] * 12,
     "mixed": [5_000_000, 1000, 2000] * 6,
@@ -88,63 +90,91 @@ def test_residence_grows_by_the_window_and_a_tensor(
     assert facts["left"] < largest + SLACK
 
 
-@pytest.fixture
-def cold(tmp_path: Path) -> Path:
-    """A model of 64 MB that is on disk, in one data file."""
-    path = tmp_path / "model.onnx"
+@pytest.fixture(scope="module")
+def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of 64 MB in one data file."""
+    path = tmp_path_factory.mktemp("sixteen") / "model.onnx"
     write_floats(path, [MIB] * 16, data_files=1)
-    cold_files.drop(tmp_path / "0.bin")
     return path
 
 
+@pytest.fixture
+def cold(sixteen: Path) -> Path:
+    """The same, out of the page cache."""
+    cold_files.drop(sixteen.parent / "0.bin")
+    return sixteen
+
+
 def walk(path: Path, **arguments: Any) -> None:
-    """Touches everything: pages that are still on their way cannot be dropped."""
     for name, array in onnxmap.load(path).stream(**arguments):
         assert is_float_run(name, array)
 
 
-@pytest.mark.parametrize("options", [{}, {"copy": True}, {"dtype": "float64"}])
+WALK_TRACED = """
+import json
+import onnxmap
+model = onnxmap.load(sys.argv[1])
+phase("stream")
+with model.stream(**json.loads(sys.argv[2])) as stream:
+    for _, (name, array) in zip(range(int(sys.argv[3])), stream):
+        array[::1024].sum()
+phase("end")
+"""
+
+
+def stream_traced(
+    path: Path, data: Path, taken: int = 100, **options: Any
+) -> tuple[Requests, np.ndarray, np.ndarray]:
+    """A process that streams `taken` tensors: its requests, pages that were absent before, and that it drops."""
+    trace = Trace(path.parent, WALK_TRACED, str(path), json.dumps(options), str(taken))
+    requests = trace.of(data, "stream")
+    size = data.stat().st_size
+    return requests, requests.absent(size), pages_of(requests.dropped, size)
+
+
+OPTIONS = [{}, {"copy": True}, {"dtype": "float64"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str, Any]) -> None:
     data = cold.parent / "0.bin"
-    drop(data)
-    walk(cold, window=64 * MIB, **options)
-    assert pages_in_cache(data).sum() * PAGE < 4 * MIB
+    _, absent, dropped = stream_traced(cold, data, window=64 * MIB, **options)
+    assert absent.sum() > absent.size // 2
+    np.testing.assert_array_equal(dropped, absent)
 
 
 def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Path) -> None:
     """Of tensors that begin at no page, in a file that is longer than what is looked at ahead."""
     path = tmp_path / "model.onnx"
-    write_floats(path, [MIB] * 48)
-    cold_files.drop(path)
-    walk(path, window=64 * MIB)
-    assert pages_in_cache(path).sum() * PAGE < 4 * MIB
+    cold_files.write_sparse(path, [4 * MIB] * 48)
+    _, absent, dropped = stream_traced(path, path, window=64 * MIB)
+    assert absent.sum() > absent.size // 2
+    np.testing.assert_array_equal(dropped, absent)
 
 
-def test_pages_that_were_there_stay(cold: Path) -> None:
+@pytest.mark.parametrize("options", OPTIONS)
+def test_pages_that_were_there_stay(cold: Path, options: dict[str, Any]) -> None:
     data = cold.parent / "0.bin"
-    drop(data)
-    with data.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for begin in (4 * MIB, 30 * MIB):
-            os.pread(file.fileno(), 8 * MIB, begin)
-        before = pages_in_cache(data)
-        assert before.sum() * PAGE >= 16 * MIB
-        walk(cold, window=64 * MIB)
-        after = pages_in_cache(data)
-    assert (before & ~after).sum() == 0
-    assert (after & ~before).sum() * PAGE < 4 * MIB
+    places = [5 * MIB // PAGE, 30 * MIB // PAGE]
+    with cold_files.locked(data, places[0], 8), cold_files.locked(data, places[1], 8):
+        requests, absent, dropped = stream_traced(cold, data, window=64 * MIB, **options)
+    present = requests.present(data.stat().st_size)
+    for first in places:
+        assert present[first : first + 8].all()
+    np.testing.assert_array_equal(dropped, absent)
 
 
 @pytest.mark.parametrize("taken", [1, 5])
 def test_leaving_the_loop_gives_back_what_was_brought_ahead(cold: Path, taken: int) -> None:
     data = cold.parent / "0.bin"
-    drop(data)
-    with onnxmap.load(cold).stream(window=32 * MIB) as stream:
-        for _ in range(taken):
-            _, array = next(stream)
-            assert array.any()
-    # What is left: the tensor that the reader has, and what the disk had not yet brought.
-    assert pages_in_cache(data).sum() * PAGE < 4 * MIB + ASKED_AHEAD + MIB
+    requests, absent, dropped = stream_traced(cold, data, taken, window=32 * MIB)
+    brought = pages_of(requests.asked + requests.mapped, data.stat().st_size)
+    # All but the tensor that the reader has, and that is still valid.
+    kept = np.zeros_like(brought)
+    kept[(taken - 1) * 4 * MIB // PAGE : taken * 4 * MIB // PAGE] = True
+    np.testing.assert_array_equal(dropped, absent & ~kept)
+    assert (brought & absent & ~dropped & ~kept).sum() == 0
+    assert not brought[(taken * 4 + 32) * MIB // PAGE :].any()
 
 
 def test_a_copy_leaves_no_pages_mapped(cold: Path) -> None:
@@ -198,6 +228,6 @@ def test_files_that_are_nowhere_but_in_memory() -> None:
         for copy in (False, True):
             walk(path, window=MIB, copy=copy)
         assert len(onnxmap.load_arrays(path)) == 30
-        assert pages_in_cache(path).all()
+        walk(path, window=MIB)
     finally:
         path.unlink()

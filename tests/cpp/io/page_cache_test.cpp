@@ -1,7 +1,8 @@
-// What is in the page cache is compared with what a mapping of the test's own says.
+// Most cases ask a page cache of the test's own; see fake_page_cache.hpp.
 #include "io/page_cache.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -18,6 +19,7 @@
 
 #include "caught.hpp"
 #include "cold_file.hpp"
+#include "io/descriptor.hpp"
 #include "io/descriptor_pool.hpp"
 #include "io/owned_bytes.hpp"
 #include "memory_source.hpp"
@@ -28,6 +30,8 @@ namespace {
 
 constexpr io::IoMode kModes[] = {io::IoMode::mmap, io::IoMode::read};
 
+using What = FakePageCache::What;
+using Request = FakePageCache::Request;
 using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 Runs absent(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
@@ -36,6 +40,27 @@ Runs absent(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
         runs.emplace_back(first, last);
     });
     return runs;
+}
+
+// Takes the file out of the page cache, as far as the kernel does that.
+void really_drop(const std::string& path) {
+    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(::fsync(file.number()) == 0);
+    REQUIRE(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
+}
+
+// Which pages the kernel's page cache holds.
+std::vector<bool> really_held(const std::string& path) {
+    const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const std::uint64_t nbytes = std::filesystem::file_size(path);
+    void* const address = ::mmap(nullptr, nbytes, PROT_NONE, MAP_SHARED, file.number(), 0);
+    REQUIRE(address != MAP_FAILED);
+    std::vector<unsigned char> states((nbytes + page() - 1) / page());
+    REQUIRE(::mincore(address, nbytes, states.data()) == 0);
+    ::munmap(address, nbytes);
+    std::vector<bool> held;
+    for (const unsigned char state : states) held.push_back((state & 1) != 0);
+    return held;
 }
 
 // Bytes of the process's memory that the mapping at `address` takes.
@@ -63,9 +88,7 @@ std::uint64_t mapped_in(const std::uint8_t* address) {
 TEST_CASE("page_cache: what is there is told page by page") {
     for (const io::IoMode mode : kModes) {
         CAPTURE(static_cast<int>(mode));
-        const ColdFile file(40 * page() + 100, mode);
-        if (!file.on_disk()) return;
-        REQUIRE(file.count_there() == 0);
+        ColdFile file(40 * page() + 100, mode);
         file.bring(3, 6);
         file.bring(8, 9);
         file.bring(40, 41);
@@ -84,72 +107,100 @@ TEST_CASE("page_cache: what is there is told page by page") {
     }
 }
 
+TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test shows it") {
+    for (const io::IoMode mode : kModes) {
+        CAPTURE(static_cast<int>(mode));
+        const TemporaryFolder folder;
+        const std::string path = folder.write("f", ByteView(bytes_of(40 * page() + 100)));
+        really_drop(path);
+        const auto source = open_source(path, mode);
+        std::uint8_t byte = 0;
+        for (const std::uint64_t i : {3, 4, 8, 40}) source->read_file(i * page(), {&byte, 1});
+        // Nobody else reads the file, so pages may only leave the cache meanwhile.
+        const auto before = really_held(path);
+        std::vector<bool> told(before.size(), true);
+        for (const auto& [begin, end] : absent(*source, 0, source->size())) {
+            std::fill(told.begin() + static_cast<std::ptrdiff_t>(begin / page()),
+                      told.begin() + static_cast<std::ptrdiff_t>((end + page() - 1) / page()),
+                      false);
+        }
+        const auto after = really_held(path);
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            CAPTURE(i);
+            CHECK(told[i] <= before[i]);
+            CHECK(told[i] >= after[i]);
+        }
+    }
+}
+
 TEST_CASE("page_cache: the last page of a file ends with it") {
     for (const io::IoMode mode : kModes) {
-        const ColdFile file(2 * page() + 100, mode);
-        if (!file.on_disk()) return;
+        ColdFile file(2 * page() + 100, mode);
         CHECK(absent(*file.source, 2 * page(), file.bytes.size()) ==
               Runs{{2 * page(), 2 * page() + 100}});
         file.bring(0, 3);
         io::evict(*file.source, 2 * page() + 1, 99);
-        CHECK(file.pages_there() == std::vector<bool>{true, true, true});
+        CHECK(file.cache.pages_held() == std::vector<bool>{true, true, true});
         io::evict(*file.source, 2 * page(), 100);
-        CHECK(file.pages_there() == std::vector<bool>{true, true, false});
+        CHECK(file.cache.pages_held() == std::vector<bool>{true, true, false});
     }
 }
 
 TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing else") {
     for (const io::IoMode mode : kModes) {
-        const ColdFile file(40 * page(), mode);
-        if (!file.on_disk()) return;
+        ColdFile file(40 * page(), mode);
         file.bring(0, 40);
         io::evict(*file.source, 100, page() - 100);
         io::evict(*file.source, 30 * page() + 1, 2 * page() - 2);
         io::evict(*file.source, 35 * page(), 0);
-        REQUIRE(file.count_there() == 40);
+        CHECK(file.cache.requests().empty());
         io::evict(*file.source, 5 * page() + 1, 5 * page());
-        std::vector<bool> expected(40, true);
-        std::fill(expected.begin() + 6, expected.begin() + 10, false);
-        CHECK(file.pages_there() == expected);
+        const Request dropped{What::dropped, 6 * page(), 10 * page()};
+        CHECK(file.cache.joined(What::dropped) == std::vector{dropped});
         CHECK(file.reads_right());
     }
 }
 
 TEST_CASE("page_cache: pages that the process has touched are given back, too") {
-    const ColdFile file(40 * page(), io::IoMode::mmap);
-    REQUIRE(file.reads_right());
-    REQUIRE(mapped_in(file.source->data()) > 0);
+    ColdFile file(40 * page(), io::IoMode::mmap);
+    file.cache.touch(*file.source, 0, file.bytes.size());
     io::release(*file.source, 0, file.bytes.size());
     CHECK(mapped_in(file.source->data()) == 0);
-    CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
+    CHECK(file.held() == file.bytes.size());
     CHECK(file.reads_right());
-    if (!file.on_disk()) return;
+    file.cache.touch(*file.source, 0, file.bytes.size());
     io::evict(*file.source, 0, file.bytes.size());
     CHECK(mapped_in(file.source->data()) == 0);
-    CHECK(file.count_there() == 0);
+    CHECK(file.held() == 0);
     CHECK(file.reads_right());
 }
 
 TEST_CASE("page_cache: releasing leaves pages that others need") {
-    const ColdFile file(40 * page(), io::IoMode::mmap);
-    file.bring(0, 40);
-    ::madvise(const_cast<std::uint8_t*>(file.source->data()), file.bytes.size(), MADV_RANDOM);
-    REQUIRE(file.reads_right());
-    const std::uint64_t before = mapped_in(file.source->data());
+    ColdFile file(40 * page(), io::IoMode::mmap);
+    file.cache.touch(*file.source, 0, file.bytes.size());
     io::release(*file.source, 10 * page() + 1, 3 * page());
-    CHECK(before - mapped_in(file.source->data()) == 2 * page());
+    CHECK(file.cache.requests() == std::vector{Request{What::released, 11 * page(), 13 * page()}});
+}
+
+TEST_CASE("page_cache: pages are mapped as asked, rounded to whole ones") {
+    ColdFile file(40 * page() + 100, io::IoMode::mmap);
+    static_cast<void>(io::populate(*file.source, 3 * page() + 1, 2 * page()));
+    static_cast<void>(io::populate(*file.source, 39 * page(), page() + 100));
+    CHECK(file.cache.requests() ==
+          std::vector{Request{What::mapped, 3 * page(), 6 * page()},
+                      Request{What::mapped, 39 * page(), 40 * page() + 100}});
+    const ColdFile unmapped(4 * page(), io::IoMode::read);
+    CHECK(io::populate(*unmapped.source, 0, 4 * page()));
+    CHECK(unmapped.cache.requests().empty());
 }
 
 TEST_CASE("page_cache: what is asked for comes, also more than one request may bring") {
     for (const io::IoMode mode : kModes) {
         const ColdFile file(32 << 20, mode);
-        if (!file.on_disk()) return;
-        REQUIRE(file.count_there() == 0);
         io::prefetch(*file.source, 0, 0);
         io::prefetch(*file.source, (16 << 20) + 5, (16 << 20) - 5);
-        REQUIRE(file.comes((16 << 20) / page(), (16 << 20) / page()));
-        CHECK(io::resident_bytes(*file.source, 16 << 20, 16 << 20) >= (16 << 20) / 20 * 19);
-        CHECK(io::resident_bytes(*file.source, 0, 8 << 20) == 0);
+        CHECK(file.cache.held(16 << 20, 32 << 20) == 16 << 20);
+        CHECK(file.cache.held(0, 16 << 20) == 0);
         CHECK(file.reads_right());
     }
 }
@@ -175,13 +226,14 @@ TEST_CASE("page_cache: memory that is no mapping of a file is left as it is") {
 
 TEST_CASE("page_cache: a file that is gone is still mapped") {
     const ColdFile file(40 * page(), io::IoMode::mmap);
-    file.bring(0, 40);
     std::filesystem::remove(file.path);
     io::close_held();
+    CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == 0);
     io::prefetch(*file.source, 0, file.bytes.size());
     CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
     REQUIRE(file.reads_right());
     io::evict(*file.source, 0, file.bytes.size());  // there is no descriptor to ask with
+    CHECK(file.cache.joined(What::dropped).empty());
     CHECK(mapped_in(file.source->data()) == 0);
     CHECK(file.reads_right());
 }
@@ -224,15 +276,16 @@ TEST_CASE("page_cache: how far the system reads ahead is what it says of the dis
 TEST_CASE("page_cache: a file that is only in memory stays there") {
     const std::string path = "/dev/shm/onnxmap_page_cache_" + std::to_string(::getpid());
     if (::access("/dev/shm", W_OK) != 0) return;
+    const Bytes bytes = bytes_of(40 * page());
     for (const io::IoMode mode : kModes) {
-        const ColdFile file(40 * page(), mode, path);
-        REQUIRE(!file.on_disk());
-        CHECK(file.reads_right());
-        io::evict(*file.source, 0, file.bytes.size());
-        CHECK(io::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
-        CHECK(file.reads_right());
+        std::ofstream(path, std::ios::binary) << as_text(ByteView(bytes));
+        const auto source = open_source(path, mode);
+        io::evict(*source, 0, bytes.size());
+        Bytes found(bytes.size());
+        source->read(0, found);
+        CHECK(found == bytes);
+        std::filesystem::remove(path);
     }
-    std::filesystem::remove(path);
 }
 
 }  // namespace onnxmap::test

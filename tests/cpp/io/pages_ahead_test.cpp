@@ -1,8 +1,11 @@
+// What a walk asks for, by a page cache that holds what the test says; see fake_page_cache.hpp.
 #include "io/pages_ahead.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "cold_file.hpp"
 #include "io/file.hpp"
@@ -11,6 +14,10 @@
 namespace onnxmap::test {
 
 namespace {
+
+using What = FakePageCache::What;
+using Request = FakePageCache::Request;
+using Requests = std::vector<Request>;
 
 constexpr std::uint64_t kStep = 40 << 10;  // a small jump
 
@@ -21,99 +28,101 @@ void jump(io::PagesAhead& ahead, const io::File& file, std::uint64_t begin, std:
 
 }  // namespace
 
-TEST_CASE("pages_ahead: what lies between small jumps comes before the walk does") {
+TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk comes there") {
     const ColdFile cold(8 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
     const io::File file = io::File::open(cold.path);
-    REQUIRE(cold.count_there() == 0);
     io::PagesAhead ahead;
-    jump(ahead, file, 0, 4 << 20);
-    CHECK(cold.comes(0, ((4 << 20) + io::PagesAhead::kLeast) / page()));
+    for (std::uint64_t at = 0; at < 4 << 20; at += kStep) {
+        ahead.walk_to(file, at, kStep);
+        const Requests asked = cold.cache.joined(What::asked);
+        REQUIRE(asked.size() == 1);  // one after another, without a gap
+        CHECK(asked.front().begin == 0);
+        CHECK(asked.front().end > at + kStep);
+        CHECK(cold.cache.held(0, at) == (at + page() - 1) / page() * page());
+    }
 }
 
 TEST_CASE("pages_ahead: nothing is asked for that is far away") {
     const ColdFile cold(32 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
     for (std::uint64_t at = 0; at < cold.bytes.size(); at += 1 << 20) {
         ahead.walk_to(file, at, 1 << 20);
     }
-    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 0);
-    // And after small jumps no more; what is asked for behind far ones is little again.
+    CHECK(cold.cache.requests().empty());
+    // After small jumps, nothing more; and behind far ones, little at first.
     jump(ahead, file, 0, 4 << 20);
-    CHECK(cold.comes(0, (4 << 20) / page()));
+    const std::uint64_t end = cold.cache.joined(What::asked).back().end;
+    CHECK(end <= (4 << 20) + io::PagesAhead::kMost);
+    const std::size_t count = cold.cache.requests().size();
     for (std::uint64_t at = 12 << 20; at <= 24 << 20; at += 1 << 20) {
         ahead.walk_to(file, at, 1 << 20);
     }
-    CHECK(cold.asked_for((12 << 20) / page(), (32 << 20) / page()) == 0);
-    ahead.walk_to(file, (24 << 20) + kStep, kStep);
-    CHECK(cold.asked_for((12 << 20) / page(), (32 << 20) / page()) ==
-          io::PagesAhead::kLeast / page());
+    CHECK(cold.cache.requests().size() == count);
+    const std::uint64_t at = (24 << 20) + kStep;
+    ahead.walk_to(file, at, kStep);
+    CHECK(cold.cache.joined(What::asked).back() ==
+          Request{What::asked, at, at + io::PagesAhead::kLeast});
 }
 
 TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
     const ColdFile cold(4 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
     for (std::uint64_t at = 0; at < cold.bytes.size(); at += 4096) ahead.walk_to(file, at, 0);
-    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 0);
+    CHECK(cold.cache.requests().empty());
 }
 
 TEST_CASE("pages_ahead: bytes in memory are not asked for") {
-    const ColdFile cold(8 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
+    ColdFile cold(8 << 20, io::IoMode::mmap);
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
     cold.bring(0, 1);  // where it looks
     jump(ahead, file, 0, io::PagesAhead::kLookEvery);
-    CHECK(cold.asked_for(0, cold.bytes.size() / page()) == 1);
+    CHECK(cold.cache.requests().empty());
     // Behind that it looks again.
     jump(ahead, file, io::PagesAhead::kLookEvery, 4 << 20);
-    const std::uint64_t looked = io::PagesAhead::kLookEvery / page();
-    CHECK(cold.comes(looked + kStep / page(), (4 << 20) / page() - looked - kStep / page()));
+    const Requests asked = cold.cache.joined(What::asked);
+    REQUIRE(asked.size() == 1);
+    CHECK(asked.front().begin <= io::PagesAhead::kLookEvery + kStep);
+    CHECK(asked.front().end >= 4 << 20);
 }
 
 TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
     const ColdFile cold(1 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
     jump(ahead, file, 0, 1 << 20);
-    CHECK(cold.comes(0, (1 << 20) / page()));
-    cold.drop();
+    CHECK(cold.cache.joined(What::asked) == Requests{{What::asked, 0, 1 << 20}});
     jump(ahead, file, 0, 1 << 20);
-    CHECK(cold.asked_for(0, (1 << 20) / page()) == 0);
+    CHECK(cold.cache.joined(What::asked) == Requests{{What::asked, 0, 1 << 20}});
 }
 
 TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") {
     const ColdFile cold(8 << 20, io::IoMode::mmap);
-    if (!cold.on_disk()) return;
     const io::File file = io::File::open(cold.path);
     io::PagesAhead ahead;
-    jump(ahead, file, 0, 1 << 20);
-    CHECK(cold.comes(0, (1 << 20) / page()));
-    cold.drop();
-    std::uint64_t at = 1 << 20;
-    const std::uint64_t pages = cold.bytes.size() / page();
-    for (; cold.asked_for(0, pages) == 0 && at < cold.bytes.size(); at += kStep) {
+    std::size_t count = 0;
+    for (std::uint64_t at = 0; at < cold.bytes.size(); at += kStep) {
         ahead.walk_to(file, at, kStep);
+        const Requests all = cold.cache.requests();
+        for (; count < all.size(); ++count) CHECK((count == 0 || all[count].begin > at));
     }
-    CHECK(cold.asked_for(0, pages) > 0);
-    CHECK(cold.asked_for(0, at / page()) == 0);
+    CHECK(cold.held() == cold.bytes.size());
 }
 
 TEST_CASE("pages_ahead: both feeds of a file ask") {
     for (const io::IoMode mode : {io::IoMode::mmap, io::IoMode::read}) {
         const ColdFile cold(8 << 20, mode);
-        if (!cold.on_disk()) return;
         const auto feed = cold.source->feed();
         for (std::uint64_t at = 0; at < 4 << 20; at += kStep) {
             const ByteView view = feed->at(at, 16);
             REQUIRE(view.front() == cold.bytes[at]);
         }
-        CHECK(cold.comes(kStep / page(), (4 << 20) / page() - kStep / page()));
+        const Requests asked = cold.cache.joined(What::asked);
+        REQUIRE(asked.size() == 1);
+        CHECK(asked.front().begin <= kStep);
+        CHECK(asked.front().end >= 4 << 20);
     }
 }
 
