@@ -40,6 +40,7 @@ from onnxmap.errors import (
     SaveError,
     TensorError,
     TensorWarning,
+    TransferTimeoutError,
     UnsafePathError,
 )
 from onnxmap.graph import Graph, Initializers
@@ -97,6 +98,7 @@ __all__ = [
     "TensorError",
     "TensorWarning",
     "TrainingInfo",
+    "TransferTimeoutError",
     "UnsafePathError",
     "ValueInfo",
     "__version__",

@@ -50,7 +50,7 @@ class ParseError(OnnxMapError, ValueError):
 class LimitError(OnnxMapError, ValueError):
     """A limit of `Limits` is exceeded (`limit.*`); the message says how to raise it."""
 
-    _fields = ("code", "offset", "path")
+    _fields: tuple[str, ...] = ("code", "offset", "path")
     offset: int | None = None
     path: str = ""
 
@@ -135,6 +135,13 @@ class FileChangedError(_SystemError):
     path: str = ""
 
 
+class TransferTimeoutError(_SystemError, TimeoutError, LimitError):
+    """A server takes too long: `limit.timeout`; or it sends too slowly: `limit.low_speed`."""
+
+    _errno = errno.ETIMEDOUT
+    _fields = ("code", "offset", "path", "filename")
+
+
 class SaveError(OnnxMapError, ValueError):
     """A model cannot be saved as asked: `save.*`."""
 
@@ -176,10 +183,11 @@ def warn_overlooked(message: str) -> None:
     """Warns of a tensor that is wrong and was read all the same."""
     import warnings
 
-    warnings.warn(_printable(message), TensorWarning, stacklevel=2)
+    warnings.warn(printable(message), TensorWarning, stacklevel=2)
 
 
-def _printable(message: str) -> str:
+def printable(message: str) -> str:
+    """The message with everything escaped that could start a line or steer a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
 
@@ -196,4 +204,4 @@ def make_error(
         "tensor": tensor,
         "location": location,
     }
-    return cls(_printable(message), **{name: known[name] for name in cls._fields if name in known})
+    return cls(printable(message), **{name: known[name] for name in cls._fields if name in known})

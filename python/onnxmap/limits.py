@@ -1,4 +1,4 @@
-"""What a file may ask for before it is refused."""
+"""Bounds on what a file, or the server that sends it, may cost."""
 
 from __future__ import annotations
 
@@ -24,16 +24,26 @@ class Limits:
         dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
         text_bytes: of the text that `str()` of a `.proto` makes. Each line is indented as deep as
             its message is nested, so text may be hundreds of times as large as the message.
+        timeout: for URLs: the most seconds that opening the file may take, and afterwards each read
+            of a range of it. None, the default, sets no bound.
+        low_speed_limit: for URLs: the fewest bytes per second that a server must send while we wait
+            for it. 0 allows any speed.
+        low_speed_time: for URLs: the seconds over which that speed is measured.
+
+    A server that exceeds one of the last three raises TransferTimeoutError, which is a LimitError.
     """
 
     __slots__ = (
         "dense_bytes",
         "depth",
         "external_entries",
+        "low_speed_limit",
+        "low_speed_time",
         "overlap",
         "pieces",
         "tensors",
         "text_bytes",
+        "timeout",
     )
 
     def __init__(
@@ -46,6 +56,9 @@ class Limits:
         dense_bytes: int = 1 << 30,
         overlap: int = 16,
         text_bytes: int = 1 << 30,
+        timeout: float | None = None,
+        low_speed_limit: int = 1024,
+        low_speed_time: float = 60.0,
     ) -> None:
         self.tensors = _bound("tensors", tensors, _MOST)
         self.pieces = _bound("pieces", pieces, _MOST)
@@ -54,6 +67,9 @@ class Limits:
         self.overlap = max(1, _bound("overlap", overlap, _MOST))
         self.dense_bytes = _bound("dense_bytes", dense_bytes, _MOST)
         self.text_bytes = _bound("text_bytes", text_bytes, _MOST)
+        self.timeout = None if timeout is None else _seconds("timeout", timeout)
+        self.low_speed_limit = _bound("low_speed_limit", low_speed_limit, _MOST)
+        self.low_speed_time = _seconds("low_speed_time", low_speed_time)
 
     def __repr__(self) -> str:
         limits = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
@@ -72,4 +88,11 @@ def _bound(name: str, value: int, most: int) -> int:
     value = operator.index(value)
     if not 0 <= value <= most:
         raise ValueError(f"{name} must be from 0 to {most}, not {value}")
+    return value
+
+
+def _seconds(name: str, value: float) -> float:
+    value = float(value)
+    if not value > 0:  # which NaN is not, either
+        raise ValueError(f"{name} must be a positive number of seconds, not {value}")
     return value

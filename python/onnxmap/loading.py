@@ -64,12 +64,12 @@ def load(
         lenient: read a tensor with data in more than one field, with more packed bytes than it
             needs or with integers out of range as onnx reads it, and warn (`TensorWarning`);
             otherwise reading it raises TensorError.
-        limits: bounds on what the file may ask for.
+        limits: bounds on what the file may ask for, and for URLs on how long a server may take.
         storage_options: for URLs: what fsspec is told, beside its own configuration.
 
     Raises:
         ParseError: the file is no ONNX model; `.offset` and `.path` say where it goes wrong.
-        LimitError: it exceeds one of the limits.
+        LimitError: it exceeds one of the limits; TransferTimeoutError: its server does.
         FileChangedError: it was written to meanwhile.
         OSError: it cannot be read.
         ImportError: a package is missing that URLs need (`pip install 'onnxmap[remote]'`).
@@ -101,7 +101,7 @@ def loads(
     `external_root`; `io`, `watch` and the policies are about them. Raises as `load` does.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    root = b"" if external_root is None else _root(external_root, None)
+    root = b"" if external_root is None else _root(external_root, None, options.limits)
     document = _core.load_buffer(buffer, "ModelProto", options, root, require_model=True)
     return Model(document, None)
 
@@ -238,7 +238,9 @@ def _open(
 ) -> tuple[_core.Document, bytes]:
     """The document of a file or a URL, and which one it is."""
     name = _file_name(path)
-    given = None if external_root is None else _root(external_root, storage_options)
+    given = None
+    if external_root is not None:
+        given = _root(external_root, storage_options, options.limits)
     if not is_url(name):
         folder = _folder_of(name)
         root = folder if given is None else given
@@ -248,20 +250,22 @@ def _open(
     from onnxmap import remote
 
     url = os.fsdecode(name)
-    own = remote.RemoteFolder.of_file(url, storage_options)
-    file = remote.open_file(url, storage_options)
-    root = own if given is None else given
-    return _core.load_remote(file, message, options, root, own.url), name
+    own = remote.RemoteFolder.of_file(url, storage_options, options.limits)
+    with remote.opening_file(url, storage_options, options.limits) as file:
+        root = own if given is None else given
+        return _core.load_remote(file, message, options, root, own.url), name
 
 
-def _root(path: Path, storage_options: Mapping[str, object] | None) -> bytes | RemoteFolder:
+def _root(
+    path: Path, storage_options: Mapping[str, object] | None, limits: Limits | None
+) -> bytes | RemoteFolder:
     """A folder for external data, as the core takes it."""
     name = without_file_scheme(os.fsencode(path))
     if not is_url(name):
         return _absolute(name)
     from onnxmap.remote import RemoteFolder
 
-    return RemoteFolder(os.fsdecode(name), storage_options)
+    return RemoteFolder(os.fsdecode(name), storage_options, limits)
 
 
 def _file_name(path: Path) -> bytes:

@@ -11,15 +11,18 @@ import os
 import time
 import weakref
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from onnxmap.remote_requests import wait
+from onnxmap.transfer_limits import TransferLimits, received_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from concurrent.futures import Future
 
+    from onnxmap.limits import Limits
     from onnxmap.remote_requests import Requests
 
 # Bytes of one request. A request takes some 50 ms, in which a megabyte arrives as well.
@@ -31,7 +34,7 @@ _HEAD = 64 << 10
 _RECENT_SECONDS = 10.0
 
 _serial = itertools.count()
-_open_files: weakref.WeakValueDictionary[tuple[str, str], RemoteFile] = (
+_open_files: weakref.WeakValueDictionary[tuple[str, str, Limits | None], RemoteFile] = (
     weakref.WeakValueDictionary()
 )
 
@@ -47,9 +50,11 @@ class RemoteFile:
         looked_at: when it was last seen in that state, by time.monotonic().
     """
 
-    def __init__(self, fs: Any, path: str, url: str, *, head: int = 1) -> None:
+    def __init__(
+        self, fs: Any, path: str, url: str, limits: TransferLimits, *, head: int = 1
+    ) -> None:
         self.url = url
-        self._requests = _requests(fs, path, url)
+        self._requests = _requests(fs, path, url, limits)
         self.looked_at = time.monotonic()
         self._opened, self._head = self._requests.look(head)
         self.size = self._opened.size
@@ -79,6 +84,7 @@ class RemoteFile:
     def _read(self, offset: int, memory: memoryview) -> None:
         pieces = iter(range(0, len(memory), _PIECE))
         asked: deque[tuple[int, Future[bytes]]] = deque()
+        watch = self._requests.watch(len(memory))
         try:
             while True:
                 for begin in itertools.islice(pieces, self.at_once - len(asked)):
@@ -87,7 +93,7 @@ class RemoteFile:
                 if not asked:
                     return
                 begin, answer = asked.popleft()
-                body = wait(answer)
+                body = wait(answer, watch)
                 memory[begin : begin + len(body)] = body
         finally:
             for _, answer in asked:
@@ -111,7 +117,13 @@ class RemoteFolder:
         url: its URL, without a slash at the end.
     """
 
-    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        options: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._limits = limits
         url = url if url.endswith("://") else url.rstrip("/")
         fs, path = _file_system(url, options)
         self._set(fs, _without_query(path) if _is_http(path) else path, _around(fs, path, url))
@@ -122,7 +134,9 @@ class RemoteFolder:
         self.url = self._shown(self._path)
 
     @classmethod
-    def of_file(cls, url: str, options: Mapping[str, Any] | None = None) -> RemoteFolder:
+    def of_file(
+        cls, url: str, options: Mapping[str, Any] | None, limits: Limits | None
+    ) -> RemoteFolder:
         """The folder that holds a file."""
         fs, path = _file_system(url, options)
         plain = _without_query(path) if _is_http(path) else path
@@ -130,6 +144,7 @@ class RemoteFolder:
         host, slash, names = rest.partition("/") if scheme else ("", "", rest)
         parent = names.rpartition("/")[0]
         folder = cls.__new__(cls)
+        folder._limits = limits
         folder._set(fs, f"{scheme}{between}{host}{slash}{parent}", _around(fs, path, url))
         return folder
 
@@ -146,7 +161,7 @@ class RemoteFolder:
             recently: take a file that is open and was looked at in the last seconds as it was.
         """
         path = self._path_of(location)
-        return _open(self._fs, path, self._shown(path), recently=recently)
+        return _open(self._fs, path, self._shown(path), self._limits, recently=recently)
 
     def _shown(self, path: str) -> str:
         return self._before + path + self._after
@@ -186,13 +201,18 @@ class PickledFile:
     def open(self, location: bytes) -> RemoteFile:
         """The file, whatever the name."""
         fs, path = _file_system(self.url, None)
-        return _open(fs, path, self.url, recently=True)
+        return _open(fs, path, self.url, None, recently=True)
 
 
-def open_file(url: str, options: Mapping[str, Any] | None = None) -> RemoteFile:
-    """The file that a URL names."""
+@contextmanager
+def opening_file(
+    url: str, options: Mapping[str, Any] | None, limits: Limits | None
+) -> Iterator[RemoteFile]:
+    """The file that a URL names; all that the block reads of it shares one timeout."""
     fs, path = _file_system(url, options)
-    return RemoteFile(fs, path, url, head=_HEAD)
+    transfer = _transfer_limits(fs, path, url, limits)
+    with transfer.one_timeout():
+        yield RemoteFile(fs, path, url, transfer, head=_HEAD)
 
 
 def name_of(url: str) -> str:
@@ -203,11 +223,11 @@ def name_of(url: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _open(fs: Any, path: str, url: str, *, recently: bool) -> RemoteFile:
-    key = (fs._fs_token, path)
+def _open(fs: Any, path: str, url: str, limits: Limits | None, *, recently: bool) -> RemoteFile:
+    key = (fs._fs_token, path, limits)
     known = _open_files.get(key) if recently else None
     if known is None or time.monotonic() > known.looked_at + _RECENT_SECONDS:
-        known = RemoteFile(fs, path, url)
+        known = RemoteFile(fs, path, url, _transfer_limits(fs, path, url, limits))
         _open_files[key] = known
     return known
 
@@ -230,18 +250,23 @@ def _is_http(path: str) -> bool:
     return path.startswith(("http://", "https://"))
 
 
-def _requests(fs: Any, path: str, url: str) -> Requests:
+def _transfer_limits(fs: Any, path: str, url: str, limits: Limits | None) -> TransferLimits:
+    server = urlsplit(path).netloc if _is_http(path) else ""
+    return TransferLimits(url, limits, received_from((fs._fs_token, server)))
+
+
+def _requests(fs: Any, path: str, url: str, limits: TransferLimits) -> Requests:
     from fsspec.asyn import AsyncFileSystem
 
     from onnxmap.remote_requests import AsyncFsRequests, SyncFsRequests
 
     if not isinstance(fs, AsyncFileSystem):
-        return SyncFsRequests(fs, path, url)
+        return SyncFsRequests(fs, path, url, limits)
     if _is_http(path) and hasattr(fs, "set_session"):
         from onnxmap.remote_http import HttpRequests
 
-        return HttpRequests(fs, path, url)
-    return AsyncFsRequests(fs, path, url)
+        return HttpRequests(fs, path, url, limits)
+    return AsyncFsRequests(fs, path, url, limits)
 
 
 def _file_system(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:

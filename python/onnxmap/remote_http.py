@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from concurrent.futures import Future
 
+    from onnxmap.transfer_limits import Received, TransferLimits, TransferWatch
+
 # Bytes of a whole file that a server may send where a part was asked for.
 _SMALL = 64 << 10
-_CONNECT_SECONDS, _SILENT_SECONDS = 30, 60
+# A connection on which nothing comes for so long is given up for a new one, which `Limits` allows
+# time for.
+_CONNECT_SECONDS, _SILENT_SECONDS = 20, 25
 _NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
 _TRANSIENT = {408, 425, 429}
 _MOST_DIGITS = 30  # of a number of bytes; Python refuses to read thousands
@@ -33,19 +37,23 @@ _CONTENT_RANGE = re.compile(r"bytes +(?:(\d+)-(\d+)|\*)/(\d+|\*)")
 class HttpRequests(_AsyncRequests):
     """Requests about one file of a server."""
 
-    def __init__(self, fs: Any, path: str, url: str) -> None:
-        super().__init__(fs, path, url)
+    def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
+        super().__init__(fs, path, url, limits)
         self._opened: State | None = None
 
     def look(self, nbytes: int) -> tuple[State, bytes]:
         """See Requests. One GET: not every server that has ranges answers HEAD."""
-        state, head = wait(self.run(lambda: self._look(nbytes)))
+        state, head = wait(self.run(lambda: self._look(nbytes)), self.watch(nbytes))
         self._opened = self._opened or state
         return state, head
 
     def start(self, offset: int, nbytes: int) -> Future[bytes]:
         """See Requests."""
         return self.run(lambda: self._get(offset, nbytes))
+
+    def watch(self, nbytes: int) -> TransferWatch:
+        """See Requests. Bytes are counted as they come."""
+        return self.limits.watch()
 
     async def _look(self, nbytes: int) -> tuple[State, bytes]:
         async with await self._ask(0, nbytes) as response:
@@ -57,11 +65,11 @@ class HttpRequests(_AsyncRequests):
                 if length is None or length > _SMALL:
                     response.close()
                     raise _no_ranges()
-                return State(length, _mark(headers)), await _body(response, length)
+                return State(length, _mark(headers)), await self._body(response, length)
             _check_status(response)
             size = _total(headers)
             _check_begin(response, 0)
-            return State(size, _mark(headers)), await _body(response, min(nbytes, size))
+            return State(size, _mark(headers)), await self._body(response, min(nbytes, size))
 
     async def _get(self, offset: int, nbytes: int) -> bytes:
         async with await self._ask(offset, nbytes) as response:
@@ -72,11 +80,14 @@ class HttpRequests(_AsyncRequests):
                     response.close()
                     raise _no_ranges()
                 self._check_state(State(nbytes, _mark(headers)))
-                return await _body(response, nbytes)
+                return await self._body(response, nbytes)
             _check_status(response)
             self._check_state(State(_total(headers), _mark(headers)))
             _check_begin(response, offset)
-            return await _body(response, nbytes)
+            return await self._body(response, nbytes)
+
+    async def _body(self, response: Any, nbytes: int) -> bytes:
+        return await _body(response, nbytes, self.limits.received)
 
     async def _ask(self, offset: int, nbytes: int) -> Any:
         import aiohttp
@@ -164,12 +175,13 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return None if date is None else email.utils.mktime_tz(date) - time.time()
 
 
-async def _body(response: Any, nbytes: int) -> bytes:
+async def _body(response: Any, nbytes: int, received: Received) -> bytes:
     """All of it, unless it is longer than that: then no more is taken."""
     body = bytearray()
     chunks: AsyncIterator[bytes] = response.content.iter_any()
     async for chunk in chunks:
         body += chunk
+        received.nbytes += len(chunk)
         if len(body) > nbytes:
             response.close()
             raise Trouble(errno.EIO, f"the server sends more than the {nbytes} bytes asked for")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import concurrent.futures
+import contextlib
 import errno
 import os
 import threading
@@ -17,17 +18,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnxmap import _core
-from onnxmap.errors import OnnxMapError
+from onnxmap.errors import OnnxMapError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future
+
+    from onnxmap.transfer_limits import TransferLimits, TransferWatch
 
 # Seconds before each further attempt, and the most that a server may ask for instead.
 PAUSES = (0.1, 0.3, 1.0)
 LONGEST_PAUSE = 5.0
 
 _LOOK_EVERY = 0.2  # seconds between two looks whether anybody still waits
+# Characters of an error of fsspec, or of the client below it, that a message of ours repeats.
+_MOST_QUOTED = 400
 
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # What else tells of our own mistake, or the caller's: the same question gets the same answer.
@@ -119,7 +124,8 @@ class Attempts:
         return usual if pause is None else min(max(pause, 0.0), LONGEST_PAUSE)
 
     def _error(self, failure: Exception) -> OSError:
-        message = str(failure) or type(failure).__name__
+        # The text of other packages may quote what a server sent.
+        message = printable(str(failure)[:_MOST_QUOTED]) or type(failure).__name__
         if isinstance(failure, Trouble):
             number = failure.number
         elif isinstance(failure, _TIMEOUTS):
@@ -147,9 +153,11 @@ class Requests(abc.ABC):
 
     Attributes:
         at_once: how many are of use at a time.
+        limits: how long they may take.
     """
 
     at_once = 16
+    limits: TransferLimits
 
     @abc.abstractmethod
     def look(self, nbytes: int) -> tuple[State, bytes]:
@@ -159,14 +167,19 @@ class Requests(abc.ABC):
     def start(self, offset: int, nbytes: int) -> Future[bytes]:
         """Asks for exactly these bytes of the file as it was at the first look."""
 
+    @abc.abstractmethod
+    def watch(self, nbytes: int) -> TransferWatch:
+        """A watch for who waits for so many bytes."""
+
 
 class _AsyncRequests(Requests):
     """Requests that run in fsspec's thread, of which there is one for all of them."""
 
-    def __init__(self, fs: Any, path: str, url: str) -> None:
+    def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
         self._given = fs
         self.path = path
         self.url = url
+        self.limits = limits
 
     @property
     def fs(self) -> Any:
@@ -195,7 +208,11 @@ class AsyncFsRequests(_AsyncRequests):
 
     def look(self, nbytes: int) -> tuple[State, bytes]:
         """See Requests."""
-        return _state_of(wait(self.run(self._info)), self.url), b""
+        return _state_of(wait(self.run(self._info), self.watch(nbytes)), self.url), b""
+
+    def watch(self, nbytes: int) -> TransferWatch:
+        """See Requests. Bytes are counted when a request is done; these may be the last of them."""
+        return self.limits.watch(nbytes)
 
     async def _info(self) -> dict[str, Any]:
         _forget_listing(self.fs, self.path)
@@ -208,27 +225,34 @@ class AsyncFsRequests(_AsyncRequests):
 
     async def _get(self, offset: int, nbytes: int) -> bytes:
         body = await self.fs._cat_file(self.path, start=offset, end=offset + nbytes)
+        self.limits.received.nbytes += len(body)
         return _checked(body, nbytes)
 
 
 class SyncFsRequests(Requests):
-    """Those of any other file system of fsspec, in the thread that asks.
+    """Those of any other file system of fsspec.
 
-    Few of them say whether threads may share one, so it is asked for one range at a time.
+    Few of them say whether threads may share one, and none can be interrupted. Each request runs in
+    a thread of its own, one at a time, so that whoever waits for it may leave.
     """
 
     at_once = 1
     _locks: ClassVar[weakref.WeakKeyDictionary[Any, threading.Lock]] = weakref.WeakKeyDictionary()
 
-    def __init__(self, fs: Any, path: str, url: str) -> None:
+    def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
         self._fs = fs
         self._path = path
         self._url = url
+        self.limits = limits
         self._lock = self._locks.setdefault(fs, threading.Lock())
 
     def look(self, nbytes: int) -> tuple[State, bytes]:
         """See Requests."""
-        return _state_of(self._tried(self._info), self._url), b""
+        return _state_of(wait(self._run(self._info), self.watch(nbytes)), self._url), b""
+
+    def watch(self, nbytes: int) -> TransferWatch:
+        """See Requests. One that keeps copies may well fetch a whole file for a few bytes."""
+        return self.limits.watch(None)
 
     def _info(self) -> dict[str, Any]:
         _forget_listing(self._fs, self._path)
@@ -236,38 +260,47 @@ class SyncFsRequests(Requests):
         return info
 
     def start(self, offset: int, nbytes: int) -> Future[bytes]:
-        """See Requests; it is done when this returns."""
+        """See Requests."""
         from fsspec import AbstractFileSystem
 
         # As files of fsspec are, they would read megabytes ahead.
         inherited = type(self._fs).cat_file is AbstractFileSystem.cat_file
         plain: dict[str, Any] = {"cache_type": "none"} if inherited else {}
-        done: Future[bytes] = concurrent.futures.Future()
         asked = {"start": offset, "end": offset + nbytes, **plain}
-        done.set_result(
-            self._tried(lambda: _checked(self._fs.cat_file(self._path, **asked), nbytes))
-        )
-        return done
+        return self._run(lambda: _checked(self._fs.cat_file(self._path, **asked), nbytes))
 
-    def _tried(self, work: Callable[[], Any]) -> Any:
+    def _run(self, work: Callable[[], Any]) -> Future[Any]:
+        answer: Future[Any] = concurrent.futures.Future()
+        threading.Thread(target=self._answer, args=(answer, work), daemon=True).start()
+        return answer
+
+    def _answer(self, answer: Future[Any], work: Callable[[], Any]) -> None:
+        with contextlib.suppress(concurrent.futures.InvalidStateError):  # nobody waits any longer
+            try:
+                answer.set_result(self._tried(work, answer))
+            except BaseException as failure:  # noqa: BLE001 -- it is raised where the answer is
+                answer.set_exception(failure)
+
+    def _tried(self, work: Callable[[], Any], answer: Future[Any]) -> Any:
         attempts = Attempts(self._url)
         while True:
-            _leave_if_stopped()
+            while not self._lock.acquire(timeout=_LOOK_EVERY):
+                _leave_if_cancelled(answer)
             try:
-                while not self._lock.acquire(timeout=_LOOK_EVERY):
-                    _leave_if_stopped()
-                try:
-                    return work()
-                finally:
-                    self._lock.release()
+                _leave_if_cancelled(answer)
+                return work()
             except concurrent.futures.CancelledError:
                 raise
             except Exception as failure:  # noqa: BLE001 -- whatever a file system raises
                 pause = attempts.pause_after(failure)
-            until = time.monotonic() + pause
-            while (left := until - time.monotonic()) > 0:
-                _leave_if_stopped()
-                time.sleep(min(left, _LOOK_EVERY))
+            finally:
+                self._lock.release()
+            time.sleep(pause)
+
+
+def _leave_if_cancelled(answer: Future[Any]) -> None:
+    if answer.cancelled():
+        raise concurrent.futures.CancelledError
 
 
 def _leave_if_stopped() -> None:
@@ -275,15 +308,17 @@ def _leave_if_stopped() -> None:
         raise concurrent.futures.CancelledError
 
 
-def wait(future: Future[Any]) -> Any:
+def wait(future: Future[Any], watch: TransferWatch) -> Any:
     """What the future comes to.
 
-    Ctrl-C ends the wait, and what is waited for; in a thread of the core's it is the core that says
-    so.
+    The watch and Ctrl-C end the wait, and what is waited for; in a thread of the core's it is the
+    core that says so.
     """
     try:
+        watch.check()
         while not concurrent.futures.wait((future,), timeout=_LOOK_EVERY).done:
             _leave_if_stopped()
+            watch.check()
         return future.result()
     except BaseException:
         future.cancel()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote
 
 _PIECE = 1 << 20
@@ -24,14 +27,22 @@ class Fault:
     Attributes:
         kind: "status", "reset" (of the connection), "short" (a body that ends early), "long" (one
             that does not end where it should), "encoded", "elsewhere" (another range), "huge" (a size
-            that no file has).
+            that no file has), "late" (the answer waits for `seconds`), "slow" (each `piece` bytes
+            of the answer, its head included, wait for `seconds`), "slow body" (only the body is
+            slow), "raw" (the answer is `raw`).
         status: of "status".
         headers: more of them.
+        seconds: of "late", "slow" and "slow body".
+        piece: bytes of each piece of "slow" and "slow body".
+        raw: of "raw".
     """
 
     kind: str
     status: int = 500
     headers: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.05
+    piece: int = 1
+    raw: bytes = b""
 
 
 @dataclass
@@ -141,6 +152,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
             self.close_connection = True
             return
+        if fault is not None and kind == "raw":
+            self.wfile.write(fault.raw)
+            self.close_connection = True
+            return
+        if fault is not None and kind == "late":
+            time.sleep(fault.seconds)
+        if fault is not None and kind == "slow":
+            self._become_slow(fault)
         path = self.told.folder / unquote(self.path.partition("?")[0]).lstrip("/")
         if not path.is_file():
             self._head(404, {"Content-Length": "0"})
@@ -165,11 +184,17 @@ class _Handler(BaseHTTPRequestHandler):
         length = nbytes + 7 if kind == "long" else nbytes
         headers["Content-Length"] = str(length)
         self._head(206, headers)
+        if fault is not None and kind == "slow body":
+            self._become_slow(fault)
         self._body(path, begin, nbytes // 2 if kind == "short" else nbytes)
         if kind == "long":
             self.wfile.write(b"surplus")
         if kind == "short":
             self.close_connection = True
+
+    def _become_slow(self, fault: Fault) -> None:
+        self.wfile = _SlowWriter(self.wfile, fault)
+        self.close_connection = True
 
     def _head(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -186,6 +211,20 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
                 with self.told.lock:
                     self.told.sent += len(piece)
+
+
+class _SlowWriter(io.BufferedIOBase):
+    """Writes a piece at a time. Whoever goes away ends it by an error."""
+
+    def __init__(self, file: BinaryIO, fault: Fault) -> None:
+        self._file, self._fault = file, fault
+
+    def write(self, data: bytes) -> int:
+        view = memoryview(data)
+        for begin in range(0, len(view), self._fault.piece):
+            time.sleep(self._fault.seconds)
+            self._file.write(view[begin : begin + self._fault.piece])
+        return len(view)
 
 
 class _Threads(ThreadingHTTPServer):
