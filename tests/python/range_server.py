@@ -29,12 +29,11 @@ class Fault:
             that does not end where it should), "encoded", "elsewhere" (another range), "huge" (a size
             that no file has), "late" (the answer waits for `seconds`), "slow" (each `piece` bytes
             of the answer, its head included, wait for `seconds`), "slow body" (only the body is
-            slow), "raw" (the answer is `raw`).
+            slow).
         status: of "status".
         headers: more of them.
         seconds: of "late", "slow" and "slow body".
         piece: bytes of each piece of "slow" and "slow body".
-        raw: of "raw".
     """
 
     kind: str
@@ -42,7 +41,6 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.05
     piece: int = 1
-    raw: bytes = b""
 
 
 @dataclass
@@ -150,10 +148,6 @@ class _Handler(BaseHTTPRequestHandler):
             hard = struct.pack("ii", 1, 0)
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, hard)
             self.connection.close()
-            self.close_connection = True
-            return
-        if fault is not None and kind == "raw":
-            self.wfile.write(fault.raw)
             self.close_connection = True
             return
         if fault is not None and kind == "late":

@@ -19,7 +19,7 @@ from range_server import Fault, Server, serving
 from remote_models import floats, write_external, write_inline
 
 import onnxmap
-from onnxmap import transfer_limits
+from onnxmap import remote_requests, transfer_limits
 from onnxmap.transfer_limits import Received, TransferLimits
 
 pytest.importorskip("aiohttp")
@@ -254,12 +254,22 @@ def test_numbers_of_seconds(name: str) -> None:
     assert onnxmap.Limits(**{name: 3}) != onnxmap.Limits()
 
 
-def test_messages_escape_and_cut_what_the_client_says(server: Server) -> None:
-    server.fault_of_all = Fault(
-        "raw", raw=b"HTTP/1.1 200 OK\r\nbad header \x1b[2J" + b"x" * 5000 + b"\r\n\r\n"
-    )
+class _Rude(MemoryFileSystem):  # type: ignore[misc]
+    """Its errors quote a server, as those of aiohttp do."""
+
+    protocol = "rude"
+    cachable = False
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        raise RuntimeError("400, message:\n  Bad header\r\x1b[2J\u202e\ud800" + "x" * 5000)
+
+
+def test_messages_escape_and_cut_what_the_client_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
+    fsspec.register_implementation("rude", _Rude, clobber=True)
     with pytest.raises(OSError, match="4 attempts") as caught:
-        onnxmap.load(f"{server.url}/m.onnx")
-    assert "\\n" in str(caught.value)
-    assert str(caught.value).isprintable()
-    assert len(str(caught.value)) < 1000
+        onnxmap.load("rude://m.onnx")
+    message = str(caught.value)
+    assert "message:\\n  Bad header\\r\\x1b[2J\\u202e\\ud800xxx" in message
+    assert message.isprintable()
+    assert len(message) < 1000
