@@ -24,13 +24,14 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
     }
     DlpackOptions options;
     options.versioned = at_least_1_0(max_version);
+    const Copying copying(copy);
     return with_values(tensor, [&](tensor::Values& values) -> py::object {
         const onnx::DataTypeInfo& type = values.type();
         if (type.bits == 0) throw py::buffer_error("DLPack has no strings");
         const auto dims = values.header().dims();
         const tensor::Payload* payload = values.payload();
         const bool in_place = payload != nullptr && payload->is_view();
-        if (is_false(copy) && !(in_place && options.versioned)) {
+        if (copying.never && !(in_place && options.versioned)) {
             throw py::buffer_error("the values cannot be handed out read-only without a copy");
         }
         values.check_padding();
@@ -38,13 +39,13 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
         // copied. Files are handed out on copy-on-write pages: a consumer that ignores the flag
         // would otherwise end the process.
         const bool is_file = in_place && !payload->source->path().empty();
-        if (in_place && !is_true(copy) && options.versioned && (is_false(copy) || !is_file)) {
+        if (in_place && !copying.always && options.versioned && (copying.never || !is_file)) {
             return make_dlpack(type, dims, payload->bytes(), payload->source, options);
         }
         std::shared_ptr<io::OwnedBytes> bytes;
         {
             const WithoutLock unlocked;
-            if (is_file && !is_true(copy)) {
+            if (is_file && !copying.always) {
                 bytes = payload->source->writable_copy(payload->offset, payload->nbytes);
             } else {
                 values.check_count();
@@ -52,7 +53,7 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
                     tensor::packed_nbytes(values.count(), type.bits));
                 values.read_packed(bytes->writable());
                 options.copied = true;
-                options.read_only = !is_true(copy);
+                options.read_only = !copying.always;
             }
         }
         const ByteView view = bytes->bytes();

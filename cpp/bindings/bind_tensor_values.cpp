@@ -106,28 +106,29 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
 
 py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object& out,
                  const py::object& copy, bool writable) {
+    const Copying copying(copy);
     return with_values(tensor, [&](Values& values) -> py::object {
         if (!out.is_none()) {
-            if (is_false(copy)) throw py::value_error("copy=False, but out= is a copy");
+            if (copying.never) throw py::value_error("copy=False, but out= is a copy");
             if (writable) throw py::value_error("writable=True, but out= is the caller's");
             return fill(tensor, values, out, dtype);
         }
         if (!dtype.is_none()) {
             const py::object wanted = dtype_of(dtype);
             if (!wanted.equal(numpy_dtype(values.type()))) {
-                if (is_false(copy)) {
+                if (copying.never) {
                     throw py::value_error("copy=False, but another dtype needs a copy");
                 }
-                return converted_array(values, wanted, writable || is_true(copy));
+                return converted_array(values, wanted, writable || copying.always);
             }
         }
-        if (is_false(copy) && writable) {
+        if (copying.never && writable) {
             throw py::value_error("copy=False, but an array that may be written to is a copy");
         }
-        if (is_false(copy) && !values.is_view()) {
+        if (copying.never && !values.is_view()) {
             throw py::value_error("copy=False, but the values cannot be looked at in place");
         }
-        if (is_true(copy)) return read_array(values, Conversion::none(values.type()), true);
+        if (copying.always) return read_array(values, Conversion::none(values.type()), true);
         return writable ? writable_array(values) : view_or_decoded(values);
     });
 }

@@ -49,15 +49,20 @@ auto with_values(const Tensor& tensor, Work&& work) {
     });
 }
 
-// NumPy's copy argument: None, or true or false.
-[[nodiscard]] inline bool is_true(const py::object& copy) {
-    if (copy.is_none()) return false;
-    const int truth = PyObject_IsTrue(copy.ptr());
+[[nodiscard]] inline bool is_true(const py::object& value) {
+    const int truth = PyObject_IsTrue(value.ptr());
     if (truth < 0) throw py::error_already_set();
     return truth != 0;
 }
-[[nodiscard]] inline bool is_false(const py::object& copy) {
-    return !copy.is_none() && !is_true(copy);
-}
+
+/// NumPy's copy argument: None, or true or false. To ask an object for its truth may run Python
+/// code, so it is asked once, below the interpreter lock and before anything is read.
+struct Copying {
+    explicit Copying(const py::object& copy)
+        : always(!copy.is_none() && is_true(copy)), never(!copy.is_none() && !always) {}
+
+    bool always;
+    bool never;
+};
 
 }  // namespace onnxmap::bindings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,39 @@ def test_a_copy_is_the_consumer_s_own(type_name: str, way: str, tmp_path: Path) 
     assert legacy.name == b"dltensor"
     assert_describes(legacy, type_name)
     assert legacy.address != exported.address
+
+
+class Truth:
+    """What is true or false by what Python code says."""
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+        self.asked = 0
+
+    def __bool__(self) -> bool:
+        self.asked += 1
+        return self.value
+
+
+def answer(tensor: onnxmap.Tensor, copy: object) -> object:
+    """What an export with that `copy` comes to."""
+    try:
+        return read(tensor.__dlpack__(max_version=VERSION, copy=copy)).flags
+    except BufferError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("way", PLACES)
+def test_what_copy_means_is_asked_once(way: str, value: bool, tmp_path: Path) -> None:
+    """By calling Python code, which needs the interpreter lock."""
+    tensor = tensor_of("FLOAT", way, tmp_path)
+    truth = Truth(value)
+    assert answer(tensor, truth) == answer(tensor, value)
+    assert truth.asked == 1
+    with contextlib.suppress(ValueError):
+        tensor.numpy(copy=truth)
+    assert truth.asked == 2
 
 
 @pytest.mark.parametrize("way", PLACES)
