@@ -152,11 +152,13 @@ def load_proto(
 
     Of a ModelProto it asks no more than protobuf does: no graph, not even a byte.
     """
+    _check_name(message)
     return _load_document(path, message, Options(io=io, limits=limits)).proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """As `load_proto`, from a buffer that is not copied."""
+    _check_name(message)
     return _core.load_buffer(buffer, message, Options(limits=limits), b"").proto
 
 
@@ -223,6 +225,11 @@ def load_test_data(
     from onnxmap.values import read_test_data
 
     return read_test_data(folder, model)
+
+
+def _check_name(message: object) -> None:
+    if not isinstance(message, str):
+        raise TypeError(f"message must be a str like 'NodeProto', not {type(message).__name__}")
 
 
 def _load_document(path: Path, message: str, options: Options) -> _core.Document:

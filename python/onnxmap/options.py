@@ -30,9 +30,12 @@ class Options:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if value not in get_args(choices):
+            # Not by `in`, which asks the value itself: one may say that it equals every text.
+            found = [choice for choice in get_args(choices) if _is_text(value, choice)]
+            if not found:
                 wanted = ", ".join(map(repr, get_args(choices)))
                 raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
+            object.__setattr__(self, name, found[0])
         for name in ("allow_hardlinks", "watch", "lenient"):
             flag = getattr(self, name)
             if not isinstance(flag, bool):
@@ -42,3 +45,7 @@ class Options:
             object.__setattr__(self, "limits", _DEFAULT_LIMITS)
         elif not isinstance(limits, Limits):
             raise TypeError(f"limits must be an onnxmap.Limits, not {type(limits).__name__}")
+
+
+def _is_text(value: object, text: str) -> bool:
+    return isinstance(value, str) and str.__eq__(text, value)

@@ -235,3 +235,29 @@ def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check
         path.write_bytes(wire.blob(7, text + wire.blob(5, tensor) + wire.blob(2, b"g")))
         model = onnxmap.load(path, io=io, check=check)
         assert model.initializers.shapes() == [tuple(dims)]
+
+
+class EqualsAll(str):
+    """Text that says that it is equal to any other."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("name", ["link_policy", "io", "check"])
+@pytest.mark.parametrize(
+    "value", [EqualsAll("other"), np.array([1, 2]), b"auto", None, 3, "\ud800"]
+)
+def test_an_option_is_one_of_the_texts(name: str, value: object) -> None:
+    options: dict[str, object] = {name: value}
+    with pytest.raises(ValueError, match=f"{name} must be one of"):
+        onnxmap.loads(SMALL_MODELS["plain_nodes"], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("message", [b"ModelProto", b"\xff", None, 3])
+def test_the_name_of_a_message_is_text(message: object) -> None:
+    with pytest.raises(TypeError, match="message must be a str"):
+        onnxmap.loads_proto(b"", message)  # type: ignore[arg-type]
