@@ -52,7 +52,7 @@ import onnxmap
 # What a call may raise. JunkError is raised by the arguments; StopIteration by next().
 ALLOWED = (
     onnxmap.OnnxMapError, TypeError, ValueError, KeyError, IndexError, AttributeError, OSError,
-    BufferError, OverflowError, StopIteration, ZeroDivisionError, JunkError,
+    BufferError, OverflowError, StopIteration, ZeroDivisionError, pickle.PicklingError, JunkError,
 )  # fmt: skip
 # What it may raise only if the line says why.
 ALLOWED_IF = {
@@ -83,7 +83,11 @@ KNOWN = {
 }
 # What else they raise until then: the class of an error, a line that raises it, and why.
 KNOWN_ERRORS = [
-    (UnicodeDecodeError, r"(HasField|WhichOneof)\(", "a name of bytes that are not UTF-8"),
+    (
+        UnicodeDecodeError,
+        r"(HasField|WhichOneof|__getattr__)\(",
+        "a name of bytes that are not UTF-8",
+    ),
     (RuntimeError, r"ud800|udcff", "Tensor.__array__ of a surrogate"),
 ]
 
