@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_fuzz import LEFT_OUT, members_of
+from api_fuzz_rules import LEFT_OUT, members_of
 from run_options import LONG, SANITIZED
 
 import onnxmap
