@@ -60,11 +60,13 @@ bool overlap(ByteView a, ByteView b) noexcept {
     return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
-py::object fill(const Tensor& tensor, Values& values, const py::object& out,
+py::object fill(const Tensor& tensor, Values& values, const py::object& given,
                 const py::object& dtype) {
-    if (!py::isinstance(out, python_object<"numpy", "ndarray">())) {
+    if (!py::isinstance(given, python_object<"numpy", "ndarray">())) {
         throw py::type_error("out must be a numpy.ndarray");
     }
+    // A plain view of the same memory: a class of the caller's may say anything about its arrays.
+    const py::object out = python_object<"numpy", "asarray">()(given);
     const py::object flags = out.attr("flags");
     if (!flags.attr("writeable").cast<bool>()) throw py::value_error("out is read-only");
     const py::object out_dtype = out.attr("dtype");
@@ -90,7 +92,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
                 values.check_count();
                 values.read(*conversion, memory);
             }
-            return out;
+            return given;
         }
     }
     py::object array =
@@ -101,7 +103,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& out,
     }
     python_object<"numpy", "copyto">()(out, array, py::arg("casting") = "unsafe");
     values.look_again();
-    return out;
+    return given;
 }
 
 py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object& out,

@@ -26,7 +26,7 @@ from typing import Any
 import api_fuzz_values as values
 import numpy as np
 from api_fuzz_calls import again, entered, in_threads, names_of, some, with_members
-from api_fuzz_rules import ALLOWED, KNOWN, is_closed, is_ours, judge, members, parameters
+from api_fuzz_rules import ALLOWED, is_closed, is_ours, judge, members, parameters
 from api_fuzz_values import FITTING, JUNK, Hostile
 from small_models import SMALL_MODELS
 
@@ -244,7 +244,7 @@ class Session:
 
     def _protocol(self, subject: str) -> str:
         junk = self._junk
-        protocol = self.random.choice([3, 4, 5] if "pickle 0 and 1" in KNOWN else range(6))
+        protocol = self.random.randrange(6)
         forms: list[Callable[[], str]] = [
             lambda: f"len({subject})", lambda: f"list(itertools.islice(iter({subject}), 5))", lambda: f"next({subject})",
             lambda: f"{subject}[{junk()}]", lambda: f"({junk()}) in {subject}", lambda: f"{subject} == ({junk()})", lambda: f"{subject} < ({junk()})",
@@ -260,10 +260,8 @@ class Session:
             lambda: f"{subject} + ({junk()})", lambda: f"-{subject}", lambda: f"{subject}({junk()})", lambda: f"isinstance({subject}, {junk()})",
             lambda: f"np.frombuffer({subject}, 'u1')", lambda: f"io.BytesIO().write({subject})", lambda: f"memoryview({subject}).cast('B').release()",
             lambda: f"max({subject}, {junk()})", lambda: f"sorted({subject})", lambda: f"{subject} @ ({junk()})", lambda: f"[*{subject}][:9]",
-            lambda: f"with_members(type({subject}), {junk()})",
+            lambda: f"with_members(type({subject}), {junk()})", lambda: f"type({subject}).__new__(type({subject}))",
         ]  # fmt: skip
-        if "__new__" not in KNOWN:
-            forms.append(lambda: f"type({subject}).__new__(type({subject}))")
         return self.random.choice(forms)()
 
     def _name_in(self, subject: str) -> str:

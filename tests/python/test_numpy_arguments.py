@@ -339,3 +339,31 @@ def test_a_tensor_that_cannot_be_read_says_so_in_every_form() -> None:
         bad.numpy(np.float32, None)  # only the type may come without its name
     with pytest.raises(TypeError):
         bad.numpy(order="F")
+
+
+class Liar(np.ndarray):
+    """Says of itself what a caller's class may say."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return SHAPE
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float32)
+
+    @property
+    def ctypes(self) -> Any:
+        raise AssertionError("nobody needs to ask")
+
+
+@pytest.mark.parametrize("type_name", ["FLOAT", "INT64"])
+def test_out_is_judged_by_its_memory(type_name: str) -> None:
+    tensor, values = tensor_and_values(type_name)
+    guarded = np.zeros(200, np.uint8)
+    with pytest.raises(ValueError, match="shape"):
+        tensor.numpy(out=guarded[:16].view(Liar))
+    assert not guarded.any()
+    out = np.zeros(SHAPE, values.dtype).view(Liar)
+    assert tensor.numpy(out=out) is out
+    assert np.array_equal(np.asarray(out), values)
