@@ -42,6 +42,8 @@ __all__: list[str] = [
     "Tensor",
     "TrainingInfo",
     "UnknownField",
+    "UnknownFieldIterator",
+    "UnknownFieldList",
     "ValueInfo",
     "data_type_bits",
     "data_type_facts",
@@ -93,7 +95,7 @@ class FieldName:
 
 class UnknownField:
     """
-    A field that the schema does not know: `data` is an int, bytes, or for a group a list of UnknownField.
+    A field that the schema does not know: `data` is an int, bytes, or for a group an UnknownFieldList.
     """
 
     @property
@@ -102,6 +104,23 @@ class UnknownField:
     def field_number(self) -> int: ...
     @property
     def wire_type(self) -> int: ...
+
+class UnknownFieldIterator:
+    def __iter__(self) -> UnknownFieldIterator: ...
+    def __next__(self) -> UnknownField: ...
+
+class UnknownFieldList:
+    """
+    Fields that the schema does not know: an immutable sequence of UnknownField, each made when asked for.
+    """
+
+    @typing.overload
+    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
+    @typing.overload
+    def __getitem__(self, index: slice) -> Any: ...
+    def __iter__(self) -> UnknownFieldIterator: ...
+    def __len__(self) -> int: ...
+    def __repr__(self) -> str: ...
 
 class ProtoView:
     """
@@ -126,11 +145,21 @@ class ProtoView:
     def __getattr__(self, arg0: str) -> Any: ...
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
+    def _write_text(
+        self, write: typing.Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
+    ) -> None:
+        """
+        Calls `write` with one part of that text after the other.
+        """
+
     def to_text(
         self, longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615
     ) -> str:
         """
         Protobuf's text format; text, bytes and runs longer than `longest` are cut.
+
+        Raises:
+            LimitError: `limit.text_bytes`: it has more than `Limits(text_bytes=...)` bytes.
         """
 
     @property
@@ -140,9 +169,9 @@ class ProtoView:
         """
 
     @property
-    def unknown_fields(self) -> builtins.list[UnknownField]:
+    def unknown_fields(self) -> UnknownFieldList:
         """
-        Fields that today's onnx.proto does not know, in file order.
+        Fields that today's onnx.proto does not know, in file order: a sequence of UnknownField.
         """
 
 class MessageIterator:
