@@ -82,16 +82,22 @@ class Document:
     @property
     def proto(self) -> ProtoView: ...
 
-class FieldName:
+class MessageIterator:
+    def __iter__(self) -> MessageIterator: ...
+    def __next__(self) -> Any: ...
+
+class MessageList:
     """
-    Name and number of a field.
+    A repeated message field: an immutable sequence whose elements are made when asked for.
     """
 
+    @typing.overload
+    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
+    @typing.overload
+    def __getitem__(self, index: slice) -> Any: ...
+    def __iter__(self) -> MessageIterator: ...
+    def __len__(self) -> int: ...
     def __repr__(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def number(self) -> int: ...
 
 class UnknownField:
     """
@@ -122,6 +128,17 @@ class UnknownFieldList:
     def __len__(self) -> int: ...
     def __repr__(self) -> str: ...
 
+class FieldName:
+    """
+    Name and number of a field.
+    """
+
+    def __repr__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+
 class ProtoView:
     """
     A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`. An absent field reads as protobuf's default, an absent message as an empty view.
@@ -146,7 +163,7 @@ class ProtoView:
     def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
     def _write_text(
-        self, write: typing.Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
+        self, write: Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
     ) -> None:
         """
         Calls `write` with one part of that text after the other.
@@ -173,23 +190,6 @@ class ProtoView:
         """
         Fields that today's onnx.proto does not know, in file order: a sequence of UnknownField.
         """
-
-class MessageIterator:
-    def __iter__(self) -> MessageIterator: ...
-    def __next__(self) -> Any: ...
-
-class MessageList:
-    """
-    A repeated message field: an immutable sequence whose elements are made when asked for.
-    """
-
-    @typing.overload
-    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
-    @typing.overload
-    def __getitem__(self, index: slice) -> Any: ...
-    def __iter__(self) -> MessageIterator: ...
-    def __len__(self) -> int: ...
-    def __repr__(self) -> str: ...
 
 class Node:
     """
