@@ -35,11 +35,11 @@ tsan: ## many threads on one model under ThreadSanitizer
 
 check: ## formatting, lint and types; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
-	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
+	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
 
 fix: ## formatting and what lint can mend, in place
 	$(IN_BIN) ruff check --fix; $(IN_BIN) ruff format
-	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' | $(IN_BIN) xargs -0r clang-format -i
+	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format -i
 
 stubs: ## write python/onnxmap/_core.pyi anew from the extension
 	$(IN_BIN) python tools/generate_stubs.py
