@@ -14,13 +14,13 @@ import pytest
 import tensor_verdict
 import wire_bytes as wire
 import wire_mutator
-from canonical import canonical, parse
+from canonical import parse
 from onnx import TensorProto, numpy_helper
 from run_options import LONG, SANITIZED
 from tensor_encoder import ELEMENT_TYPES
 from tensor_examples import example_of, storages_of, store
 from tensor_oracle import assert_same_array
-from wire_mutator import field_zero_in_group
+from wire_mutator import without_zero_in_groups
 
 import onnxmap
 
@@ -79,7 +79,7 @@ def assert_reads_as(array: np.ndarray, message: TensorProto) -> None:
 def judged(data: bytes) -> str:
     """ "unreadable", "external", "read" or the code of the refusal, after the oracles have agreed."""
     message = parse(data, "TensorProto")
-    if message is None or field_zero_in_group(canonical(message, "TensorProto")):
+    if message is None or without_zero_in_groups(data, TENSOR) is not None:
         with pytest.raises((onnxmap.ParseError, onnxmap.LimitError)):
             onnxmap.loads(wire.blob(7, wire.blob(5, data)))
         return "unreadable"
