@@ -4,11 +4,12 @@ BIN ?= .venv/bin
 IN_BIN = PATH="$(abspath $(BIN)):$$PATH"
 TESTS ?= tests/python
 BENCH_OPTIONS ?=
+MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp asan tsan check fix stubs bench pythons
+.PHONY: help setup test torch cpp asan tsan differential check fix stubs bench pythons
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## a virtual environment in .venv with everything, and an editable install
 	$(PYTHON) -m venv .venv
@@ -32,6 +33,11 @@ asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehavi
 
 tsan: ## many threads on one model under ThreadSanitizer
 	$(IN_BIN) cmake --workflow --preset tsan
+
+# The flags of an install like a user's, so that a compiler cache knows the objects.
+differential: ## MUTANTS=300000 mutants, of each type of message, against protobuf's upb
+	$(IN_BIN) cmake --preset differential && $(IN_BIN) cmake --build --preset differential
+	$(IN_BIN) python tests/fuzz/differential.py --mutants $(MUTANTS) build/differential/tests/fuzz/libonnxmap_differential.so
 
 check: ## formatting, lint and types; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
