@@ -61,7 +61,7 @@ void unpack4(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
 
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (; count >= 4; count -= 4, from += 3, to += 4) {
-        const std::uint32_t group = from[0] | from[1] << 8 | from[2] << 16;
+        const auto group = static_cast<std::uint32_t>(from[0] | from[1] << 8 | from[2] << 16);
         const std::uint32_t spread = (group & 0x3f) | (group << 2 & 0x3f00) |
                                      (group << 4 & 0x3f'0000) | (group << 6 & 0x3f00'0000);
         std::memcpy(to, &spread, sizeof spread);

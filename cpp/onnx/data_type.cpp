@@ -6,7 +6,7 @@ namespace onnxmap::onnx {
 
 namespace {
 
-constexpr CodeFormat format(Numbers numbers, std::uint8_t exponent_bits = 0,
+consteval CodeFormat format(Numbers numbers, std::uint8_t exponent_bits = 0,
                             std::uint8_t mantissa_bits = 0) {
     return {numbers, exponent_bits, mantissa_bits};
 }

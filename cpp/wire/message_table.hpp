@@ -105,7 +105,7 @@ struct MessageTable {
 };
 
 /// Varints, and lengths whose content has no structure of its own: text, bytes, unknown fields.
-[[nodiscard]] constexpr Quick quick_for(const MessageTable& table, std::uint8_t tag) noexcept {
+[[nodiscard]] consteval Quick quick_for(const MessageTable& table, std::uint8_t tag) noexcept {
     const std::uint32_t number = tag >> 3;
     if (number == 0) return Quick::no;
     const auto type = static_cast<WireType>(tag & 7);

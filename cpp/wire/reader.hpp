@@ -47,8 +47,6 @@ class Reader {
         return next_any(field);
     }
 
-    [[nodiscard]] const std::uint8_t* position() const noexcept { return p_; }
-
   private:
     // Nearly every field: a tag of one byte, then a varint or length of one byte.
     bool next_short(Field& field) noexcept {
