@@ -4,9 +4,10 @@ BIN ?= .venv/bin
 IN_BIN = PATH="$(abspath $(BIN)):$$PATH"
 TESTS ?= tests/python
 BENCH_OPTIONS ?=
+MINUTES ?= 10
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp asan tsan differential check fix stubs bench pythons
+.PHONY: help setup test torch cpp asan tsan fuzz differential check fix stubs bench pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -38,6 +39,10 @@ tsan: ## many threads on one model under ThreadSanitizer
 differential: ## MUTANTS=300000 mutants, of each type of message, against protobuf's upb
 	$(IN_BIN) cmake --preset differential && $(IN_BIN) cmake --build --preset differential
 	$(IN_BIN) python tests/fuzz/differential.py --mutants $(MUTANTS) build/differential/tests/fuzz/libonnxmap_differential.so
+
+fuzz: ## the fuzz targets on their corpus, then all of them side by side for MINUTES (needs clang-19)
+	$(IN_BIN) cmake --workflow --preset fuzz
+	tools/fuzz_corpus && tools/fuzz $$((60 * $(MINUTES)))
 
 check: ## formatting, lint and types; changes nothing
 	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy

@@ -1,0 +1,23 @@
+// How a target tells the mutator which part of its input is a message of protobuf.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "wire/message_table.hpp"
+
+namespace onnxmap::fuzz {
+
+struct MessagePart {
+    ByteView bytes;
+    const wire::MessageTable* root;  // its type; null: any
+    /// Makes up what is behind the message anew, where a target takes more than that.
+    std::vector<std::uint8_t> (*make_rest)(ByteView message, std::uint32_t seed) = nullptr;
+};
+
+/// The message in an input, perhaps empty. Each target has a function of its own. What is before
+/// the message and behind it is left to libFuzzer's mutations.
+[[nodiscard]] MessagePart message_of(ByteView input);
+
+}  // namespace onnxmap::fuzz

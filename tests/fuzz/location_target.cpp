@@ -1,0 +1,268 @@
+// Hostile locations of external data, in a folder of traps, under every policy, also where the
+// kernel forbids or fails calls. Three judges: nothing outside of the model's folders is ever
+// opened; nothing that is no regular file is opened for reading; and the verdict is that of a table
+// of the tree.
+//
+// The input: two bytes of choices, failures of system calls if it asks for them, the targets of two
+// links, the location.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "fuzz/custom_mutator.hpp"
+#include "fuzz/hostile_tree.hpp"
+#include "fuzz/read_everything.hpp"
+#include "fuzz/watched_calls.hpp"
+#include "fuzz/work_limit.hpp"
+#include "io/descriptor_pool.hpp"
+#include "tensor/external_data.hpp"
+#include "tensor/location.hpp"
+
+namespace onnxmap::fuzz {
+
+namespace {
+
+constexpr std::array kErrors = {ENOSYS, EPERM, EACCES, EMFILE, ENOENT, EAGAIN,
+                                EXDEV,  EINTR, EIO,    ENOMEM, ELOOP,  ENOTDIR};
+constexpr std::size_t kMostFailures = 4;
+constexpr long kProcMagic = 0x9fa0;
+
+struct Choices {
+    io::LinkPolicy links;
+    bool allow_hardlinks;
+    bool second_root;
+    bool read;
+    bool no_openat2;
+    bool no_proc;
+    bool failures;
+    Swap swap;        // what becomes of the tree once the location was opened
+    bool close_held;  // then, too: nothing of it is open any more
+};
+
+class Input {
+  public:
+    explicit Input(ByteView bytes) : left_(bytes) {}
+
+    [[nodiscard]] std::uint8_t byte() {
+        if (left_.empty()) return 0;
+        const std::uint8_t first = left_.front();
+        left_ = left_.subspan(1);
+        return first;
+    }
+    [[nodiscard]] std::string_view text() {
+        const std::size_t length = std::min<std::size_t>(byte() % 128, left_.size());
+        const std::string_view text = as_text(left_.first(length));
+        left_ = left_.subspan(length);
+        return text;
+    }
+    [[nodiscard]] std::string_view rest() const { return as_text(left_); }
+
+  private:
+    ByteView left_;
+};
+
+Choices choices_of(std::uint8_t bits, std::uint8_t later) {
+    constexpr io::LinkPolicy kPolicies[] = {io::LinkPolicy::contained, io::LinkPolicy::contained,
+                                            io::LinkPolicy::strict, io::LinkPolicy::trusted};
+    const auto bit = [&](unsigned i) { return (bits >> i & 1) != 0; };
+    return {kPolicies[bits & 3],
+            bit(2),
+            bit(3),
+            bit(4),
+            bit(5),
+            bit(6),
+            bit(7),
+            static_cast<Swap>(later % 8 % kSwaps),
+            (later & 8) != 0};
+}
+
+/// Texts that no system may take for a name below the folder: what security.md promises, plainly.
+bool is_unsafe_text(std::string_view location) {
+    if (location.find('\0') != std::string_view::npos) return true;
+    if (location.starts_with('/') || location.starts_with('\\')) return true;
+    for (const std::string_view separators : {"/", "/\\"}) {
+        int depth = 0;
+        for (std::string_view left = location; !left.empty();) {
+            const std::size_t end = std::min(left.find_first_of(separators), left.size());
+            const std::string_view name = left.substr(0, end);
+            if (name == "..") --depth;
+            if (!name.empty() && name != "." && name != "..") ++depth;
+            if (depth < 0) return true;
+            left.remove_prefix(std::min(end + 1, left.size()));
+        }
+    }
+    return false;
+}
+
+struct Outcome {
+    std::string code;  // of an Error; "errno" of a FileError; empty: opened
+    std::uint64_t inode = 0;
+};
+
+Outcome open(const tensor::ExternalFiles& files, std::string_view location) {
+    try {
+        const auto source = files.open(location, "tensor");
+        touch(source->resident(0, source->size()));
+        return {"", source->identity().value_or(io::FileIdentity()).inode};
+    } catch (const Error& error) {
+        touch(as_bytes(std::string_view(error.what())));
+        return {error.code};
+    } catch (const FileError&) {
+        return {"errno"};
+    }
+}
+
+std::string_view code_of(Expected::What what) {
+    switch (what) {
+        case Expected::What::refused: return "ext.unsafe_path";
+        case Expected::What::missing: return "ext.missing";
+        case Expected::What::folder: return "ext.location";
+        case Expected::What::not_regular: return "ext.not_regular";
+        default: return "";
+    }
+}
+
+void check_opened(const HostileTree& tree, const Choices& choices, int descriptor, int flags) {
+    struct stat status{};
+    struct statfs system{};
+    require(::fstat(descriptor, &status) == 0 && ::fstatfs(descriptor, &system) == 0,
+            "what was opened cannot be looked at");
+    const bool reads = (flags & O_PATH) == 0;
+    if (reads) {
+        require(S_ISREG(status.st_mode), "what is no regular file was opened for reading");
+        require(system.f_type != kProcMagic, "a file of the kernel was opened for reading");
+    }
+    if (choices.links == io::LinkPolicy::trusted) return;
+    // Who opens a folder anew, by its path, must look at what is there to see that it is another.
+    if (choices.swap == Swap::root_for_link && S_ISDIR(status.st_mode)) return;
+    // Another name of a file is no way out by itself: it is looked at, and not opened.
+    if (choices.swap == Swap::file_for_hard_link) return;
+    require(tree.is_inside(status.st_dev, status.st_ino), "something outside was opened");
+    require(!reads || status.st_nlink == 1 || choices.allow_hardlinks,
+            "a file with another name was opened for reading");
+}
+
+// What was opened stays what it is, and what is opened by the same name again is that or nothing.
+void check_after_swap(HostileTree& tree, const Choices& choices, std::string_view location,
+                      const tensor::ExternalFiles& files, const Outcome& before) {
+    {
+        const UnwatchedCalls own;
+        tree.swap(choices.swap);
+    }
+    if (choices.close_held) io::close_held();
+    try {
+        const auto source = files.open(location, "tensor");
+        source->check_unchanged();
+        const auto file = source->file();
+        require(file->identity().inode == before.inode, "a file became another");
+        std::array<std::uint8_t, 4> bytes{};
+        file->read(0, bytes);
+    } catch (const Error& error) {
+        touch(as_bytes(std::string_view(error.what())));
+    } catch (const FileError&) {}
+    const UnwatchedCalls own;
+    tree.swap_back(choices.swap);
+}
+
+void check_verdict(const Outcome& outcome, const Expected& expected, bool failures) {
+    using enum Expected::What;
+    if (expected.what == unknown) return;
+    if (outcome.code.empty()) {
+        require(expected.what == file, "something was opened that must not be");
+        require(outcome.inode == expected.inode, "another file was opened");
+    } else if (!failures) {
+        const std::string difference =
+            outcome.code + ", and it should be " + std::string(code_of(expected.what));
+        if (outcome.code != code_of(expected.what)) fail(difference.c_str());
+    }
+}
+
+}  // namespace
+
+MessagePart message_of(ByteView) { return {}; }
+
+}  // namespace onnxmap::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace onnxmap;
+    static fuzz::HostileTree tree;
+    fuzz::Input input({data, size});
+    const std::uint8_t bits = input.byte();
+    const fuzz::Choices choices = fuzz::choices_of(bits, input.byte());
+    fuzz::CallPlan plan;
+    plan.openat2_fails = choices.no_openat2 ? ENOSYS : 0;
+    plan.no_proc = choices.no_proc;
+    if (choices.failures) {
+        for (std::size_t left = 1 + input.byte() % fuzz::kMostFailures; left > 0; --left) {
+            const unsigned call = input.byte();
+            plan.failures.push_back({call, fuzz::kErrors[input.byte() % fuzz::kErrors.size()]});
+        }
+    }
+    const std::string_view first = input.text();
+    tree.set_links(first, input.text());
+    const std::string_view location = input.rest();
+
+    const fuzz::WorkLimit limit(size);
+    plan.on_open = [&](int descriptor, int flags) {
+        fuzz::check_opened(tree, choices, descriptor, flags);
+    };
+    tensor::ExternalPlace place;
+    place.root = tree.model();
+    place.policy = {choices.links, choices.allow_hardlinks};
+    place.mode = choices.read ? io::IoMode::read : io::IoMode::mmap;
+    fuzz::Outcome outcome;
+    {
+        const fuzz::WatchedCalls watched(std::move(plan));
+        try {
+            if (choices.second_root) {
+                const io::File model = io::File::open(tree.model_file());
+                place.model_folder = io::real_folder_of(tree.model_file(), model.identity());
+                fuzz::require(choices.failures || choices.no_proc || place.model_folder != nullptr,
+                              "the folder of the model file is not found");
+            }
+            const tensor::ExternalFiles files(place);
+            outcome = fuzz::open(files, location);
+            // A second time it is the one that is known, or fails alike.
+            if (!choices.failures) {
+                fuzz::require(fuzz::open(files, location).code == outcome.code,
+                              "the same name is judged in two ways");
+            }
+            if (outcome.code.empty()) {
+                fuzz::check_after_swap(tree, choices, location, files, outcome);
+            }
+        } catch (const FileError&) {
+            fuzz::require(choices.failures, "a folder that is there cannot be opened");
+            return 0;
+        } catch (const Error& error) {
+            fuzz::require(choices.failures, error.code.c_str());
+            return 0;
+        }
+    }
+    if (fuzz::is_unsafe_text(location)) {
+        fuzz::require(location.empty() || outcome.code == "ext.unsafe_path",
+                      "an unsafe text is not refused as one");
+        return 0;
+    }
+    try {
+        tensor::check_location(location);
+    } catch (const tensor::LocationFault& fault) {
+        fuzz::require(outcome.code == fault.code, "the text of a location is judged in two ways");
+        return 0;
+    }
+    if (choices.links == io::LinkPolicy::trusted) return 0;
+    const fuzz::Rules rules = {choices.links == io::LinkPolicy::contained, choices.allow_hardlinks,
+                               choices.second_root};
+    fuzz::check_verdict(outcome, tree.verdict(location, rules), choices.failures);
+    return 0;
+}
