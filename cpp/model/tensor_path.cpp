@@ -48,6 +48,13 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     return Step{std::move(*child), std::nullopt};
 }
 
+// Of an attribute; it may have thousands of tensors before its name.
+std::string_view name_of(const Document& document, const onnx::Message& message) {
+    if (&message.table() != &onnx::message<"AttributeProto">) return {};
+    const auto name = document.find(message, onnx::field<"AttributeProto.name">);
+    return name ? name->text() : std::string_view{};
+}
+
 std::string path_of(const Document& document, const wire::MessageTable& table,
                     const std::uint8_t* begin) {
     std::string path;
@@ -60,7 +67,9 @@ std::string path_of(const Document& document, const wire::MessageTable& table,
             if (!step) continue;
             if (!path.empty()) path += '.';
             path += row.name;
-            if (step->position) path += path_key(path, step->child, *step->position);
+            if (step->position) {
+                path += path_key(path, name_of(document, step->child), *step->position);
+            }
             break;
         }
         if (!step) return {};  // a part of a message that was merged away

@@ -67,7 +67,9 @@ class Walk {
             if (is_list) list_ = ++lists_;
             parent.for_each_value(row, [&](const wire::Field& value) {
                 const onnx::Message child(onnx::kSchema.message_of(row), value.bytes);
-                path_ += path_key(path_, child, position++);
+                const bool is_attribute = &child.table() == &onnx::message<"AttributeProto">;
+                const auto name = is_attribute ? child.text(field<"AttributeProto.name">) : "";
+                path_ += path_key(path_, name, position++);
                 enter(child);
                 path_.resize(stem);
             });
@@ -91,10 +93,7 @@ bool holds_tensors(const wire::FieldRow& row) noexcept {
     return row.is_message() && (row.type_name == "TensorProto" || kHolds[row.type_index]);
 }
 
-std::string path_key(std::string_view path, const onnx::Message& child, std::uint64_t position) {
-    const std::string_view name = &child.table() == &onnx::message<"AttributeProto">
-                                      ? child.text(field<"AttributeProto.name">)
-                                      : std::string_view{};
+std::string path_key(std::string_view path, std::string_view name, std::uint64_t position) {
     if (!name.empty() && name.size() <= kLongestKey && path.size() <= kLongPath) {
         const std::string key = escaped(name, '"');
         if (key.size() <= kLongestKey) return "[\"" + key + "\"]";

@@ -56,10 +56,14 @@ class Reading {
 
     void read_structure() {
         attempt(true, [&] { read_message(document_.root(), 0); });
-        attempt(true, [&] { touch(as_bytes(onnx::to_text(document_.root()))); });
         onnx::TextOptions few;
         few.longest = 2;
-        attempt(true, [&] { touch(as_bytes(onnx::to_text(document_.root(), few))); });
+        for (const onnx::TextOptions& options : {onnx::TextOptions(), few}) {
+            attempt(true, [&] {
+                onnx::write_text(document_.root(), options,
+                                 [](std::string_view part) { touch(as_bytes(part)); });
+            });
+        }
     }
 
     void read_tensors() {
