@@ -252,7 +252,7 @@ TEST_CASE("segment_groups: a tensor that is in no list is alone") {
     const Bytes half = piece("w", 2, 0, 1, raw({1}));
     model::SegmentGroups groups;
     groups.find(onnx::Message(message<"TensorProto">, whole), wire::kDefaultDepth);
-    CHECK(groups.whole(onnx::Message(message<"TensorProto">, whole))->size() == 1);
+    CHECK(groups.whole(onnx::Message(message<"TensorProto">, whole))->segments.size() == 1);
     CHECK(code_of([&] { return groups.whole(onnx::Message(message<"TensorProto">, half)); }) ==
           "tensor.segment");
 }

@@ -28,15 +28,17 @@ Refusal read_all(const Bytes& bytes) {
     const HeapCopy copy(bytes);
     wire::Reader reader(copy.view());
     wire::Field field;
-    const std::uint8_t* before = nullptr;
-    const auto error = error_of([&] {
-        do {
-            before = reader.position();
-        } while (reader.next(field));
+    const auto read_on = [&] {
+        while (reader.next(field)) {}
         return 0;
-    });
+    };
+    const auto error = error_of(read_on);
     if (!error) return {"accepted", 0};
-    CHECK_MESSAGE(reader.position() == before, "the position moved although an error was thrown");
+    const auto again = error_of(read_on);
+    REQUIRE(again);
+    CHECK_MESSAGE(again->code == error->code, "the position moved although an error was thrown");
+    CHECK_MESSAGE(again->offset == error->offset,
+                  "the position moved although an error was thrown");
     return {error->code, error->offset.value_or(UINT64_MAX)};
 }
 
@@ -83,7 +85,7 @@ TEST_CASE("reader: the fields of a message with their values and places") {
     REQUIRE(reader.next(field));
     CHECK(field.int32() == -1);
     CHECK(field.int64() == -1);
-    CHECK(reader.position() == bytes.data() + bytes.size());
+    CHECK(field.end == bytes.data() + bytes.size());
     CHECK_FALSE(reader.next(field));
     CHECK_FALSE(reader.next(field));
 }
@@ -215,7 +217,6 @@ TEST_CASE("reader: random fields come back as they were written") {
             REQUIRE(field.type == one.type);
             REQUIRE(field.begin == at);
             at = field.end;
-            REQUIRE(reader.position() == at);
             if (one.type == WireType::length_delimited) {
                 REQUIRE(field.bytes.size() == one.value);
                 REQUIRE(field.bytes.data() + field.bytes.size() == at);
