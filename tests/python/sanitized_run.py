@@ -21,6 +21,7 @@ LEFT_OUT = {
     "test_containment_fallbacks.py": _PATHS,
     "test_containment_random.py": _PATHS,
     "test_dask_cluster.py": "a cluster of processes; test_stream and test_arrays read the same bytes",
+    "test_fork.py": "AddressSanitizer keeps the marks of stacks whose threads are not in the child",
     "test_import.py": "starts interpreters, to see what they import and how long it takes",
     "test_interop_dask.py": "processes of Dask's; test_stream and test_arrays read the same bytes",
     "test_interop_ir.py": _GOOD_FILES,
