@@ -35,7 +35,7 @@ asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehavi
 tsan: ## many threads on one model under ThreadSanitizer
 	$(IN_BIN) cmake --workflow --preset tsan
 
-# The flags of an install like a user's, so that a compiler cache knows the objects.
+# Compiles with the flags of a user's install: then a compiler cache has the objects already.
 differential: ## MUTANTS=300000 mutants, of each type of message, against protobuf's upb
 	$(IN_BIN) cmake --preset differential && $(IN_BIN) cmake --build --preset differential
 	$(IN_BIN) python tests/fuzz/differential.py --mutants $(MUTANTS) build/differential/tests/fuzz/libonnxmap_differential.so

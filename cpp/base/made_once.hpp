@@ -1,6 +1,6 @@
 // A value that is made when it is first needed. There is no lock: if several threads come at once,
-// each makes a value and the first one is kept. A lock (as of a local static variable, or
-// std::call_once) would stay locked in the child of a fork that another thread made meanwhile.
+// each makes a value and the first one is kept. A lock, like that of a local static variable or of
+// std::call_once, would stay locked in the child if another thread forked meanwhile.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace onnxmap {
 
-/// Returns what `place` points to. If that is nothing yet, keeps what make(), a std::unique_ptr<T>,
-/// points to. The value is never destroyed: arrays may outlive everything else.
+/// Returns what `place` points to. If `place` is null, it gets the value of make(), which returns a
+/// std::unique_ptr<T>. The value is never destroyed: arrays may outlive everything else.
 template <class T, class Make>
 T& made_once(std::atomic<T*>& place, Make&& make) {
     if (T* known = place.load(std::memory_order_acquire)) return *known;

@@ -74,11 +74,11 @@ PyObject* new_text(std::string_view text) {
     return made;
 }
 
-// Equal short strings as one object: each is some 60 bytes, and may be two in the file. So many and
-// no more are remembered, in a dict, whose hashes the file cannot foresee.
+// Makes equal short strings one object: each takes about 60 bytes, and may take two in the file. At
+// most kMost are remembered, in a dict, because a file cannot predict the hashes of Python.
 class SharedTexts {
   public:
-    // Takes and gives a new reference.
+    // Takes a reference to `text` over, and returns a new one.
     PyObject* operator()(PyObject* text, std::size_t nbytes) {
         if (nbytes > kLongest) return text;
         PyObject* known = PyDict_GetItemWithError(known_.ptr(), text);

@@ -54,7 +54,7 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
             throw py::index_error("no such initializer");
         }
     }
-    const WithoutLock unlocked;  // it may open files, and look for segments
+    const WithoutLock unlocked;  // this may open files and look for segments
     bulk.plan = std::make_shared<const model::BulkPlan>(
         graph.document, *graph.index, positions,
         model::BulkOptions{bulk.float_type, copies, frugal});

@@ -186,7 +186,7 @@ class ViewMaker {
     /// Finds the values and checks them, but makes no array.
     tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
         if (!header.has_segment) return graph_.document->values(tensor, header, since_);
-        const WithoutLock unlocked;  // the first one looks for all
+        const WithoutLock unlocked;  // the first segment that is read looks for all
         return graph_.document->values(tensor, header, since_);
     }
 

@@ -114,7 +114,7 @@ void bind_list(py::module_& module, const char* name, const char* iterator_name,
         });
 
     GuardedClass<List> cls(module, name, doc);
-    // For `match`, as collections.abc.Sequence.register would: it passes over sealed classes.
+    // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
     cls.def("__len__", [](const List& self) { return length(self); })
         .def("__getitem__", item<List>, py::arg("index"))
@@ -131,14 +131,14 @@ void bind_lists(py::module_& module) {
         "A repeated message field: an immutable sequence whose elements are made when asked for.");
 
     py::class_<UnknownField>(module, "UnknownField",
-                             "A field that the schema does not know: `data` is an int, bytes, or "
-                             "for a group an UnknownFieldList.")
+                             "A field that the schema does not know. `data` is an int, bytes, or, "
+                             "for a group, an UnknownFieldList.")
         .def_readonly("field_number", &UnknownField::field_number)
         .def_readonly("wire_type", &UnknownField::wire_type)
         .def_readonly("data", &UnknownField::data);
     bind_list<UnknownFieldList>(module, "UnknownFieldList", "UnknownFieldIterator",
-                                "Fields that the schema does not know: an immutable sequence of "
-                                "UnknownField, each made when asked for.");
+                                "Fields that the schema does not know: an immutable sequence whose "
+                                "elements, of class UnknownField, are made when asked for.");
 }
 
 }  // namespace onnxmap::bindings

@@ -90,7 +90,7 @@ onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
     return options;
 }
 
-// The largest character, as PyUnicode_New counts them, of those that begin with this byte of UTF-8.
+// The largest character that may begin with this byte of UTF-8, as PyUnicode_New wants it.
 constexpr Py_UCS4 largest_led_by(unsigned char byte) noexcept {
     if (byte < 0xc2) return 0x7f;
     if (byte < 0xc4) return 0xff;
@@ -101,8 +101,8 @@ UnknownFieldList unknown_fields(const ProtoView& view) {
     return {view.document, std::make_shared<const model::UnknownFields>(view.message)};
 }
 
-// The parts are made to fit by counting first: text may be as large as memory allows, and two of
-// it would be too much.
+// Writes the text twice, first to count its characters: text may take most of the memory, and then
+// two copies of it would not fit.
 py::str text_of(const ProtoView& view, std::uint64_t longest) {
     const onnx::TextOptions options = text_options(view, longest);
     std::uint64_t length = 0;  // in characters
@@ -179,14 +179,15 @@ void bind_proto_view(py::module_& module) {
         .def("ListFields", list_fields, "(field, value) of each field that is set, by number.")
         .def("WhichOneof", which_oneof, py::arg("name"), "The member that is set, or None.")
         .def_property_readonly("unknown_fields", unknown_fields,
-                               "Fields that today's onnx.proto does not know, in file order: a "
-                               "sequence of UnknownField.")
+                               "The fields that today's onnx.proto does not know, as a sequence of "
+                               "UnknownField, in file order.")
         .def("to_text", text_of, py::arg("longest") = UINT64_MAX,
-             "Protobuf's text format; text, bytes and runs longer than `longest` are cut.\n\n"
-             "Raises:\n    LimitError: `limit.text_bytes`: it has more than "
+             "Return the message in protobuf's text format.\n\n"
+             "Text, bytes and runs longer than `longest` are cut.\n\n"
+             "Raises:\n    LimitError: `limit.text_bytes`: the text has more than "
              "`Limits(text_bytes=...)` bytes.")
         .def("_write_text", write_text, py::arg("write"), py::arg("longest"), py::arg("limited"),
-             "Calls `write` with one part of that text after the other.")
+             "Call `write` with the text of to_text(), in parts.")
         .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
         .def("__repr__", [](const ProtoView& self) {
             return "<onnxmap.ProtoView " + std::string(self.message.table().name) + ", " +

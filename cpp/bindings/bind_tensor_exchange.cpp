@@ -159,14 +159,14 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
                  return python_object<"onnxmap.interop.ir", "to_ir">()(self);
              }),
              "The same tensor as an onnx_ir tensor, not copied but for strings.")
-        .def(
-            "_reference", reference,
-            "Where another process finds the values: the path or URL of a folder, the location of "
-            "the file below it, the same as the model has it, offset, bytes, the size of the file, "
-            "and whether the file has another hard link. None if no file has the values as they "
-            "are, or if no name in the folders of "
-            "the model leads to that very file any longer.")
-        .def("_file_size", file_size, "Bytes of the file of the values, or None.")
+        .def("_reference", reference,
+             "Return where another process finds the values, as a tuple, or None.\n\n"
+             "The tuple has the path or URL of a folder, the location of the file below it, that "
+             "location as the model has it, the offset, the number of bytes, the size of the file, "
+             "and whether the file has another hard link.\n\n"
+             "It is None if no file stores the values as they are, or if no name in the folders of "
+             "the model leads to that very file any longer.")
+        .def("_file_size", file_size, "The size in bytes of the file that has the values, or None.")
         .def("_file_state", file_state,
              "Device, inode, size and nanosecond of modification of the file of the values when it "
              "was opened; text that stands for them where it is behind a URL; or None.")

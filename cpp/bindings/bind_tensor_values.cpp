@@ -65,7 +65,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
     if (!py::isinstance(given, python_object<"numpy", "ndarray">())) {
         throw py::type_error("out must be a numpy.ndarray");
     }
-    // A plain view of the same memory: a class of the caller's may say anything about its arrays.
+    // A plain view of the same memory: a subclass may report anything about its arrays.
     const py::object out = python_object<"numpy", "asarray">()(given);
     const py::object flags = out.attr("flags");
     if (!flags.attr("writeable").cast<bool>()) throw py::value_error("out is read-only");
@@ -245,8 +245,8 @@ py::buffer_info buffer(const Tensor& tensor) {
 
 getbufferproc get_buffer_of_pybind11 = nullptr;
 
-// pybind11 raises a BufferError whose cause is the error. Callers get the error itself: the file is
-// missing or unsafe, say, whatever kind of buffer they asked for.
+// pybind11 raises a BufferError whose cause is our error. Callers get our error itself: it says,
+// for example, that the file is missing or unsafe.
 extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     const int result = get_buffer_of_pybind11(self, view, flags);
     if (result == 0) return 0;

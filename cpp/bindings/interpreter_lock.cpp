@@ -19,8 +19,8 @@ WithLock::WithLock() {
 
 // The linker puts this function in the place of the C++ runtime's (--wrap in CMakeLists.txt). The
 // unwinder calls it for each C++ frame of this module, before anything of the frame is destroyed.
-// Unwinding is forced by pthread_exit, which CPython calls in a thread that must not go on. Any
-// function of Python may do so, since any of them may run Python code, which takes the lock.
+// pthread_exit forces unwinding. CPython calls it in a thread that must not go on. Any function of
+// Python may do that: any of them may run Python code, which takes the lock.
 extern "C" {
 
 _Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions,

@@ -6,15 +6,15 @@
 // destructor that asks for the lock would end the process. interpreter_lock.cpp keeps the thread
 // from unwinding. It sleeps until the process ends, as CPython 3.14 has all threads do.
 //
-// A thread that sleeps keeps the mutexes that it holds. So nobody asks for the lock, or calls
-// Python, below a mutex that the end of the interpreter needs.
+// A thread that sleeps keeps its mutexes. Therefore no thread may ask for the lock or call Python
+// while it holds a mutex that the end of the interpreter needs.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace onnxmap::bindings {
 
-/// Other threads can run Python while one lives.
+/// While an object of this class exists, other threads can run Python.
 class WithoutLock {
   public:
     WithoutLock() : thread_(PyEval_SaveThread()) {}
@@ -26,7 +26,8 @@ class WithoutLock {
     PyThreadState* thread_;
 };
 
-/// The thread may use Python while one lives: any thread, also one that Python does not know.
+/// While an object of this class exists, its thread may use Python, even if Python does not know
+/// the thread.
 class WithLock {
   public:
     /// Throws std::runtime_error in a thread that Python does not know if the interpreter has

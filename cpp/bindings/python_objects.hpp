@@ -32,7 +32,7 @@ const py::object& python_object() {
 /// be hashed, compared and written back byte for byte.
 [[nodiscard]] py::str to_str(std::string_view text);
 
-/// The inverse of to_str. Throws UnicodeEncodeError for text that no bytes stand for.
+/// The inverse of to_str. Throws UnicodeEncodeError if to_str makes that text of no bytes.
 [[nodiscard]] std::string to_text(const py::str& text);
 
 /// The UTF-8 of any `str`, for names and messages: surrogates become escapes like `\ud800`.

@@ -71,7 +71,7 @@ void add_method(PyTypeObject* type, PyMethodDef& method) {
     py::setattr(reinterpret_cast<PyObject*>(type), method.ml_name, made);
 }
 
-// Not by setattr, which would change `tp_new` of all classes. pybind11 knows its classes by that.
+// Without setattr, which would change `tp_new` of all classes. pybind11 knows its classes by that.
 void add_new(PyTypeObject* type) {
     const auto made = py::reinterpret_steal<py::object>(PyCFunction_New(&refused_new, nullptr));
     const auto method = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
@@ -84,10 +84,10 @@ void add_new(PyTypeObject* type) {
 
 void seal_classes() {
     auto& internals = py::detail::get_internals();
-    // No other module shares these two: CMakeLists.txt names pybind11's part of this module.
+    // No other module shares these two: see PYBIND11_STDLIB in CMakeLists.txt.
     auto* const base = reinterpret_cast<PyTypeObject*>(internals.instance_base);
     PyTypeObject* const metaclass = internals.default_metaclass;
-    // What a bound function has as its `__self__`.
+    // The class of a bound function's `__self__`.
     PyTypeObject* const function_record = py::detail::get_function_record_PyTypeObject();
 
     add_method(base, refused_reduce);  // Tensor has its own

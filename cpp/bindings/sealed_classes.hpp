@@ -1,10 +1,10 @@
-// What holds for every bound class: Python can neither make, copy, pickle, subclass nor change one.
-// An object without its C++ value would be read as if it had one.
+// Keeps Python from making, copying and pickling objects of bound classes, and from subclassing and
+// changing the classes. An object without its C++ value would be read as if it had one.
 #pragma once
 
 namespace onnxmap::bindings {
 
-/// To be called when all classes are bound.
+/// Must be called after all classes are bound.
 void seal_classes();
 
 }  // namespace onnxmap::bindings

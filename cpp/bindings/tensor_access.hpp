@@ -55,8 +55,8 @@ auto with_values(const Tensor& tensor, Work&& work) {
     return truth != 0;
 }
 
-/// NumPy's copy argument: None, or true or false. To ask an object for its truth may run Python
-/// code, so it is asked once, below the interpreter lock and before anything is read.
+/// NumPy's copy argument: None, true or false. The truth of an object may be Python code. It is
+/// asked for once, with the interpreter lock held and before anything is read.
 struct Copying {
     explicit Copying(const py::object& copy)
         : always(!copy.is_none() && is_true(copy)), never(!copy.is_none() && !always) {}

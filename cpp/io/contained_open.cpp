@@ -153,7 +153,7 @@ File ContainedOpen::open_found(const std::string& relative_path, const std::stri
                                Judge&& judge) const {
     if (const Descriptor object = find_by_kernel(relative_path)) {
         judge(object);
-        // A failure is the file's: what has its name now may be another file.
+        // If this throws, the name is not tried again: another file may have it now.
         if (auto file = File::open_found(object, path)) return std::move(*file);
     }
     const Found found = find_by_steps(relative_path, path);

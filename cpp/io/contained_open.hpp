@@ -40,10 +40,10 @@ class ContainedOpen {
     /// where the folder had to be opened again and is another.
     [[nodiscard]] File open(const std::string& relative_path) const;
 
-    /// The same for a file that was opened before: opens nothing but `file`. A hard link that was
-    /// made since then does not matter. Throws as open() does.
+    /// Opens `file`, which was opened before, and nothing else. A hard link that was made since
+    /// then does not matter. Throws what open() throws.
     [[nodiscard]] File open_again(const std::string& relative_path, const FileIdentity& file) const;
-    /// What open() would open, or refuse to. Throws as open() does.
+    /// The identity of the file that open() would open. Throws what open() throws.
     [[nodiscard]] FileIdentity look(const std::string& relative_path) const;
 
   private:
@@ -60,7 +60,7 @@ class ContainedOpen {
     OpenPolicy policy_;
 };
 
-/// What `relative_path` leads to, for HeldFile.
+/// The way of a HeldFile to the file at `relative_path`.
 [[nodiscard]] std::shared_ptr<const WayToFile> way_by_location(
     std::shared_ptr<const ContainedOpen> opener, std::string relative_path);
 

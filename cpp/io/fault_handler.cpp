@@ -131,7 +131,7 @@ void unblock() noexcept {
 enum class Wanted { unknown, yes, no };
 constinit std::atomic<Wanted> wanted = Wanted::unknown;
 
-// The first answer counts.
+// The environment counts as it was at the first call.
 bool is_wanted() noexcept {
     if (wanted.load(std::memory_order_relaxed) == Wanted::unknown) {
         const char* text = std::getenv("ONNXMAP_SIGBUS_HANDLER");

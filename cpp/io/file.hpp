@@ -30,7 +30,8 @@ struct FileIdentity {
     }
 };
 
-/// How files are opened for reading: without waiting for a FIFO or becoming a terminal's process.
+/// Flags to open a file for reading. A FIFO does not block, and a terminal does not become the
+/// controlling one.
 inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 /// Of whatever is open there, O_PATH included. Throws FileError, with `path`.
@@ -39,8 +40,8 @@ inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 /// Whether the process lacks descriptors or memory, which says nothing about the file.
 [[nodiscard]] bool is_shortage(const FileError& error) noexcept;
 
-/// The path without links of what is open there, as it is now; empty if there is no /proc. What has
-/// no name any longer has the text of no file.
+/// The current path, without links, of the file that is open as `descriptor`. Empty if there is no
+/// /proc. If the file no longer has a name, the text leads to no file.
 [[nodiscard]] std::string path_of_open(int descriptor);
 
 /// Throws Refused `being_replaced` if `found` (O_PATH) is another file than `file`.
@@ -55,8 +56,8 @@ class File {
     /// a device is an Error `model.not_regular`. Throws FileError.
     [[nodiscard]] static File open(const std::string& path);
 
-    /// Opens what `found` (O_PATH) refers to, and not its name again. Nothing if there is no /proc.
-    /// Throws as open() does.
+    /// Opens the file that `found` (O_PATH) refers to, without using its name again. Nothing if
+    /// there is no /proc. Throws what open() throws.
     [[nodiscard]] static std::optional<File> open_found(const Descriptor& found,
                                                         const std::string& path);
 
@@ -72,7 +73,7 @@ class File {
     /// As it is now. Throws FileError.
     [[nodiscard]] FileIdentity identity_now() const;
 
-    /// Whether it has another name now. Throws FileError.
+    /// Whether the file has another hard link now. Throws FileError.
     [[nodiscard]] bool has_hard_links() const;
 
     /// Fills `out` from `offset` on. Throws FileError, and Error `file.changed` where the file

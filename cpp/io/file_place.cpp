@@ -8,8 +8,8 @@ namespace onnxmap::io {
 
 namespace {
 
-// Without links; empty if it cannot be told, or if the folder had to be closed and its name is
-// another folder's now.
+// The path of the folder without links. Empty if it is unknown, or if the folder had to be closed
+// and another folder has its name now.
 std::string real_path_of(const Folder& folder) {
     try {
         return folder.real_path();

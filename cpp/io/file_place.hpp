@@ -1,4 +1,4 @@
-// Where a file that is open can be found again, whatever became of the name it was opened by.
+// Where an open file can be found again, even if it no longer has the name it was opened by.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ struct FilePlace {
 };
 
 /// Where `file` is now below the first of `folders` that contains it. Nothing if none does, if the
-/// file has no name any longer, or if there is no /proc to tell. Names can change at any moment:
-/// whoever relies on the answer opens it and compares. Throws FileError if the process has no
-/// descriptor left.
+/// file no longer has a name, or if there is no /proc. Names can change at any moment: a caller
+/// that relies on the answer must open the place and compare. Throws FileError if the process has
+/// no descriptor left.
 [[nodiscard]] std::optional<FilePlace> place_of(
     const File& file, std::span<const std::shared_ptr<const Folder>> folders);
 

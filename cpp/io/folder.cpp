@@ -35,7 +35,8 @@ std::string real_path_of(const std::string& path) {
     return real ? std::string(real.get()) : std::string();
 }
 
-// The path, too: messages say it. Not size and time, which change with what is in the folder.
+// Includes the path, because messages show it. Size and time are left out: they change with the
+// contents of the folder.
 using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
 using Folders = WeakRegistry<Key, const Folder>;
 constinit std::atomic<Folders*> folders = nullptr;

@@ -35,7 +35,7 @@ class Folder {
     mutable HeldOpen held_;
 };
 
-/// What follows `folder` in `path`; nothing if `path` does not begin with it. Both are texts.
+/// The part of the text `path` below `folder`. Nothing if `path` does not begin with `folder`.
 [[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,
                                                          std::string_view folder);
 

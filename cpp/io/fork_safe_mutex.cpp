@@ -15,7 +15,7 @@ namespace {
 // Set while a thread forks.
 constexpr std::uint32_t kForking = 1U << 31;
 
-// How many threads hold a mutex or wait for one, and kForking.
+// The number of threads that hold a mutex or wait for one, and the bit kForking.
 constinit std::atomic<std::uint32_t> holders = 0;
 
 #ifdef __GLIBC__
@@ -43,10 +43,10 @@ void leave() noexcept {
     if ((before & kForking) != 0) holders.notify_all();
 }
 
-// One if this thread itself holds a mutex, which it then holds in the child, too.
+// One if this thread holds a mutex. It then holds that mutex in the child, too.
 std::uint32_t own() noexcept { return held > 0 ? 1 : 0; }
 
-// The order counts: a thread that holds a mutex may run into lost pages, and then needs the lock of
+// The order matters: a thread that holds a mutex may read lost pages, and then needs the lock of
 // the covers.
 void before_fork() noexcept {
     std::uint32_t now = holders.load();

@@ -1,10 +1,9 @@
-// A mutex that the child of a fork always finds unlocked, with whatever it protects in order. The
-// child has only the thread that forked: a mutex that another thread held would stay locked for
-// ever.
+// A mutex that the child of a fork always finds unlocked, with its data in order. The child has
+// only the thread that forked: a mutex that another thread held would stay locked for ever.
 //
 // A fork waits until no thread holds such a mutex, and threads that want one meanwhile wait for the
-// fork. So whatever is done below one must not take long, and must not wait for the interpreter
-// lock, which the thread that forks may hold: it runs no Python, and drops no Python object.
+// fork. Therefore code that holds one must not take long. It must not wait for the interpreter lock
+// either, which the thread that forks may hold: it runs no Python and drops no Python object.
 #pragma once
 
 #include <mutex>

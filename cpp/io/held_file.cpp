@@ -40,8 +40,8 @@ class Path final : public WayToFile {
     std::string path_;
 };
 
-// What `attempt` returns, or nothing if the way leads nowhere or elsewhere by now. If the process
-// has no descriptor or memory left, nobody can tell: that is thrown.
+// Returns attempt(), or nothing if the way now leads nowhere or elsewhere. Throws FileError if the
+// process has no descriptor or memory left, because the answer is then unknown.
 template <class Try>
 auto if_it_leads_there(Try&& attempt) -> decltype(attempt()) {
     try {
@@ -49,7 +49,7 @@ auto if_it_leads_there(Try&& attempt) -> decltype(attempt()) {
     } catch (const FileError& error) {
         if (is_shortage(error)) throw;
     } catch (const std::runtime_error&) {
-        // To another folder, or out of where it may be.
+        // The way leads to another folder, or out of the folders that are allowed.
     }
     return {};
 }

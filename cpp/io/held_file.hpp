@@ -16,8 +16,8 @@
 
 namespace onnxmap::io {
 
-/// A way to a file that was opened before. The file itself was judged when it was opened first, so
-/// a way only judges where it leads. Both functions throw FileError, Refused and Error.
+/// A way to a file that was opened before. The file itself was judged when it was first opened: a
+/// way only judges where it leads. Both functions throw FileError, Refused and Error.
 class WayToFile {
   public:
     WayToFile() = default;
@@ -25,14 +25,14 @@ class WayToFile {
     WayToFile& operator=(const WayToFile&) = delete;
     virtual ~WayToFile() = default;
 
-    /// Opens `file` and nothing else: what is there is looked at before it is opened.
+    /// Opens `file` and nothing else: the identity of what is there is compared first.
     [[nodiscard]] virtual File open(const FileIdentity& file) const = 0;
-    /// What is there now.
+    /// The identity of what is there now.
     [[nodiscard]] virtual FileIdentity look() const = 0;
 };
 
-/// What `way` leads to, if that is `file`, in whatever state. Throws FileError if the process has
-/// no descriptor or memory left, since nobody can tell then.
+/// The identity of the file that `way` leads to now. Nothing if that is not `file`; its size and
+/// time may differ. Throws FileError if the process has no descriptor or memory left.
 [[nodiscard]] std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file);
 
 /// By its path.

@@ -19,10 +19,11 @@ class Source;
 /// A guard that fell is gone; with the last one the pages of the file come back.
 void uncover_lost_pages(LostPages& lost) noexcept;
 
-// For a fork, which must not find a cover half-made.
+// A fork holds this lock: its child must not find a cover half-made.
 void lock_covers() noexcept;
 void unlock_covers() noexcept;
-/// In the child: puts all pages back, since the threads that had guards are gone, and unlocks.
+/// For the child of a fork. Puts all pages back, because the threads that had guards are gone, and
+/// unlocks.
 void drop_all_covers() noexcept;
 
 }  // namespace onnxmap::io

@@ -131,10 +131,11 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
                 stop.store(true, std::memory_order_relaxed);
             }
             if (process_number() != process) {
-                // A signal handler forked. The worker is not in the child, and cannot be joined.
+                // A signal handler forked. This is the child, which has no worker to join.
                 static_cast<void>(new std::jthread(std::move(worker)));
                 if (interruption) std::rethrow_exception(interruption);
-                throw std::runtime_error("a call does not go on in a forked process");
+                throw std::runtime_error(
+                    "this process was forked during the call, which ends here; call again");
             }
             lock.lock();
             if (interruption) ended.wait(lock, [&] { return done; });

@@ -16,7 +16,7 @@ namespace {
 // Bytes that are read on their own at a time: memory beside what is kept, and enough for many
 // requests at once.
 constexpr std::uint64_t kBeside = 128 << 20;
-// Bytes that are read below the mutex at a time: other threads wait for them, and forks.
+// The most bytes that are read at a time with the mutex held: other threads and forks wait.
 constexpr std::uint64_t kBelow = 8 << 20;
 
 class RangeFeed final : public ByteFeed {

@@ -1,4 +1,4 @@
-// Why a file is not opened though it may be there. The caller chooses the words of the error.
+// Why a file that may be there is not opened. The caller chooses the text of the error.
 #pragma once
 
 #include <stdexcept>

@@ -84,7 +84,7 @@ class Document {
                                         std::optional<io::Moment> since = std::nullopt) const;
 
   private:
-    // Where the parent begins, and the field that occurs in it more than once.
+    // The address of the parent, and the field that occurs in it more than once.
     using MergedKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
     tensor::Store store_;
@@ -93,7 +93,7 @@ class Document {
     std::shared_ptr<const FieldIndex> root_;
     mutable io::ForkSafeMutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
-    // Of large messages: finding the pieces of a child is a walk over all of its parent.
+    // The merged children of large messages: finding their pieces walks over the whole parent.
     mutable std::map<MergedKey, onnx::Message> merged_;
     mutable MadeOnce<SegmentGroups> segments_;
 };

@@ -48,7 +48,7 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     return Step{std::move(*child), std::nullopt};
 }
 
-// Of an attribute; it may have thousands of tensors before its name.
+// The name of an attribute. Found through the index: thousands of tensors may stand before it.
 std::string_view name_of(const Document& document, const onnx::Message& message) {
     if (&message.table() != &onnx::message<"AttributeProto">) return {};
     const auto name = document.find(message, onnx::field<"AttributeProto.name">);

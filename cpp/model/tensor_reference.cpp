@@ -18,7 +18,7 @@ namespace {
 
 using Folders = std::vector<std::shared_ptr<const io::Folder>>;
 
-// The folder at a path, as whoever has the reference will open it; null if there is none.
+// The folder at a path, opened like unpickling opens it. Null if there is none.
 std::shared_ptr<const io::Folder> folder_at(const std::string& path) {
     try {
         return io::Folder::open_shared(path);
@@ -28,7 +28,7 @@ std::shared_ptr<const io::Folder> folder_at(const std::string& path) {
     }
 }
 
-// Whether that is the way to the file for somebody who knows nothing but the two texts.
+// Whether the two texts alone, the folder and the path below it, lead to the file.
 bool leads_to(const io::FilePlace& place, const io::OpenPolicy& policy,
               const io::FileIdentity& file) {
     if (!tensor::is_safe_location(place.relative_path)) return false;
@@ -81,7 +81,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     if (!is_external) {
         if (auto own = folder_at(document.folder())) folders.push_back(std::move(own));
     }
-    // Without links, if possible: a link may get another target, and need not stay in the folder.
+    // Prefers a path without links: a link may get another target, even outside the folder.
     const io::OpenPolicy& policy = store.external.place().policy;
     const auto place = io::place_of(*file, folders);
     if (place && leads_to(*place, policy, file->identity())) {

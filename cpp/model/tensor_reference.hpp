@@ -11,19 +11,19 @@
 namespace onnxmap::model {
 
 struct TensorReference {
-    std::string folder;    // path or URL; nothing outside of it is opened
+    std::string folder;    // path or URL; nothing outside it is opened
     std::string location;  // of the file, below the folder
-    std::string name;      // the same as the model has it: a copy of the folder has this file
+    std::string name;      // the location as the model has it, for copies of the folder
     std::uint64_t offset;
     std::uint64_t nbytes;
     std::uint64_t file_size;
-    bool has_hard_links;  // the file has another name, which may be outside of the folder
+    bool has_hard_links;  // the file has another name, perhaps outside the folder
 };
 
 /// A reference to the very file that the document has open. Its folder is one of those that the
 /// document may read from: that of the model, that of its external data, or the one that really
-/// holds the model. Nothing if no file has the values as they are, or if no name below these
-/// folders leads to the file any longer: the values themselves must be carried then. Throws
+/// holds the model. Nothing if no file stores the values as they are, or if no name below these
+/// folders leads to the file any longer: then the values themselves must be carried. Throws
 /// FileError if the process has no descriptor left.
 [[nodiscard]] std::optional<TensorReference> reference_to(const Document& document,
                                                           const onnx::Message& tensor,

@@ -26,8 +26,9 @@ void for_each_listed_tensor(
 /// Whether the messages of a field are tensors or can hold some, at any depth.
 [[nodiscard]] bool holds_tensors(const wire::FieldRow& row) noexcept;
 
-/// How `path` goes on to one of several children: `["name"]` for an attribute, whose name is given,
-/// and `[position]` for other messages. A name that would make the paths below it long is left out.
+/// The text that continues `path` to one of several children: `["name"]` for an attribute, whose
+/// name is given, and `[position]` for other messages. A name that would make the path long is left
+/// out.
 [[nodiscard]] std::string path_key(std::string_view path, std::string_view name,
                                    std::uint64_t position);
 

@@ -8,14 +8,14 @@ namespace onnxmap::model {
 
 namespace {
 
-// A message without any field that is known.
+// A message type without known fields.
 constexpr wire::MessageTable kGroup = [] {
     wire::MessageTable table;
     table.position.fill(wire::MessageTable::kNone);
     return table;
 }();
 
-// A retired field is in no onnx.proto of today.
+// Today's onnx.proto has no retired fields.
 bool is_unknown(const wire::FieldRow* row) noexcept { return row == nullptr || row->retired; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Random access to the fields of a message that today's schema does not know. A list of them all
-// would take tens of times the bytes that they have in the file.
+// Random access to the fields of a message that today's schema does not know. A list of all of them
+// would be tens of times as large as they are in the file.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace onnxmap::model {
 
 class UnknownFields {
   public:
-    /// Finds those of a message that is in memory by walking over it once.
+    /// Finds the unknown fields of a message, which is in memory, by one walk over it.
     explicit UnknownFields(onnx::Message message);
 
-    /// All fields of an unknown group, whose bytes are in memory.
+    /// Takes all fields of an unknown group, whose bytes are in memory.
     explicit UnknownFields(ByteView group);
 
     [[nodiscard]] std::uint64_t count() const noexcept { return found_.count; }
 
-    /// The i-th one, i < count(). Throws Error if the bytes changed after loading.
+    /// The i-th unknown field, i < count(). Throws Error if the bytes changed after loading.
     [[nodiscard]] wire::Field at(std::uint64_t i) const;
 
-    /// Goes through them in order. The fields must outlive it.
+    /// Iterates over the fields in order. The UnknownFields must outlive it.
     class Cursor {
       public:
         explicit Cursor(const UnknownFields& fields) noexcept
             : fields_(&fields), left_(fields.count()), walk_(fields.message_) {}
 
-        /// False behind the last one. Throws Error if the bytes changed after loading.
+        /// Returns false behind the last field. Throws Error if the bytes changed after loading.
         bool next(wire::Field& field);
 
       private:

@@ -31,8 +31,8 @@ class Message {
     [[nodiscard]] ByteView piece(std::size_t i) const noexcept {
         return pieces_ ? pieces_->views[i] : bytes_;
     }
-    /// The number of the piece that holds `p`: the last one that begins at or before it, since
-    /// pieces are in file order. The first one if there is none.
+    /// The index of the piece that holds `p`. Pieces are in file order: it is the last piece that
+    /// begins at or before `p`, or 0 if there is none.
     [[nodiscard]] std::size_t piece_at(const std::uint8_t* p) const noexcept;
 
     [[nodiscard]] std::uint64_t nbytes() const noexcept {
@@ -108,19 +108,19 @@ class Message {
         }
     }
 
-    /// Goes through the fields, from one piece to the next. The message must outlive it.
+    /// Iterates over the fields of all pieces. The message must outlive it.
     class Walk {
       public:
-        /// From the first field on.
+        /// Starts at the first field.
         explicit Walk(const Message& message) noexcept : message_(&message) {}
-        /// From the field at `begin` on, which lies in the message.
+        /// Starts at the field at `begin`, which lies in the message.
         Walk(const Message& message, const std::uint8_t* begin)
             : message_(&message), next_piece_(message.piece_at(begin)) {
             const ByteView piece = message.piece(next_piece_++);
             reader_ = wire::Reader(begin, piece.data() + piece.size());
         }
 
-        /// False behind the last one.
+        /// Returns false behind the last field.
         bool next(wire::Field& field) {
             while (!reader_.next(field)) {
                 if (next_piece_ == message_->piece_count()) return false;
@@ -138,7 +138,7 @@ class Message {
   private:
     struct Pieces {
         std::vector<ByteView> views;
-        std::uint64_t nbytes;  // of all
+        std::uint64_t nbytes;  // of all pieces
     };
 
     template <class Visit>
@@ -152,7 +152,7 @@ class Message {
 
     const wire::MessageTable* table_ = nullptr;
     ByteView bytes_;
-    std::shared_ptr<const Pieces> pieces_;  // when there are several
+    std::shared_ptr<const Pieces> pieces_;  // null if there is only one
 };
 
 }  // namespace onnxmap::onnx

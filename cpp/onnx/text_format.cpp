@@ -51,7 +51,7 @@ std::string number_text(Real value, int precision, int exact_precision) {
     return text.data();
 }
 
-// Bytes of text that are handed on at a time.
+// Bytes of text that are passed to the caller at a time.
 constexpr std::size_t kAtOnce = 64 << 10;
 
 class Printer {

@@ -12,7 +12,7 @@ namespace onnxmap::onnx {
 struct TextOptions {
     /// Text, bytes and runs of numbers longer than this are cut, and a comment says so.
     std::uint64_t longest = UINT64_MAX;
-    /// Bytes of all text; more is an Error `limit.text_bytes`.
+    /// The most bytes of text. Longer text is an Error `limit.text_bytes`.
     std::uint64_t max_bytes = UINT64_MAX;
     /// Messages below this one; more means that the bytes changed (Error `file.changed`).
     std::uint32_t max_depth = wire::kDefaultDepth;
@@ -20,10 +20,11 @@ struct TextOptions {
     std::function<ByteView(ByteView)> resident = {};
 };
 
-/// Is given the text in parts of some 64 kB, which end between characters.
+/// Called with the text in parts of about 64 kB, which end between characters.
 using WriteText = std::function<void(std::string_view)>;
 
-/// Throws Error `limit.text_bytes`, `file.changed`, and what `write` throws.
+/// Passes the message in text format to `write`. Throws Error `limit.text_bytes` and
+/// `file.changed`, and what `write` throws.
 void write_text(const Message& message, const TextOptions& options, const WriteText& write);
 
 }  // namespace onnxmap::onnx

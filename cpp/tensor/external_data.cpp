@@ -121,8 +121,8 @@ ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
         if (place_.model_folder) roots.push_back(place_.model_folder);
         opener_ = std::make_shared<const io::ContainedOpen>(std::move(roots), place_.policy);
     } catch (const FileError& error) {
-        // There is no such folder, and none that is made later counts. Opening a file in it says
-        // so.
+        // There is no such folder, and a folder that is made later is not used. Opening a file
+        // throws this error.
         if (io::is_shortage(error)) throw;
         no_folder_ = error;
     }
@@ -162,8 +162,9 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
              "its data are in " + quoted(location) +
                  ", and a model from a buffer has no folder; give loads() an external_root");
     }
-    // Not below the mutex: it may take a while, and may need the interpreter lock. Two threads that
-    // open one file get one source all the same; the other one is dropped after the mutex.
+    // Opens without the mutex: this may take a while, and may need the interpreter lock. Two
+    // threads that open one file still get one source. The other source is dropped after the
+    // unlock.
     auto source = place_.remote ? open_remote(location, tensor) : open_local(location, tensor);
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;

@@ -47,7 +47,7 @@ struct ExternalPlace {
 /// when the model and all its arrays are gone. Safe to share between threads.
 class ExternalFiles {
   public:
-    /// Opens the folder at once: one that gets its name later is never used. Throws FileError if
+    /// Opens the folder now: a folder that gets its name later is never used. Throws FileError if
     /// the process has no descriptor left.
     explicit ExternalFiles(ExternalPlace place);
 
@@ -60,7 +60,8 @@ class ExternalFiles {
     /// Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
-    /// Where they may be: that folder, and the one that really holds the model if it is another.
+    /// The folders that may have the files: the folder of the locations, and the folder that really
+    /// holds the model if that is another one.
     [[nodiscard]] std::vector<std::shared_ptr<const io::Folder>> folders() const;
 
     [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
@@ -76,8 +77,8 @@ class ExternalFiles {
     void check(std::string_view location, std::string_view tensor) const;
 
     ExternalPlace place_;
-    std::shared_ptr<const io::ContainedOpen> opener_;  // null: remote, or no folder
-    std::optional<FileError> no_folder_;               // why there is none
+    std::shared_ptr<const io::ContainedOpen> opener_;  // null if remote or without a folder
+    std::optional<FileError> no_folder_;               // why there is no folder
     mutable io::ForkSafeMutex mutex_;
     // No hash: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;

@@ -17,7 +17,7 @@ struct LocationFault {
 /// file, as POSIX or as Windows reads it; `ext.location` where it names no file.
 void check_location(std::string_view location);
 
-/// Whether check_location() accepts it.
+/// Whether check_location() accepts `location`.
 [[nodiscard]] bool is_safe_location(std::string_view location);
 
 }  // namespace onnxmap::tensor

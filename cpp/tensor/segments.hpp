@@ -22,15 +22,15 @@ struct Segment {
 /// A tensor that is stored in segments.
 struct SegmentedTensor {
     std::vector<Segment> segments;  // in the order of their elements
-    const std::uint8_t* first;      // where the message of the one that is first in the file begins
-    std::uint64_t stored_nbytes;    // of all
+    const std::uint8_t* first;      // the message of the first segment in the file
+    std::uint64_t stored_nbytes;    // of all segments
 };
 
 /// How many elements a TensorProto with a segment says it has; 0 where that makes no sense.
 [[nodiscard]] std::uint64_t segment_count(const onnx::Message& tensor);
 
-/// Puts the pieces of one tensor in order; they are given in file order. Throws Error
-/// `tensor.segment` if they are not of one shape and type, or do not tile it, and what
+/// Sorts the segments of one tensor, which are given in file order, by their elements. Throws Error
+/// `tensor.segment` if they differ in shape or type or do not tile the tensor. Also throws what
 /// element_count and element_type throw.
 [[nodiscard]] SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces);
 

@@ -31,7 +31,7 @@ struct Store {
     std::shared_ptr<const io::Source> source;  // of the model itself
     ExternalFiles external;
     std::uint64_t max_external_entries;
-    std::uint64_t max_overlap;  // segments of one tensor that each can be read through
+    std::uint64_t max_overlap;  // the most segments of a tensor that is read through each
     /// Set: a tensor that is wrong in a way that onnx overlooks is read as onnx reads it, and this
     /// is told about it. Called by any thread.
     std::function<void(const Error&, const Header&)> overlook;

@@ -163,14 +163,14 @@ void Values::make_resident() const {
 }
 
 void Values::check_pieces() const {
-    // Reading a tensor through each of its segments reads it as many times as there are.
+    // A loop that reads a tensor through each of its segments reads it once for each.
     const std::size_t count = segments_->segments.size();
     if (count > store_->max_overlap && header_.begin != segments_->first) {
         fail(header_, "limit.overlap",
-             "it is in " + std::to_string(count) + " segments, and more than " +
+             "it has " + std::to_string(count) + " segments, and a tensor of more than " +
                  std::to_string(store_->max_overlap) +
-                 " are read only through the first one in the file, the one that `initializers` "
-                 "finds by name; raise the limit with limits=Limits(overlap=...)");
+                 " can be read only through its first segment in the file; get that one from "
+                 "`initializers` by name, or raise the limit with limits=Limits(overlap=...)");
     }
     // A few bytes of a file, named by many pieces, would become an array of any size.
     using Place = std::pair<const io::Source*, std::uint64_t>;

@@ -76,7 +76,7 @@ class Values {
 
     /// Counts what is in typed fields, to be called before memory is taken for the number that the
     /// shape names. Throws Error `tensor.data_size` where the two differ, and `limit.overlap` if
-    /// the tensor is in many segments and this is not the first one of them in the file.
+    /// the tensor has too many segments and this is not its first segment in the file.
     void check_count();
 
     /// FLOAT6 alone demands that the bits behind the last element are zero; reads that byte.

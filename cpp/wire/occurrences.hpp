@@ -32,7 +32,7 @@ class Occurrences {
             ++count;
         }
 
-        /// From where occurrence `i` is reached by a short walk; i < count.
+        /// The checkpoint from which a short walk reaches occurrence `i`; i < count.
         [[nodiscard]] const Checkpoint& before(std::uint64_t i) const {
             const auto behind = std::upper_bound(
                 checkpoints.begin(), checkpoints.end(), i,
@@ -41,7 +41,7 @@ class Occurrences {
         }
 
       private:
-        // At most 16 occurrences or 1 KiB are walked to reach one.
+        // A walk passes over at most 16 occurrences or 1 KiB.
         static constexpr std::uint64_t kStride = 16;
         static constexpr std::uint64_t kSpread = 1024;
 

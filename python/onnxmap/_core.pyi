@@ -101,7 +101,7 @@ class MessageList:
 
 class UnknownField:
     """
-    A field that the schema does not know: `data` is an int, bytes, or for a group an UnknownFieldList.
+    A field that the schema does not know. `data` is an int, bytes, or, for a group, an UnknownFieldList.
     """
 
     @property
@@ -117,7 +117,7 @@ class UnknownFieldIterator:
 
 class UnknownFieldList:
     """
-    Fields that the schema does not know: an immutable sequence of UnknownField, each made when asked for.
+    Fields that the schema does not know: an immutable sequence whose elements, of class UnknownField, are made when asked for.
     """
 
     @typing.overload
@@ -166,17 +166,19 @@ class ProtoView:
         self, write: Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
     ) -> None:
         """
-        Calls `write` with one part of that text after the other.
+        Call `write` with the text of to_text(), in parts.
         """
 
     def to_text(
         self, longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615
     ) -> str:
         """
-        Protobuf's text format; text, bytes and runs longer than `longest` are cut.
+        Return the message in protobuf's text format.
+
+        Text, bytes and runs longer than `longest` are cut.
 
         Raises:
-            LimitError: `limit.text_bytes`: it has more than `Limits(text_bytes=...)` bytes.
+            LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
         """
 
     @property
@@ -188,7 +190,7 @@ class ProtoView:
     @property
     def unknown_fields(self) -> UnknownFieldList:
         """
-        Fields that today's onnx.proto does not know, in file order: a sequence of UnknownField.
+        The fields that today's onnx.proto does not know, as a sequence of UnknownField, in file order.
         """
 
 class Node:
@@ -813,7 +815,7 @@ class Tensor:
 
     def _file_size(self) -> int | None:
         """
-        Bytes of the file of the values, or None.
+        The size in bytes of the file that has the values, or None.
         """
 
     def _file_state(self) -> tuple[int, int, int, int] | str | None:
@@ -837,7 +839,11 @@ class Tensor:
 
     def _reference(self) -> tuple[bytes, bytes, bytes, int, int, int, bool] | None:
         """
-        Where another process finds the values: the path or URL of a folder, the location of the file below it, the same as the model has it, offset, bytes, the size of the file, and whether the file has another hard link. None if no file has the values as they are, or if no name in the folders of the model leads to that very file any longer.
+        Return where another process finds the values, as a tuple, or None.
+
+        The tuple has the path or URL of a folder, the location of the file below it, that location as the model has it, the offset, the number of bytes, the size of the file, and whether the file has another hard link.
+
+        It is None if no file stores the values as they are, or if no name in the folders of the model leads to that very file any longer.
         """
 
     def _repr_html_(self) -> str: ...

@@ -63,7 +63,7 @@ _streams: weakref.WeakSet[TensorStream] = weakref.WeakSet()
 
 @atexit.register
 def _end_streams() -> None:
-    """Later, a thread that works ahead could no longer take the interpreter lock to read a URL."""
+    """Stop all streams: later, their threads could not take the interpreter lock to read a URL."""
     for stream in list(_streams):
         stream._core.stop()
 

@@ -136,7 +136,7 @@ class FileChangedError(_SystemError):
 
 
 class TransferTimeoutError(_SystemError, TimeoutError, LimitError):
-    """A server takes too long: `limit.timeout`; or it sends too slowly: `limit.low_speed`."""
+    """A server takes too long (`limit.timeout`) or sends too slowly (`limit.low_speed`)."""
 
     _errno = errno.ETIMEDOUT
     _fields = ("code", "offset", "path", "filename")
@@ -187,7 +187,7 @@ def warn_overlooked(message: str) -> None:
 
 
 def printable(message: str) -> str:
-    """The message with everything escaped that could start a line or steer a terminal."""
+    """Return the message, with all characters escaped that could steer a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
 

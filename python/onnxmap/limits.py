@@ -9,7 +9,7 @@ _MOST = (1 << 64) - 1
 
 
 class Limits:
-    """Bounds on what a file may make us do. Exceeding one raises LimitError, which names it.
+    """Bounds on what a file may make onnxmap do. Exceeding one raises LimitError, which names it.
 
     Args:
         tensors: TensorProto messages in a file.
@@ -17,20 +17,20 @@ class Limits:
         depth: messages and groups inside each other, below the model; protobuf's own is 100, and
             200 is the most.
         external_entries: `external_data` entries of one tensor.
-        overlap: how many times as large as all their files the arrays may be that `arrays` makes of
-            them: tensors may name the same bytes, and small types become large ones; at least 1.
-            Below 256 MB all is allowed. Also the largest number of segments of one tensor that
-            may be read through each of its segments; of more, only the first one is read.
-        dense_bytes: of the array that a sparse tensor becomes by `to_dense()`.
-        text_bytes: of the text that `str()` of a `.proto` makes. Each line is indented as deep as
-            its message is nested, so text may be hundreds of times as large as the message.
+        overlap: the total size of the arrays that `arrays` makes may be at most this multiple of
+            the size of their files: tensors may name the same bytes, and small types become large
+            ones. At least 1. Up to 256 MB any total is allowed. A tensor of more segments than
+            this number can be read through its first segment only.
+        dense_bytes: the size of the array that `to_dense()` makes of a sparse tensor.
+        text_bytes: the size of the text that `str()` or `to_text()` makes of a `.proto`. Text may
+            be hundreds of times as large as the message, because nested lines are indented.
         timeout: for URLs: the most seconds that opening the file may take, and afterwards each read
-            of a range of it. None, the default, sets no bound.
-        low_speed_limit: for URLs: the fewest bytes per second that a server must send while we wait
-            for it. 0 allows any speed.
+            of a range. None, the default, sets no bound.
+        low_speed_limit: for URLs: the fewest bytes per second that a server must send while a read
+            waits for it. 0 allows any speed.
         low_speed_time: for URLs: the seconds over which that speed is measured.
 
-    A server that exceeds one of the last three raises TransferTimeoutError, which is a LimitError.
+    A server that is too slow for one of the last three raises TransferTimeoutError, a LimitError.
     """
 
     __slots__ = (
@@ -93,6 +93,6 @@ def _bound(name: str, value: int, most: int) -> int:
 
 def _seconds(name: str, value: float) -> float:
     value = float(value)
-    if not value > 0:  # which NaN is not, either
+    if not value > 0:  # also refuses NaN
         raise ValueError(f"{name} must be a positive number of seconds, not {value}")
     return value

@@ -30,7 +30,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            # Not by `in`, which asks the value itself: one may say that it equals every text.
+            # Without `in`, which asks the value itself: a value may claim to equal every text.
             found = [choice for choice in get_args(choices) if _is_text(value, choice)]
             if not found:
                 wanted = ", ".join(map(repr, get_args(choices)))

@@ -88,9 +88,10 @@ class Reference(NamedTuple):
 
 
 def reference_to(tensor: _core.Tensor) -> Reference | None:
-    """A reference without its digest, for which no value is read; None: carry the values instead.
+    """Return a reference to the values, or None if the values themselves must be carried.
 
-    It names the very file that the tensor has open, in a folder that the model may read from.
+    It names the very file that the tensor has open, in a folder that the model may read from. Its
+    digest is empty, because no value is read for it.
     """
     place = tensor._reference()
     if place is None:
@@ -99,7 +100,7 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
     links, allow_hardlinks, io, watch = tensor._policy
     if not root.startswith(b"/"):
         return _remote_reference(tensor, place)
-    if not tensor.is_external:  # the caller named this file, whatever other names it has
+    if not tensor.is_external:  # the caller named this file; other names of it do no harm
         allow_hardlinks = allow_hardlinks or has_hard_links
     return Reference(
         _header(tensor),
@@ -188,7 +189,7 @@ def _by_reference(
     if found_size != file_size or _digest(tensor, nbytes) != digest:
         path = tensor.file or os.path.join(folder, location)
         raise FileChangedError(
-            f"tensor {tensor.name[:200]!r}: {path!r} is not the file any more that was pickled",
+            f"tensor {tensor.name[:200]!r}: {path!r} is no longer the file that was pickled",
             code="file.changed",
             path=path,
             filename=path,

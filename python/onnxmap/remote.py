@@ -208,7 +208,7 @@ class PickledFile:
 def opening_file(
     url: str, options: Mapping[str, Any] | None, limits: Limits | None
 ) -> Iterator[RemoteFile]:
-    """The file that a URL names; all that the block reads of it shares one timeout."""
+    """Yield the file that a URL names. All reads of it in the block share one timeout."""
     fs, path = _file_system(url, options)
     transfer = _transfer_limits(fs, path, url, limits)
     with transfer.one_timeout():

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Bytes of a whole file that a server may send where a part was asked for.
 _SMALL = 64 << 10
-# A connection on which nothing comes for so long is given up for a new one, which `Limits` allows
-# time for.
+# Seconds without a byte after which a connection is given up for a new one. The default `Limits`
+# leave time for that.
 _CONNECT_SECONDS, _SILENT_SECONDS = 20, 25
 _NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
 _TRANSIENT = {408, 425, 429}
@@ -52,7 +52,7 @@ class HttpRequests(_AsyncRequests):
         return self.run(lambda: self._get(offset, nbytes))
 
     def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. Bytes are counted as they come."""
+        """See Requests. Bytes are counted when they arrive."""
         return self.limits.watch()
 
     async def _look(self, nbytes: int) -> tuple[State, bytes]:

@@ -31,7 +31,7 @@ PAUSES = (0.1, 0.3, 1.0)
 LONGEST_PAUSE = 5.0
 
 _LOOK_EVERY = 0.2  # seconds between two looks whether anybody still waits
-# Characters of an error of fsspec, or of the client below it, that a message of ours repeats.
+# The most characters of an error of fsspec, or of its client, that our message repeats.
 _MOST_QUOTED = 400
 
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -124,7 +124,7 @@ class Attempts:
         return usual if pause is None else min(max(pause, 0.0), LONGEST_PAUSE)
 
     def _error(self, failure: Exception) -> OSError:
-        # The text of other packages may quote what a server sent.
+        # The text of another package's error may quote what a server sent.
         message = printable(str(failure)[:_MOST_QUOTED]) or type(failure).__name__
         if isinstance(failure, Trouble):
             number = failure.number
@@ -169,7 +169,7 @@ class Requests(abc.ABC):
 
     @abc.abstractmethod
     def watch(self, nbytes: int) -> TransferWatch:
-        """A watch for who waits for so many bytes."""
+        """Return a watch over a wait for `nbytes` bytes, which begins now."""
 
 
 class _AsyncRequests(Requests):
@@ -211,7 +211,7 @@ class AsyncFsRequests(_AsyncRequests):
         return _state_of(wait(self.run(self._info), self.watch(nbytes)), self.url), b""
 
     def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. Bytes are counted when a request is done; these may be the last of them."""
+        """See Requests. Bytes are counted only when their request is done."""
         return self.limits.watch(nbytes)
 
     async def _info(self) -> dict[str, Any]:
@@ -230,10 +230,10 @@ class AsyncFsRequests(_AsyncRequests):
 
 
 class SyncFsRequests(Requests):
-    """Those of any other file system of fsspec.
+    """Requests to any other file system of fsspec.
 
-    Few of them say whether threads may share one, and none can be interrupted. Each request runs in
-    a thread of its own, one at a time, so that whoever waits for it may leave.
+    Few file systems say whether threads may share them, and no request can be interrupted. Each
+    request runs in a thread of its own, one at a time. A caller may stop waiting for it.
     """
 
     at_once = 1
@@ -251,7 +251,7 @@ class SyncFsRequests(Requests):
         return _state_of(wait(self._run(self._info), self.watch(nbytes)), self._url), b""
 
     def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. One that keeps copies may well fetch a whole file for a few bytes."""
+        """See Requests. The speed is not judged: a cache may fetch a whole file for a few bytes."""
         return self.limits.watch(None)
 
     def _info(self) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class SyncFsRequests(Requests):
         with contextlib.suppress(concurrent.futures.InvalidStateError):  # nobody waits any longer
             try:
                 answer.set_result(self._tried(work, answer))
-            except BaseException as failure:  # noqa: BLE001 -- it is raised where the answer is
+            except BaseException as failure:  # noqa: BLE001 -- raised where the answer is read
                 answer.set_exception(failure)
 
     def _tried(self, work: Callable[[], Any], answer: Future[Any]) -> Any:

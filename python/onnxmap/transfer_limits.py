@@ -27,9 +27,9 @@ _received: weakref.WeakValueDictionary[Hashable, Received] = weakref.WeakValueDi
 
 
 def received_from(server: Hashable) -> Received:
-    """The count of a server; all files that it serves share the count.
+    """Return the count of bytes of a server, which all files of the server share.
 
-    Requests for one file may have to wait until those for another are done. As long as the server
+    Requests for one file may have to wait until those for another file are done. If the server
     sends enough for all of them together, none of them is too slow.
     """
     return _received.setdefault(server, Received())
@@ -39,7 +39,7 @@ class TransferLimits:
     """The limits for the transfers of one file.
 
     Attributes:
-        received: what its server has sent.
+        received: the count of bytes that its server has sent.
     """
 
     def __init__(self, url: str, limits: Limits | None, received: Received) -> None:
@@ -50,7 +50,7 @@ class TransferLimits:
 
     @contextmanager
     def one_timeout(self) -> Iterator[None]:
-        """Everything that is read inside the block shares one timeout."""
+        """Make all reads inside the block share one timeout."""
         timeout = self._limits.timeout
         self._until = None if timeout is None else time.monotonic() + timeout
         try:
@@ -59,11 +59,11 @@ class TransferLimits:
             self._until = None
 
     def watch(self, unseen: int | None = 0) -> TransferWatch:
-        """A watch over one read that begins now.
+        """Return a watch over one read that begins now.
 
         Args:
-            unseen: the most bytes of it that may arrive before the count of received bytes shows
-                any; None if the count never does, and then the speed is not judged.
+            unseen: the most bytes of the read that may arrive before they are counted. None if they
+                are never counted: then the speed is not judged.
         """
         until = self._until
         if until is None and self._limits.timeout is not None:
@@ -90,7 +90,7 @@ class TransferWatch:
         self._received = self._transfer.received.nbytes
 
     def check(self) -> None:
-        """Raises TransferTimeoutError if the read has taken too long, or the server is too slow."""
+        """Raise TransferTimeoutError if the read has taken too long or the server is too slow."""
         now = time.monotonic()
         limits = self._limits
         if self._until is not None and now > self._until:

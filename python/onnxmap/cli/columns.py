@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = "  "
-# In a pipe a column is no wider, so that a few enormous names do not push all other cells that far
-# right. Longer cells stay whole for scripts, up to a length that no name has by honest means.
+# The widest column in a pipe: a few enormous names must not push all other cells far to the right.
+# Longer cells stay whole for scripts, up to a length that no honest name has.
 _WIDEST_IN_A_PIPE = 120
 _LONGEST_IN_A_PIPE = 1000
 # On a terminal a name is cut that is so much longer than nearly all others: the columns are theirs.
@@ -41,7 +41,10 @@ class Column:
 
 
 def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
-    """The lines of the table: cut to the terminal's width, or each cell to 1000 characters."""
+    """Return the lines of the table.
+
+    On a terminal they are cut to its width. Elsewhere each cell is cut to 1000 characters.
+    """
     if screen.is_terminal:
         columns, widths = _fit(columns, screen.width)
     else:

@@ -59,7 +59,7 @@ def _json(found: Found, longest: int) -> Any:
 
 
 def _write_text(found: Found, longest: int, *, limited: bool) -> None:
-    """Writes the text format of a message; values of other fields one a line, without their name."""
+    """Write a message in text format, or the values of another field, one a line."""
     values = found.value if found.is_list else (found.value,)
     if found.row is None or found.row["type"] == "message":
         for number, message in enumerate(values):
@@ -76,7 +76,7 @@ def _write_text(found: Found, longest: int, *, limited: bool) -> None:
 
 
 def _write_escaped(text: str) -> None:
-    # Letters of all scripts stay; what is invisible or could reorder a line is told.
+    # Letters of all scripts stay. What is invisible or could reorder a line is escaped.
     sys.stdout.write("\n".join(map(escape, text.split("\n"))))
 
 

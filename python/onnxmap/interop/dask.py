@@ -112,7 +112,7 @@ class FileValues:
 
 
 def _renewed(reference: Reference, tensor: _core.Tensor) -> Reference:
-    """The reference with its digest, as it must be now: the file may have been moved since then."""
+    """Return the reference anew, with its digest: the file may have moved since it was made."""
     now = reference_to(tensor)
     if now is None:
         raise _changed(tensor, "was replaced or moved away")
