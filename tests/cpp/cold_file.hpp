@@ -1,4 +1,4 @@
-// A file of which the page cache holds nothing; see fake_page_cache.hpp.
+// A file without pages in the page cache; see fake_page_cache.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace onnxmap::test {
 
 [[nodiscard]] inline std::uint64_t page() { return io::page_size(); }
 
-/// No byte is 0: that is what a page of a mapping has if it is no page of the file.
+/// No byte is 0: a mapped page that is no page of the file is full of zeros.
 [[nodiscard]] inline Bytes bytes_of(std::size_t count) {
     Bytes bytes(count);
     for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(1 + i % 251);
@@ -30,14 +30,14 @@ struct ColdFile {
           cache(path),
           source(open_source(path, mode)) {}
 
-    /// The cache gets the pages first .. last.
+    /// Puts the pages first .. last into the cache.
     void bring(std::uint64_t first, std::uint64_t last) {
         cache.bring(first * page(), last * page());
     }
 
     [[nodiscard]] std::uint64_t held() const { return cache.held(0, bytes.size()); }
 
-    /// Whether every byte is read right through the source.
+    /// Whether the source gives the right value of every byte.
     [[nodiscard]] bool reads_right() const {
         Bytes found(bytes.size());
         source->read(0, found);

@@ -25,7 +25,7 @@ namespace {
 using What = FakePageCache::What;
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ
-// Linux reads no more for one request than this, on a device that nobody has tuned.
+// The most that Linux reads for one request, if nobody has tuned the device.
 constexpr std::uint64_t kMostAskedAtOnce = 128 << 10;
 
 }  // namespace
@@ -126,7 +126,7 @@ class FakePageCache::State {
         for (std::uint64_t at = (begin + piece - 1) / piece * piece; at < std::min(end, size_);
              at += piece) {
             if (end < std::min(at + piece, size_)) return;
-            // What a process has mapped is not dropped.
+            // A page that a process has mapped is not dropped.
             if (count_locked(mapped_, at, at + piece) > 0) continue;
             set(held_, first_of(at), first_from(at + piece), false);
         }
@@ -145,7 +145,7 @@ class FakePageCache::State {
     std::uint64_t size_;
     Kernel kernel_;
 
-    mutable std::mutex mutex_;  // of all below
+    mutable std::mutex mutex_;  // protects all members below
     Pages held_;
     Pages mapped_;
     std::vector<Request> requests_;
@@ -259,8 +259,8 @@ std::vector<FakePageCache::Request> FakePageCache::joined(What what) const {
 
 }  // namespace onnxmap::test
 
-// The C library's, but for files with a fake page cache. Whatever they return, a page that is
-// touched is there.
+// Functions of the C library, changed for files with a fake page cache. A page that is touched is
+// there, whatever they return.
 extern "C" {
 
 int posix_fadvise(int descriptor, off_t offset, off_t nbytes, int advice) noexcept {

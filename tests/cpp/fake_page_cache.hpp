@@ -31,14 +31,14 @@ class FakePageCache {
         [[nodiscard]] bool operator==(const Request&) const = default;
     };
 
-    /// What the kernel may do beyond what it is asked.
+    /// What the kernel may do unasked.
     struct Kernel {
-        std::uint64_t before = 0;  // bytes that come with a missing page that is touched
-        std::uint64_t after = 0;   // bytes that come ahead of who touches pages
-        std::uint64_t piece = 0;   // bytes that are dropped only together; 0: single pages
+        std::uint64_t before = 0;  // bytes before a missing page, read when it is touched
+        std::uint64_t after = 0;   // bytes behind that page, read ahead
+        std::uint64_t piece = 0;   // bytes that are only dropped together; 0: single pages
     };
 
-    /// From now on the cache answers for this file, of which it holds nothing.
+    /// Takes over the calls about this file, without a page of it in the cache.
     explicit FakePageCache(const std::string& path) : FakePageCache(path, Kernel{}) {}
     FakePageCache(const std::string& path, Kernel kernel);
     ~FakePageCache();
@@ -50,14 +50,14 @@ class FakePageCache {
     /// Reads a byte of each page of the mapping, as the reader of a view does.
     void touch(const io::Source& source, std::uint64_t begin, std::uint64_t end);
 
-    /// Bytes of whole pages that the cache holds, and that this process has mapped.
+    /// The bytes of whole pages in the cache, and of those that this process has mapped.
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const;
     [[nodiscard]] std::uint64_t mapped(std::uint64_t begin, std::uint64_t end) const;
     [[nodiscard]] std::vector<bool> pages_held() const;
 
     /// All requests so far, in order.
     [[nodiscard]] std::vector<Request> requests() const;
-    /// Those of one kind, neighbours joined.
+    /// The requests of one kind, with neighbours joined.
     [[nodiscard]] std::vector<Request> joined(What what) const;
 
     class State;

@@ -11,7 +11,7 @@ namespace {
 using wire::FieldRow;
 using wire::WireType;
 
-constexpr std::uint64_t kIndexStride = 5;  // of the members that are looked up by number as well
+constexpr std::uint64_t kIndexStride = 5;  // every fifth member is looked up by number as well
 
 class Writer {
   public:

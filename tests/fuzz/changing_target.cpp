@@ -1,9 +1,9 @@
 // A model whose bytes change while it is loaded and read, as a mapped file or a caller's buffer
 // can.
 //
-// Time is counted in comparisons of the core: clang tells libFuzzer of each, and this target
-// listens. So a byte changes at the same place in the code on every run, also between two reads of
-// the same byte.
+// Time is counted in comparisons of the core. clang calls libFuzzer at each, and this target
+// listens. Therefore a byte changes at the same place in the code on every run, also between two
+// reads of it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@
 #include "memory_source.hpp"
 #include "onnx/schema.hpp"
 
-// Of code that runs at every comparison: it has none of its own that clang tells of, is not counted
-// as work, and may run on memory that is being set up.
+// For code that runs at every comparison: it has no comparisons that clang reports, is not counted
+// as work, and may run while memory is being set up.
 #define UNNOTICED \
     [[clang::no_sanitize("coverage", "address", "undefined"), gnu::no_profile_instrument_function]]
 
@@ -27,8 +27,8 @@ namespace onnxmap::fuzz {
 
 namespace {
 
-// Behind the model: changes, each of two bytes for when it happens after the one before, two for
-// where, and one that says which bits; and in the last byte how many there are.
+// The changes stand behind the model, and their number is in the last byte. Each change has two
+// bytes for its time after the one before, two for its place, and one for the bits to flip.
 constexpr std::size_t kChangeNbytes = 5;
 constexpr std::size_t kMostChanges = 16;
 
@@ -38,8 +38,8 @@ std::size_t changes_nbytes(ByteView input) {
     return wanted <= input.size() ? wanted : 1;
 }
 
-/// The changes that are due, made as time goes on. What is called at every comparison has none that
-/// clang tells of: no bounds, no sanitizer, no function of a library.
+/// Makes the changes when they are due. The functions that run at every comparison have none that
+/// clang reports: no bounds check, no sanitizer, no function of a library.
 class Clock {
   public:
     void start(ByteView changes, std::span<std::uint8_t> target) {
@@ -85,7 +85,7 @@ constinit Clock clock;
 
 namespace {
 
-// A few changes, early and late alike, mostly of one bit, often near the end of the model.
+// A few changes at any time, mostly of one bit, often near the end of the model.
 std::vector<std::uint8_t> make_changes(ByteView model, std::uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<std::uint8_t> changes;

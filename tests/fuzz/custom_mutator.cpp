@@ -1,5 +1,5 @@
-// Half of all mutations change fields of the message in the input, or what is behind it, the others
-// bytes of any kind, with libFuzzer's dictionary.
+// Half of all mutations change fields of the message in the input, or the bytes behind it. The
+// other half change any bytes, with libFuzzer's dictionary.
 #include "fuzz/custom_mutator.hpp"
 
 #include <algorithm>

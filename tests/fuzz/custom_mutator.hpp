@@ -12,12 +12,12 @@ namespace onnxmap::fuzz {
 struct MessagePart {
     ByteView bytes;
     const wire::MessageTable* root;  // its type; null: any
-    /// Makes up what is behind the message anew, where a target takes more than that.
+    /// Writes new bytes behind the message, if the target uses any.
     std::vector<std::uint8_t> (*make_rest)(ByteView message, std::uint32_t seed) = nullptr;
 };
 
-/// The message in an input, perhaps empty. Each target has a function of its own. What is before
-/// the message and behind it is left to libFuzzer's mutations.
+/// The message in an input, perhaps empty. Each target defines this function. The bytes before and
+/// behind the message are left to libFuzzer's mutations.
 [[nodiscard]] MessagePart message_of(ByteView input);
 
 }  // namespace onnxmap::fuzz

@@ -1,8 +1,8 @@
 // The native half of the differential run: makes mutants, has onnxmap judge them, and hands both to
 // tests/fuzz/differential.py, which asks upb. A shared library with C functions, loaded by ctypes.
 //
-// A reading is four 32-bit numbers (root, size of the input, of the verdict, of the canonical
-// form), then the three. The verdict is empty if onnxmap accepts.
+// A reading is four 32-bit numbers, then the input, the verdict and the canonical form. The numbers
+// are the root and the three sizes. The verdict is empty if onnxmap accepts the input.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +28,9 @@ namespace {
 // Bytes of a mutant. A large one costs as much time as a hundred others, so few are large.
 constexpr std::size_t kLargest = 160 << 10;
 constexpr std::size_t kUsualGrowth = 4 << 10;
-constexpr std::uint64_t kLoadStride = 4;  // of the models that are loaded with a graph required
+constexpr std::uint64_t kLoadStride = 4;  // every fourth model is loaded with a graph required
 
-// Empty if onnxmap accepts. What fails after loading is a fault and no verdict.
+// The verdict, empty if onnxmap accepts. A failure after loading is a fault and no verdict.
 std::string verdict_on(ByteView input, std::size_t root, bool require_model, Bytes* form) {
     model::LoadOptions options;
     options.root = &onnx::kSchema.messages[root];
@@ -49,8 +49,8 @@ std::string verdict_on(ByteView input, std::size_t root, bool require_model, Byt
     }
 }
 
-// load() refuses what protobuf refuses, an empty file, and a model without a graph. Empty if that
-// holds.
+// Checks that load() refuses what protobuf refuses, an empty file, and a model without a graph.
+// Returns what is wrong, or nothing.
 std::string fault_of_load(ByteView input, std::size_t root, const std::string& verdict) {
     const std::string found = verdict_on(input, root, true, nullptr);
     std::string expected = verdict;
@@ -90,7 +90,7 @@ Bytes large_field() {
     return bytes;
 }
 
-// The same in a graph of its own, which merges with the model's.
+// The same field in a second graph, which merges with the model's.
 Bytes large_graph() {
     const Bytes content = large_field();
     Bytes bytes;
@@ -129,8 +129,8 @@ class Differential {
         append_reading(output, input, root, is_model(root));
     }
 
-    // The input without some siblings, the first of which is the field of this number in the tree.
-    // None: with half of that field's bytes.
+    // Outputs the input without that many siblings, from the field of this number in the tree on.
+    // If `siblings` is 0, the field loses half of its bytes instead.
     bool reduce(std::size_t root, ByteView input, std::size_t number, std::size_t siblings) {
         auto fields = read_fields(input, &onnx::kSchema.messages[root]);
         std::vector<std::pair<std::vector<Field>*, std::size_t>> all;
@@ -206,7 +206,7 @@ void differential_add_seed(Differential* run, std::size_t root, const std::uint8
     run->add_seed(root, ByteView(bytes, size));
 }
 
-/// Reads the mutants `first` to `first + count - 1`. The readings are the output.
+/// Reads the mutants `first` to `first + count - 1`, and outputs the readings.
 void differential_read_mutants(Differential* run, std::uint64_t first, std::size_t count) {
     run->read_mutants(first, count);
 }
@@ -216,7 +216,7 @@ void differential_read(Differential* run, std::size_t root, const std::uint8_t* 
     run->read(root, ByteView(bytes, size));
 }
 
-/// Whether the input has a field of this number. The smaller input is then the output.
+/// Whether the input has a field of this number. If so, outputs the smaller input.
 bool differential_reduce(Differential* run, std::size_t root, const std::uint8_t* bytes,
                          std::size_t size, std::size_t number, std::uint32_t siblings) {
     return run->reduce(root, ByteView(bytes, size), number, siblings);

@@ -1,8 +1,8 @@
 """onnxmap against upb, mutant by mutant: the same verdict and the same canonical form.
 
 The native half (differential.cpp) makes the mutants, has onnxmap judge them and writes each accepted one as
-upb would. This half asks upb in the same process. What differs is made small and written to a file, with
-both verdicts beside it. `make differential MUTANTS=...` builds and runs both.
+upb would. This half asks upb in the same process. An input on which they differ is made small and written to a
+file, with both verdicts beside it. `make differential MUTANTS=...` builds and runs both.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def parts_of(message: Message, depth: int) -> Iterator[tuple[str, bytes]]:
 
 
 def minimised(native: Native, reading: Reading, what: str) -> Reading:
-    """A smaller input that differs in the same way, as far as it is found in time."""
+    """The smallest input found in time that differs in the same way."""
 
     def candidates(data: bytes) -> Iterator[bytes]:
         yield from native.smaller(reading.root, data)
@@ -198,13 +198,13 @@ class Run:
 
 
 def root_of(path: Path, roots: list[str]) -> str:
-    """As `write_out` names files; others are models."""
+    """The root in a name that `write_out` gave; other files are models."""
     name = path.name.partition("-")[0]
     return name if name in roots else "ModelProto"
 
 
 def readings(native: Native, arguments: argparse.Namespace) -> Iterator[Reading]:
-    """Of the files if there are any, otherwise of the seeds and then of their mutants."""
+    """Readings of the given files, or else of the seeds and then of their mutants."""
     for path in arguments.files:
         yield native.read(root_of(path, native.roots), path.read_bytes())
     if arguments.files:

@@ -11,7 +11,8 @@ namespace {
 
 using Kind = Field::Kind;
 
-// Deeper content stays bytes. Above protobuf's limit of 100, and little enough for any stack.
+// Deeper content stays bytes. This is above protobuf's limit of 100, and small enough for any
+// stack.
 constexpr std::size_t kMaxDepth = 128;
 constexpr std::uint64_t kMaxNumber = (1U << 29) - 1;
 
@@ -161,8 +162,9 @@ std::uint64_t wire_type_of(const Field& field) {
     return field.kind == Kind::message ? 2 : static_cast<std::uint64_t>(field.kind);
 }
 
-// The sizes of the contents of all messages, in the order in which they are written: a length
-// stands before its content, and content that is written twice for it would cost depth times size.
+// The sizes of the contents of all messages, in the order in which they are written. A length
+// stands before its content: without these sizes, content would be written once more for each
+// level.
 class TreeWriter {
   public:
     Bytes write(const std::vector<Field>& fields) {

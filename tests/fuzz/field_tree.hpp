@@ -1,8 +1,8 @@
 // A message as a tree of fields that a mutator can change. Any bytes can be read: what is no field
 // stays as raw bytes. A tree that nobody changed is written as the bytes that it was read from.
 //
-// The code shares nothing with cpp/wire but the table of ONNX's messages, so that a fault of the
-// reader cannot keep an input from being made.
+// The code shares only the table of ONNX's messages with cpp/wire. A fault of the reader therefore
+// cannot keep an input from being made.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct Field {
 void write_varint(Bytes& to, std::uint64_t value, std::size_t least_width = 0);
 void write_little_endian(Bytes& to, std::uint64_t value, std::size_t width);
 
-/// The values of a packed run of the row's type; what is left over at the end is dropped.
+/// The values of a packed run of the row's type. Bytes that are left over at the end are dropped.
 [[nodiscard]] std::vector<std::uint64_t> read_run(const Bytes& run, const wire::FieldRow& row);
 void write_run_value(Bytes& run, std::uint64_t value, const wire::FieldRow& row);
 

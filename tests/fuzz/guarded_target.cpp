@@ -1,5 +1,6 @@
-// A buffer as a model, with nothing readable behind its last byte or before its first: also code
-// that no sanitizer sees (system calls, the C library, vector loads) is noticed a byte too far.
+// A buffer as a model, with nothing readable before its first byte or behind its last. A read
+// outside it is noticed even in code that no sanitizer sees: system calls, the C library, vector
+// loads.
 #include <sanitizer/asan_interface.h>
 
 #include <cstddef>

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As Linux has it. Source: path_resolution(7).
+// The limit of Linux. Source: path_resolution(7).
 constexpr int kMostLinks = 40;
-// A path of more names may be given up before its end, for the work that it is.
+// A path of more names may be given up before its end, to bound the work.
 constexpr std::size_t kMostNames = 100;
 
 std::string join(const std::string& folder, std::string_view name) {
@@ -150,7 +150,8 @@ void HostileTree::swap(Swap what) {
         case Swap::root_for_link: fs::create_symlink(top_ + "/outside", path); break;
         default: fs::create_symlink(top_ + "/outside/w.bin", path);
     }
-    // What is in its place is in the folder, wherever it leads; but another name of a file is not.
+    // A link or FIFO in its place is inside, wherever it leads. A hard link to a file outside is
+    // not.
     if (what != Swap::file_for_hard_link) note_inside(path);
 }
 

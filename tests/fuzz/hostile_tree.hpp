@@ -1,4 +1,4 @@
-// A model's folder full of traps, and what opening a name in it must come to.
+// A model's folder full of traps, and the right verdict for opening each name in it.
 //
 // The verdict is worked out from a table of the tree, by the rules of docs/security.md alone: no
 // descriptor, no system call, nothing of io/.
@@ -49,11 +49,11 @@ class HostileTree {
   public:
     HostileTree();
 
-    /// Two links whose targets are the input's: "dynamic1" in the model's folder, and "dynamic2"
+    /// Makes two links with targets from the input: "dynamic1" in the model's folder, "dynamic2"
     /// outside.
     void set_links(std::string_view first, std::string_view second);
 
-    /// Does it, or undoes it.
+    /// Makes the swap, or undoes it.
     void swap(Swap what);
     void swap_back(Swap what);
 

@@ -1,10 +1,9 @@
-// Hostile locations of external data, in a folder of traps, under every policy, also where the
-// kernel forbids or fails calls. Three judges: nothing outside of the model's folders is ever
-// opened; nothing that is no regular file is opened for reading; and the verdict is that of a table
-// of the tree.
+// Hostile locations of external data, in a folder of traps, under every policy, also if the kernel
+// forbids or fails calls. Three rules must hold. Nothing outside the model's folders is ever
+// opened. Only regular files are opened for reading. The verdict is that of a table of the tree.
 //
-// The input: two bytes of choices, failures of system calls if it asks for them, the targets of two
-// links, the location.
+// The input has two bytes of choices, perhaps failures of system calls, the targets of two links,
+// and the location.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -46,8 +45,8 @@ struct Choices {
     bool no_openat2;
     bool no_proc;
     bool failures;
-    Swap swap;        // what becomes of the tree once the location was opened
-    bool close_held;  // then, too: nothing of it is open any more
+    Swap swap;        // made after the location was opened
+    bool close_held;  // closes all that is open after that
 };
 
 class Input {
@@ -87,7 +86,7 @@ Choices choices_of(std::uint8_t bits, std::uint8_t later) {
             (later & 8) != 0};
 }
 
-/// Texts that no system may take for a name below the folder: what security.md promises, plainly.
+/// Whether security.md promises that the text is refused. Shares no code with tensor/location.
 bool is_unsafe_text(std::string_view location) {
     if (location.find('\0') != std::string_view::npos) return true;
     if (location.starts_with('/') || location.starts_with('\\')) return true;
@@ -144,16 +143,16 @@ void check_opened(const HostileTree& tree, const Choices& choices, int descripto
         require(system.f_type != kProcMagic, "a file of the kernel was opened for reading");
     }
     if (choices.links == io::LinkPolicy::trusted) return;
-    // Who opens a folder anew, by its path, must look at what is there to see that it is another.
+    // To see that a folder is another one now, the core must open its path.
     if (choices.swap == Swap::root_for_link && S_ISDIR(status.st_mode)) return;
-    // Another name of a file is no way out by itself: it is looked at, and not opened.
+    // A second hard link may be looked at, but not opened.
     if (choices.swap == Swap::file_for_hard_link) return;
     require(tree.is_inside(status.st_dev, status.st_ino), "something outside was opened");
     require(!reads || status.st_nlink == 1 || choices.allow_hardlinks,
             "a file with another name was opened for reading");
 }
 
-// What was opened stays what it is, and what is opened by the same name again is that or nothing.
+// An open file stays the same. Opening the name again gives the same file or an error.
 void check_after_swap(HostileTree& tree, const Choices& choices, std::string_view location,
                       const tensor::ExternalFiles& files, const Outcome& before) {
     {
@@ -233,7 +232,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             }
             const tensor::ExternalFiles files(place);
             outcome = fuzz::open(files, location);
-            // A second time it is the one that is known, or fails alike.
+            // The second time gives the known source, or fails alike.
             if (!choices.failures) {
                 fuzz::require(fuzz::open(files, location).code == outcome.code,
                               "the same name is judged in two ways");

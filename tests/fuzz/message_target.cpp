@@ -20,7 +20,7 @@ namespace onnxmap::fuzz {
 
 namespace {
 
-// As if the limits were reached early, so that short inputs reach them.
+// Small limits, which short inputs reach.
 constexpr std::uint32_t kLowDepth = 6;
 constexpr std::uint64_t kFewTensors = 4;
 constexpr std::uint64_t kFewPieces = 4;

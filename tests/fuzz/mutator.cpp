@@ -134,7 +134,7 @@ class Mutator {
             case Change::swap: return swap();
             case Change::graft: return graft();
             case Change::grow: return grow();
-            case Change::change_bytes: break;  // not of a tree
+            case Change::change_bytes: break;  // a change of bytes, not of the tree
         }
         return false;
     }
@@ -572,7 +572,7 @@ class Mutator {
         if (!field.bytes.empty()) {
             field.bytes.resize(random_.below(field.bytes.size()));
         } else {
-            // Within a field: the rest of the message is what its length then cuts off.
+            // A cut within a field makes its length reach past the end of the message.
             field.bytes = write_fields(field.fields);
             field.fields.clear();
             field.bytes.resize(random_.below(field.bytes.size() + 1));
@@ -697,7 +697,7 @@ Bytes at_most(std::span<const std::uint8_t> input, std::size_t max_size) {
     return {part.begin(), part.end()};
 }
 
-// Growing makes every later step slow, and deep nesting hides most other changes.
+// Rare: growing makes every later step slow, and deep nesting hides most other changes.
 std::vector<Change> draw_changes(Random& random) {
     std::vector<Change> changes(1 + random.below(4));
     for (Change& change : changes) {

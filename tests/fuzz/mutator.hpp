@@ -1,6 +1,5 @@
-// Changes a serialized message as a tree of fields. A changed tree is written with new lengths, so
-// that most mutants stay readable deep inside, where a random byte would only break the outermost
-// length.
+// Changes a serialized message as a tree of fields. A changed tree is written with new lengths, and
+// most mutants can therefore be read deep inside. A random byte would break the outermost length.
 #pragma once
 
 #include <cstdint>

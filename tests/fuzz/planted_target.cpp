@@ -1,5 +1,4 @@
-// Faults that are there on purpose. A sanitizer or a limit that is off reports nothing, like one
-// that finds nothing; see CMakeLists.txt.
+// Planted faults. They show that the sanitizers and the work limit are on; see CMakeLists.txt.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

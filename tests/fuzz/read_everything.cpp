@@ -25,7 +25,7 @@ using onnx::field;
 using onnx::message;
 using onnx::Message;
 
-// Deeper than any document that was loaded. Bytes that change can nest as deep as they like.
+// Deeper than any document that was loaded. Bytes that change can nest to any depth.
 constexpr int kDeepest = 150;
 
 // An error of one tensor looks for its path, and one segment reads all of its tensor: each of these
@@ -98,7 +98,7 @@ class Reading {
     [[nodiscard]] std::uint64_t values_hash() const noexcept { return values_hash_; }
 
   private:
-    // Whether work() ended without an error; others than are to be expected end the process.
+    // Whether work() ended without an error. An unexpected error ends the process.
     template <class Work>
     bool attempt(bool structure, Work&& work) {
         try {
@@ -177,7 +177,7 @@ class Reading {
         require(!found || found->begin == same->begin, "a field is found in two places");
     }
 
-    // What the index has of every field, and what a walk over the message finds.
+    // Compares the index of every field with a walk over the message.
     void compare_index(const Message& message) {
         const auto fields = message.table().fields;
         std::vector<std::vector<const std::uint8_t*>> walked(fields.size());
@@ -272,7 +272,7 @@ class Reading {
         touch(packed.bytes());
     }
 
-    // A block of exactly the size, so that a byte too many is noticed.
+    // A block of exactly that size: the sanitizer notices one byte too many.
     class Block {
       public:
         explicit Block(std::uint64_t nbytes) : size_(nbytes), block_(new std::uint8_t[nbytes]) {}
@@ -298,7 +298,7 @@ class Reading {
         return block;
     }
 
-    // All good initializers at once, and the same as one by one.
+    // Compares a read of all good initializers at once with reads one by one.
     void read_bulk() {
         if (&document_.root().table() != &message<"ModelProto">) return;
         const auto graph = document_.child(document_.root(), field<"ModelProto.graph">);
@@ -393,7 +393,7 @@ void fail(const char* what) {
     std::abort();
 }
 
-// Not counted as work: that is the core's.
+// Not counted as work: only the work of the core counts.
 [[gnu::no_profile_instrument_function, clang::no_sanitize("coverage", "undefined")]] void touch(
     ByteView bytes) {
     const std::uint8_t* const begin = bytes.data();

@@ -1,5 +1,4 @@
-// Reads everything that the core can tell of a message, in every way that there is, and compares
-// the ways with one another.
+// Reads everything that the core can tell about a message in every way, and compares the ways.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +16,25 @@ enum class Bytes {
     changing,  // everything, as long as it is an error
 };
 
-/// Loads the source as a message of that type and reads it. Aborts where something is thrown that
-/// is no error about the input, or where two ways to read the same differ.
+/// Loads the source as a message of that type and reads it. Aborts if an exception is no error
+/// about the input, or if two ways to read the same thing differ.
 void load_and_read(std::shared_ptr<io::Source> source, const model::LoadOptions& options,
                    bool require_model, Bytes bytes);
 
 /// The same for a document that is one TensorProto. Returns a hash of all values in all types.
 [[nodiscard]] std::uint64_t read_tensor(const model::Document& document, Bytes bytes);
 
-/// Ends the process, and says what is not as it must be.
+/// Ends the process with a message that says what is wrong.
 [[noreturn]] void fail(const char* what);
 
 inline void require(bool holds, const char* what) {
     if (!holds) fail(what);
 }
 
-/// Has every byte looked at.
+/// Reads every byte.
 void touch(ByteView bytes);
 
-/// A number that every bit of the input has a say in: which of several ways to go.
+/// A hash of the input, to choose one of several ways.
 [[nodiscard]] std::uint64_t hash_of(ByteView bytes) noexcept;
 
 }  // namespace onnxmap::fuzz

@@ -1,5 +1,5 @@
-// A buffer as a TensorProto: its values in every storage form, also in a file beside it, converted
-// to every type, by every set of kernels.
+// A buffer as a TensorProto: reads its values in every storage form, also from a file beside it,
+// and converts them to every type with every set of kernels.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ const std::string& data_folder() {
     return path;
 }
 
-/// A model in a file that is not mapped: values are read when they are asked for.
+/// A model in a file that is not mapped: its values are read when asked for.
 class UnmappedSource final : public io::Source {
   public:
     explicit UnmappedSource(ByteView bytes) : copy_(bytes) {

@@ -25,7 +25,7 @@ struct State {
 std::optional<State> watched;
 std::optional<State> set_aside;
 
-// Whether this call fails, and errno then is set.
+// Whether this call fails. Sets errno if so.
 bool fails() {
     if (!watched) return false;
     const unsigned call = watched->calls++;

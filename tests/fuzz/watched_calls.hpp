@@ -14,14 +14,14 @@ struct Failure {
 };
 
 struct CallPlan {
-    int openat2_fails = 0;  // errno of every openat2, as where it is missing or forbidden; 0: none
-    bool no_proc = false;   // as where /proc is not mounted
+    int openat2_fails = 0;  // errno of every openat2, as if it were forbidden; 0: none
+    bool no_proc = false;   // as if /proc were not mounted
     std::vector<Failure> failures;
-    /// Is told of each descriptor that was opened, and with which flags.
+    /// Called with each descriptor that was opened, and its flags.
     std::function<void(int descriptor, int flags)> on_open;
 };
 
-/// While one lives, calls go by its plan.
+/// While an object of this class exists, calls follow its plan.
 class WatchedCalls {
   public:
     explicit WatchedCalls(CallPlan plan);
@@ -30,7 +30,7 @@ class WatchedCalls {
     WatchedCalls& operator=(const WatchedCalls&) = delete;
 };
 
-/// While one lives, calls are the target's own: they go by no plan, and are not counted.
+/// While an object of this class exists, calls follow no plan and are not counted.
 class UnwatchedCalls {
   public:
     UnwatchedCalls();

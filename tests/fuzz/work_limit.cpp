@@ -11,12 +11,12 @@ namespace onnxmap::fuzz {
 
 namespace {
 
-// Regions per byte. A target reads every field of a message by name, in several ways, and each is a
-// walk over the message: for a tensor in fields of two bytes that is some 530 regions a byte, the
-// most that the corpus has. Four times that is beyond any linear code, and what is quadratic gets
-// there with a few kilobytes.
+// Regions per byte. A target reads every field of a message by name in several ways, and each way
+// is a walk over the message. A tensor in fields of two bytes needs about 530 regions for each
+// byte, the most of all inputs of the corpus. The limit is four times that: no linear code reaches
+// it, and quadratic code reaches it with a few kilobytes.
 constexpr std::uint64_t kPerByte = 2'000;
-// What the smallest input may cost: tables that are made on first use, some 100 000 regions.
+// Regions for any input. Tables that are made on first use need about 100 000.
 constexpr std::uint64_t kForAny = 300'000;
 
 // ONNXMAP_SHOW_WORK=1 prints the work of each input, to choose the numbers above.

@@ -1,8 +1,8 @@
-// Fails an input that makes more work than its size explains: the test for superlinear code.
+// Fails an input that makes too much work for its size: the test for superlinear code.
 //
-// Work is the number of times that the regions of the core and of the targets ran, as the counters
-// of the coverage report have it. That number is the same on every machine and on every run, so a
-// finding stays one. What libraries do (memcpy, malloc) is not counted.
+// Work is the number of times that regions of the core and of the targets ran, by the counters of
+// the coverage report. It is the same on every machine and in every run, and a finding can
+// therefore be repeated. The work of libraries (memcpy, malloc) is not counted.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace onnxmap::fuzz {
 
-/// Ends the process with a message where the time between construction and destruction was not
-/// proportional to the size of the input.
+/// Ends the process with a message if more work was done between construction and destruction than
+/// an input of that size may make.
 class WorkLimit {
   public:
     explicit WorkLimit(std::size_t input_nbytes) noexcept;

@@ -1,11 +1,11 @@
 """Random calls of the whole public interface, in a process of its own: `python api_fuzz.py --help`.
 
-Nothing is listed by hand. The calls begin with the names in `onnxmap.__all__`; what they return is called next,
-by the members of its class, public ones and those of Python's protocols. So a new function, class or property is
-called as soon as something leads to it.
+Nothing is listed by hand. The calls begin with the names in `onnxmap.__all__`. Then the members of the returned
+objects are called, public ones and those of Python's protocols. A new function, class or property is therefore
+called if anything leads to it.
 
-Every call is a line of Python. A sequence of calls depends on its seed alone, and stands in the journal before it
-runs, so that a crash leaves it behind as a script.
+Every call is a line of Python. A sequence of calls depends on its seed alone. Each line is written to the journal
+before it runs: a crash leaves the sequence behind as a script.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STEPS = 60  # of a sequence
 
 
 class Journal:
-    """The lines of the sequence that runs, in a file, for whoever looks after a crash."""
+    """A file with the lines of the running sequence, to be read after a crash."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -52,7 +52,7 @@ class Journal:
 
 
 class Files:
-    """What the sequences read, in a folder of its own; nothing else may be written but `out`."""
+    """The files that the sequences read, in a folder of their own. Only `out` may be written."""
 
     def __init__(self, scratch: Path, journal: Path) -> None:
         import fsspec
@@ -85,13 +85,13 @@ class Files:
         }  # fmt: skip
 
     def check(self) -> None:
-        """Raises Failure if a file of the models is another by now, or there is a new one."""
+        """Raises Failure if a file of the models has changed, or if there is a new file."""
         if self._files() != self._state:
             raise Failure("a file was written")
 
 
 def resources() -> dict[str, int]:
-    """What the process holds: descriptors, mappings of files, threads."""
+    """The numbers of descriptors, mapped files and threads of the process."""
     gc.collect()
     descriptors = list(Path("/proc/self/fd").iterdir())
     maps = Path("/proc/self/maps").read_text().splitlines()
@@ -107,7 +107,7 @@ MOST_GROWTH = {"descriptors": 34, "mappings": 0, "threads": 1}  # 32 descriptors
 
 @contextlib.contextmanager
 def quiet() -> Iterator[list[BaseException]]:
-    """Collects what is raised where nobody can catch it."""
+    """Collects exceptions that are raised where no code can catch them."""
     raised: list[BaseException] = []
 
     def note(error: Any) -> None:
@@ -135,7 +135,7 @@ class Run:
         self._held: dict[str, int] | None = None
 
     def sequence(self, number: int, lines: list[str] | None = None) -> None:
-        """One sequence: of its seed, or of these lines."""
+        """Runs one sequence, made from its seed or from these lines."""
         session = Session(self.files, f"{self.seed}:{number}")
         self.files.journal.begin(f"# seed {self.seed}, sequence {number}")
         faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
@@ -170,11 +170,11 @@ class Run:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
         held = resources()
         if held["mappings"] > 1 or (self._held and held["threads"] > self._held["threads"]):
-            time.sleep(0.5)  # a thread of the background may be about to end
+            time.sleep(0.5)  # a background thread may be about to end
             held = resources()
         if self._held is None:
             self._held = held
-            gc.freeze()  # what was imported; looking at it again would take most of the time
+            gc.freeze()  # skips imported objects: looking at them again would take most of the time
             return
         for kind, most in MOST_GROWTH.items():
             if held[kind] > self._held[kind] + most:

@@ -1,4 +1,4 @@
-"""What the lines of `api_fuzz` call around a member of the public interface."""
+"""Functions that the lines of `api_fuzz` wrap around a member of the public interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api_fuzz_rules import ALLOWED, is_ours
 
 
 def some(value: Any, depth: int = 5) -> Any:
-    """The value, or one of those that it holds: only what it holds may be an object of ours."""
+    """The value, or a value that it holds: perhaps only that one is an object of ours."""
     if isinstance(value, itertools.islice):
         value = next(value)
     if isinstance(value, ValuesView):
@@ -25,18 +25,18 @@ def some(value: Any, depth: int = 5) -> Any:
 
 
 def again(value: Any, protocol: int) -> Any:
-    """What a pickle of it comes back as."""
+    """The object after pickling and unpickling."""
     return pickle.loads(pickle.dumps(value, protocol))
 
 
 def entered(value: Any) -> Any:
-    """What a `with` block of it gives, after the block."""
+    """The value of a `with` block, after the block has ended."""
     with value as found:
         return found
 
 
 def with_members(cls: type, value: Any) -> Any:
-    """An object of a class of the caller's, below one of ours."""
+    """An object of a caller's class that is derived from one of ours."""
     return type("Below", (cls,), {"name": property(lambda _: value)})(value)
 
 

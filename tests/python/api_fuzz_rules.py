@@ -1,4 +1,4 @@
-"""Which members the random calls of `api_fuzz` use, with which parameters, and what a call may raise."""
+"""The members that the random calls of `api_fuzz` use, their parameters, and the errors that are allowed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PLAIN = {
 
 
 class Failure(Exception):
-    """A call did what no call may do."""
+    """A call did something that no call may do."""
 
 
 def is_ours(value: object) -> bool:
@@ -73,7 +73,7 @@ def is_closed(value: object) -> bool:
 
 
 def members(value: object) -> list[str]:
-    """Names of what can be read or called of it, by its class or by itself."""
+    """Names of the members that can be read or called, of its class or of itself."""
     names = set(members_of(type(value)))
     with contextlib.suppress(Exception):
         names |= {name for name in dir(value) if _is_called(name)}
@@ -110,7 +110,7 @@ def parameters(function: Any) -> list[tuple[str, bool, bool]]:
 
 
 def _parameters_of_doc(doc: str) -> list[tuple[str, bool, bool]]:
-    """Those of a function of pybind11, which stand in the first line of its docstring."""
+    """The parameters of a function of pybind11, from the first line of its docstring."""
     found = re.match(r"\w+\((.*)\) -> ", doc.partition("\n")[0])
     if found is None:
         return [("arg0", True, False)] if doc.startswith("__") else []

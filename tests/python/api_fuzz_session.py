@@ -1,4 +1,4 @@
-"""One sequence of random calls: how its lines are made and run. See `api_fuzz`."""
+"""Makes and runs the lines of one sequence of random calls. See `api_fuzz`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ import onnxmap
 
 MOST_VALUES = 40
 STEPS = 60  # of a sequence
-MOST_TOURED = 2  # objects of a class, from one beginning of the tour; of lists more
+MOST_TOURED = 2  # objects of a class for each start of the tour; more of a list
 HANGS_AFTER = 120.0  # seconds of one sequence
 
 
@@ -68,7 +68,7 @@ class Session:
         """Names of the values that calls have returned."""
         return [name for name in self._made if name in self.names]
 
-    # What hostile objects do in the middle of a call.
+    # The deeds of hostile objects in the middle of a call.
 
     def _models(self) -> list[Any]:
         return [value for value in list(self.names.values()) if isinstance(value, onnxmap.Model)]
@@ -108,7 +108,7 @@ class Session:
             sys.last_value = None  # type: ignore[assignment]
 
     def forget(self) -> None:
-        """Lets go of everything."""
+        """Drops all objects."""
         self.names.clear()
         Hostile.deeds = {}
 
@@ -145,7 +145,7 @@ class Session:
             elif isinstance(value, Sequence):
                 continue
             toured[kind] += 1
-            # What ends a thing comes last.
+            # Members that end the object come last.
             for member in sorted(
                 members(value), key=lambda one: ("close" in one or "exit" in one, one)
             ):
@@ -173,7 +173,7 @@ class Session:
         if isinstance(value, onnxmap.Model):
             self.names["MODEL"] = value
         mine = self.held()
-        for held in mine:  # some closed models stay, and go on refusing
+        for held in mine:  # some closed models stay, and must still refuse
             if is_closed(self.names.get(held)) and self.random.random() < 0.5:
                 self.names.pop(held, None)
         mine = self.held()
@@ -204,7 +204,7 @@ class Session:
             loads = [entry for entry in public if entry.startswith("load")]
             entry = self._least(loads if choose.random() < 0.6 else public, "onnxmap", calls)
             return f"{name} = onnxmap.{entry}({self._arguments(getattr(onnxmap, entry))})"
-        # Every class comes up alike, however many objects of it there are.
+        # Every class is equally likely, however many objects it has.
         kinds: dict[str, list[str]] = {}
         for found in ours:
             kinds.setdefault(type(self.names[found]).__name__, []).append(found)
@@ -223,7 +223,7 @@ class Session:
         return f"{name} = {expression}"
 
     def _least(self, names: list[str], owner: str, calls: Counter[str]) -> str:
-        """One of them, and every third time the one that was called least."""
+        """One of the members; every third time the one that was called least."""
         if self.random.random() < 0.3:
             found = min(names, key=lambda name: calls[f"{owner}.{name}"])
         else:

@@ -1,6 +1,6 @@
-"""What the random calls of `api_fuzz` are given: files, junk, and objects that do harm when they are asked.
+"""Arguments for the random calls of `api_fuzz`: files, junk, and objects whose methods do harm.
 
-Every value is an expression in text, which a failing sequence is printed with, and can be run again from.
+Every value is the text of an expression: a failing sequence is printed with it and can be run again.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from small_models import SMALL_MODELS
 
 
 class JunkError(Exception):
-    """What a hostile object raises. It reaches the caller as it is."""
+    """Raised by a hostile object. It must reach the caller unchanged."""
 
 
 class Hostile:
-    """An object that answers every question of Python's, and does something on the way.
+    """An object that has every special method, and does something harmful in each.
 
     `deed` is "raise", "wrong" (an answer of another type), "large", "negative", or what
     `Hostile.deeds` does to the session that runs.
@@ -143,7 +143,7 @@ def endless() -> Any:
 
 
 def released() -> memoryview:
-    """A memoryview whose memory is gone."""
+    """A memoryview that was released."""
     view = memoryview(bytearray(8))
     view.release()
     return view

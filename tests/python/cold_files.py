@@ -23,7 +23,7 @@ _WRITE_AND_WAIT = 7  # SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER
 
 
 def pages_there(path: Path) -> np.ndarray:
-    """Which pages of the file are in the page cache; the kernel may evict any of them at any moment."""
+    """The pages of the file that are in the page cache; the kernel may evict any at any moment."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         view = np.frombuffer(mapped, np.uint8)
         pages = np.zeros(-(-view.size // PAGE), np.uint8)
@@ -35,7 +35,7 @@ def pages_there(path: Path) -> np.ndarray:
 
 @contextmanager
 def locked(path: Path, first: int, count: int) -> Iterator[None]:
-    """Those pages of the file are in the page cache, and cannot leave it; few, since a process may lock few."""
+    """Keeps a few pages of the file in the page cache; a process may not lock many."""
     begin = first * PAGE
     nbytes = min(count * PAGE, path.stat().st_size - begin)
     with (

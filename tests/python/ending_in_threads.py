@@ -1,6 +1,6 @@
 """A process that ends while daemon threads are in onnxmap: `python ending_in_threads.py MODEL NAME ...`.
 
-One thread loops over each call of the names, all calls if there are none.
+One thread loops over each named call, or over all calls if no name is given.
 """
 
 from __future__ import annotations

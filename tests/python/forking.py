@@ -1,4 +1,4 @@
-"""A process that forks while its threads are inside of every call that takes a lock. For child processes."""
+"""Forks a process while its threads are in every call that takes a lock. To be run in a child process."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Calls:
         return self.shared.initializers[f"{kind}{next(self.turn) % count}"]
 
     def load(self) -> None:
-        """A fresh model, of which nothing was read, is soon shared."""
+        """Replaces the shared model by a fresh one, of which nothing was read."""
         self.shared = onnxmap.load(self.path, io=self.mode)
 
     def typed(self) -> None:
@@ -148,7 +148,7 @@ def _forked(calls: list[Callable[[], None]]) -> str:
 
 
 def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> dict[str, int]:
-    """How many children ended in which way. Each does every call, while in the parent threads do all."""
+    """Returns how many children ended in which way. Each makes every call, while threads of the parent do."""
     warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
     calls = Calls(path, mode)
     for call in calls.all():

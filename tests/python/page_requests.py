@@ -1,7 +1,7 @@
-"""What a process asks Linux about the pages of a file, by the kernel's own account of its system calls.
+"""The requests of a process to Linux about the pages of a file, from a trace of its system calls.
 
-What comes of a request is up to the kernel: it may bring pages late or never, evict others at any moment, and keep
-what it was advised to drop. So tests look at the requests.
+The kernel decides what becomes of a request: it may bring pages late or never, evict others at any moment, and keep
+pages that it was advised to drop. Therefore tests look at the requests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Span = tuple[int, int]
 
 @dataclass
 class Requests:
-    """Of one file: spans of bytes, in the order of the calls."""
+    """The requests for one file: spans of bytes, in the order of the calls."""
 
     asked: list[Span] = field(default_factory=list)  # to be read, without waiting
     mapped: list[Span] = field(default_factory=list)  # to be read and mapped
@@ -93,7 +93,7 @@ def _can_trace() -> bool:
 
 
 class Trace:
-    """A process that ran `code`, in which `phase(name)` begins a phase and `report()` tells facts."""
+    """Runs `code` in a process. There `phase(name)` begins a phase, and `report()` returns facts."""
 
     def __init__(self, folder: Path, code: str, *arguments: str, inject: str | None = None) -> None:
         if SANITIZED:

@@ -102,7 +102,7 @@ def loops_of(kind: type) -> Iterator[tuple[str, Loop]]:
 
 
 def outcome(loop: Loop, one: Any) -> Any:
-    """What the loop's step gives for one object, taken whole; the text of the error, if it is refused."""
+    """Reads one object whole, and returns the value, or the text of the error if it is refused."""
     try:
         value = loop(one)
         return list(value) if isinstance(value, Iterator) else value
@@ -111,7 +111,7 @@ def outcome(loop: Loop, one: Any) -> Any:
 
 
 def objects_of(model: onnxmap.Model) -> Objects:
-    """Every object that the properties of a model lead to, each once for each way."""
+    """Every object that the properties of a model lead to, once for each way."""
     known = tuple(public_classes())
     found: Objects = {}
     waiting: list[Any] = [model, *_proto_views(model.proto)]

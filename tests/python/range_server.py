@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _SlowWriter(io.BufferedIOBase):
-    """Writes a piece at a time. Whoever goes away ends it by an error."""
+    """Writes a piece at a time. It raises an error if the client leaves."""
 
     def __init__(self, file: BinaryIO, fault: Fault) -> None:
         self._file, self._fault = file, fault

@@ -1,4 +1,4 @@
-"""Random calls of the whole public interface: each returns, or raises what it may. See `api_fuzz`.
+"""Random calls of the whole public interface: each returns, or raises an allowed error. See `api_fuzz`.
 
 The long form (`ONNXMAP_TEST_LONG=1`) runs until `ONNXMAP_FUZZ_MINUTES` are over, ten by default, from a new seed.
 """
@@ -56,7 +56,7 @@ def test_a_long_run(tmp_path: Path) -> None:
 
 
 def test_every_class_and_member_is_reached(tmp_path: Path) -> None:
-    """By calls alone that the fuzzer finds itself: a class that nothing leads to is missing here."""
+    """Only calls that the fuzzer finds itself count: a class that nothing leads to fails this test."""
     facts = fuzz(tmp_path / "journal", "--tour")
     calls = facts["calls"]
     missing = []

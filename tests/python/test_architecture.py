@@ -89,7 +89,7 @@ def test_io_is_where_it_is_used() -> None:
 
 
 def test_the_interpreter_lock_has_one_place() -> None:
-    """pybind11's own classes, and its way to make a value once, can end a process that ends."""
+    """pybind11's own classes for it can abort a process whose interpreter ends."""
     other = re.compile(
         r"gil_scoped|gil_safe_call_once|call_guard|PyGILState_|PyEval_(Save|Restore)Thread|Py_BEGIN_ALLOW"
     )

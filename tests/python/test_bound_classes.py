@@ -102,7 +102,7 @@ def objects() -> dict[type, Any]:
 
 
 OBJECTS = objects()
-# Of messages that no small model has; they are bound in one line with those that are here.
+# Their messages are in no small model. They are bound in one line with the classes below.
 assert len(OBJECTS) >= 16, sorted(cls.__name__ for cls in OBJECTS)
 
 
@@ -189,7 +189,7 @@ def test_no_class_is_changed(cls: type) -> None:
 
 
 def test_another_module_of_pybind11_shares_no_class() -> None:
-    """What is changed of pybind11's own classes is changed for this module only."""
+    """Changes to pybind11's own classes affect this module only."""
     names = {name for name in FUNCTION_RECORD.__name__.split("_") if name}
     assert "onnxmap" in names
 
@@ -252,7 +252,7 @@ def test_text_that_is_no_unicode(text: str) -> None:
 
 
 def functions_with_text() -> list[tuple[str, Callable[..., object]]]:
-    """Every bound function of the module, and every method of an object, that takes text."""
+    """Every bound function and method that takes text."""
     found = []
     holders: list[ModuleType | object] = [_core, *OBJECTS.values()]
     for holder in holders:
@@ -295,7 +295,7 @@ def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
 
 
 def test_nothing_of_this_ends_the_process() -> None:
-    """The same in a process of its own: before, it was ended by an abort or a signal."""
+    """The same calls in a process of their own: each once ended it by an abort or a signal."""
     facts = facts_from(
         """
         import copy, pickle, onnxmap

@@ -1,4 +1,4 @@
-"""What loading a model that is not in the page cache reads, and what it asks Linux to read ahead."""
+"""The pages that a load reads and asks Linux for, if the model is not in the page cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOAD = "import onnxmap; onnxmap.load(sys.argv[1], io=sys.argv[2])"
 
 
 def load(path: Path, io: str = "mmap") -> Requests:
-    """What a process asks about the pages of a model that it loads."""
+    """The requests of a process about the pages of a model that it loads."""
     return Trace(path.parent, LOAD, str(path), io).of(path)
 
 
@@ -86,7 +86,7 @@ def test_a_load_from_memory_asks_for_nothing(tmp_path: Path) -> None:
 
 
 def test_the_state_of_the_descriptor_is_not_changed(tmp_path: Path) -> None:
-    """It is the mapping's, too: how NumPy's faults are read ahead depends on it."""
+    """The mapping shares that state: read-ahead for NumPy's page faults depends on it."""
     path = tmp_path / "model.onnx"
     write_sparse(path, [*LARGE[:8], *SMALL])
     drop(path)

@@ -1,4 +1,4 @@
-"""The interpreter ends while daemon threads are in the core: the process ends well, and says nothing.
+"""The interpreter ends while daemon threads are in the core: the process ends well and prints nothing.
 
 CPython before 3.14 ends a thread that then asks for the interpreter lock by unwinding its stack. In
 C++ that ended the process: "terminate called without an active exception".
@@ -84,7 +84,7 @@ def check_end(process: subprocess.Popen[str]) -> None:
 
 
 def test_every_call_is_there(path: Path) -> None:
-    """Functions of the package, and methods of what reads: a new one has to be added."""
+    """All functions of the package and methods that read. Add a new one to `ending_in_threads`."""
     known = {name.partition("(")[0] for name in calls(str(path))}
     wanted = {name for name in onnxmap.__all__ if inspect.isfunction(getattr(onnxmap, name))}
     for cls in (onnxmap.Model, onnxmap.Tensor):
@@ -140,7 +140,7 @@ time.sleep(0.05)
 
 
 def test_the_process_ends_well_in_python_code_that_the_core_calls(path: Path) -> None:
-    """The thread is not ended where the core takes the lock, but deeper, in what it calls."""
+    """CPython does not end the thread where the core takes the lock, but in Python code deeper down."""
     for _ in range(3):
         result = subprocess.run(
             [sys.executable, "-c", CALLBACKS, str(path)],
@@ -161,7 +161,7 @@ model = onnxmap.load(sys.argv[1])
 class Late:
     def __init__(self, model):
         self.model, self.load = model, onnxmap.load
-    def __del__(self):  # below the end of the interpreter, in its own thread
+    def __del__(self):  # during the end of the interpreter, in its own thread
         names = ["w0", "typed"]
         self.model.arrays(names, dtype="float16")
         print(len(self.model.views(names)), flush=True)

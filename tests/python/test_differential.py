@@ -20,8 +20,8 @@ import onnxmap
 
 LARGE = 32 << 10
 
-# Of each small model: 100,000 mutants in all on a developer's machine, 300,000 in CI, 8,000 under the
-# slow sanitizers, 2,000,000 when asked for. `make differential` judges millions, of every type.
+# Mutants of all small models together: 100,000 on a developer's machine, 300,000 in CI, 8,000 under
+# the slow sanitizers, 2,000,000 in a long run. `make differential` judges millions, of every type.
 MUTANTS_PER_SEED = 400 if SANITIZED else 15_000 if IN_CI else 5_000
 LONG_MUTANTS_PER_SEED = 100_000
 MUTANTS_PER_TYPE = 30 if SANITIZED else 100
@@ -201,7 +201,7 @@ def test_an_unexplained_disagreement_fails(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def read_by_upb(root: str, data: bytes) -> Reading:
-    """A reader that refuses what upb refuses, and a field number 0 anywhere as onnxmap does."""
+    """A reader that refuses what upb refuses, and any field number 0, like onnxmap."""
     form = form_of(root, data)
     if form is None:
         return Reading(root, data, "wire.truncated", b"")

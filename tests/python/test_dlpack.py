@@ -119,7 +119,7 @@ def test_a_copy_is_the_consumer_s_own(type_name: str, way: str, tmp_path: Path) 
 
 
 class Truth:
-    """What is true or false by what Python code says."""
+    """An object whose truth is decided by Python code."""
 
     def __init__(self, value: bool) -> None:
         self.value = value
@@ -131,7 +131,7 @@ class Truth:
 
 
 def answer(tensor: onnxmap.Tensor, copy: object) -> object:
-    """What an export with that `copy` comes to."""
+    """The result of an export with that `copy`."""
     try:
         return read(tensor.__dlpack__(max_version=VERSION, copy=copy)).flags
     except BufferError as error:
@@ -141,7 +141,7 @@ def answer(tensor: onnxmap.Tensor, copy: object) -> object:
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("way", PLACES)
 def test_what_copy_means_is_asked_once(way: str, value: bool, tmp_path: Path) -> None:
-    """By calling Python code, which needs the interpreter lock."""
+    """Asking calls Python code, which needs the interpreter lock."""
     tensor = tensor_of("FLOAT", way, tmp_path)
     truth = Truth(value)
     assert answer(tensor, truth) == answer(tensor, value)

@@ -1,4 +1,4 @@
-"""Forks while other threads are inside of onnxmap: the child has none of them, and must not wait for them."""
+"""Forks while other threads are in onnxmap. The child does not have them, and must not wait for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_call_works_in_the_child(tmp_path: Path, mode: str) -> None:
 
 
 def test_a_signal_handler_that_forks(tmp_path: Path) -> None:
-    """Python runs it while a call waits for its threads, which the child does not have."""
+    """Python runs the handler while a call waits for its threads, which the child does not have."""
     facts = facts_from(
         """
         import os, signal, warnings

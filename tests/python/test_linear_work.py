@@ -29,7 +29,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float | None:
-    """How many times as long `large` takes, if that is more than it may, in the best of some tries."""
+    """How many times as long `large` takes in the best of some tries, if that is more than allowed."""
     least_small = least_large = float("inf")
     for _ in range(TRIES):
         least_large = min(least_large, _seconds(large))
@@ -43,7 +43,7 @@ def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float
 
 @pytest.fixture(autouse=True)
 def _without_collections():
-    """Collections of garbage look at all objects that there are, whoever made them."""
+    """Garbage collection is off: its time depends on all objects of the process."""
     gc.disable()
     yield
     gc.enable()
@@ -95,12 +95,12 @@ def test_errors_of_a_large_file(shape: str) -> None:
     assert not {name: times for name, times in steep.items() if times is not None}
 
 
-# Of no model: what another function loads or returns.
+# No model leads to these: another function loads or returns them.
 OF_NO_MODEL = {"Operator", "OperatorSet", "Residency", "ResidentBytes"}
 
 
 def test_every_public_class_is_reached() -> None:
-    """A class that no file leads to would have its members tried on nothing."""
+    """If no file led to a class, its members would be tried on nothing."""
     reached = set()
     for make in FILES.values():
         reached |= objects_of(onnxmap.loads(make(2))).keys()
@@ -109,7 +109,7 @@ def test_every_public_class_is_reached() -> None:
 
 
 def test_every_member_can_be_tried() -> None:
-    """A method that wants an argument must say which."""
+    """A method that needs an argument must have one in `public_loops`."""
     for make in FILES.values():
         for kind, objects in objects_of(onnxmap.loads(make(2))).items():
             for name, loop in loops_of(kind):

@@ -238,7 +238,7 @@ def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check
 
 
 class EqualsAll(str):
-    """Text that says that it is equal to any other."""
+    """Text that claims to equal any other."""
 
     __slots__ = ()
     __hash__ = str.__hash__

@@ -1,4 +1,4 @@
-"""What reading takes of memory, against the size of the file: of messages in pieces, unknown fields, text.
+"""The memory for reading messages in pieces, unknown fields and text, compared with the size of the file.
 
 Memory is the growth of the process's peak, measured in a process of its own; nothing here is timed.
 """
@@ -19,7 +19,7 @@ NESTED = "wire.nested([7] + [1, 5, 6] * 25, wire.blob(5, b'') * 100_000)"
 
 
 def times_the_file(make: str, *lines: str) -> float:
-    """How many times the size of the file `lines` take, which may use `model`."""
+    """Runs `lines`, which may use `model`, and returns their memory as a multiple of the file's size."""
     use = "\n    ".join(["model = onnxmap.loads(data)", *lines])
     facts = growth_kib(make, use)
     return facts["growth"] / facts["size"]
@@ -38,7 +38,7 @@ def times_the_file(make: str, *lines: str) -> float:
     ids=["a type of many pieces", "a graph of many pieces", "many types of two pieces"],
 )  # fmt: skip
 def test_messages_in_pieces(make: str, read: str) -> None:
-    """A piece of four bytes takes sixteen, which say where it is."""
+    """A piece of four bytes takes sixteen bytes for its place."""
     assert times_the_file(make, read) < 5
 
 

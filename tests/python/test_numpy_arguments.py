@@ -342,7 +342,7 @@ def test_a_tensor_that_cannot_be_read_says_so_in_every_form() -> None:
 
 
 class Liar(np.ndarray):
-    """Says of itself what a caller's class may say."""
+    """Reports wrong facts about itself, as any subclass may."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What prefetch, evict and residency ask Linux about the pages of a model's files, and what they leave right."""
+"""The requests of prefetch, evict and residency to Linux about the pages of a model's files."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ except StopError:
 
 
 def test_a_signal_ends_a_long_prefetch(tmp_path: Path) -> None:
-    """It comes with a request, and is noticed before the next 32 MiB are asked for."""
+    """The signal comes during a request, and is noticed before the next 32 MiB are asked for."""
     path = tmp_path / "big.onnx"
     write_sparse(path, [256 * MIB])
     trace = Trace(tmp_path, STOPPED, str(path), inject="madvise:signal=SIGUSR1:when=300")

@@ -169,7 +169,7 @@ def test_a_pickled_reference_has_the_default_limits(
 
 
 class _HangingAsync(AsyncFileSystem):  # type: ignore[misc]
-    """An object store that answers nothing but the size, and perhaps not even that."""
+    """An object store that answers at most the size."""
 
     protocol = "hangs-async"
     cachable = False
@@ -186,7 +186,7 @@ class _HangingAsync(AsyncFileSystem):  # type: ignore[misc]
 
 
 class _HangingSync(MemoryFileSystem):  # type: ignore[misc]
-    """One that blocks the thread that asks."""
+    """A file system that blocks the thread that asks."""
 
     protocol = "hangs-sync"
     cachable = False
@@ -231,7 +231,7 @@ def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
 
 
 def test_what_a_server_sends_to_others_counts() -> None:
-    """Their requests may be what this one has to wait for."""
+    """A read may have to wait for the requests of others."""
     received = Received()
     watch = TransferLimits("url", STRICT, received).watch()
     for _ in range(4):

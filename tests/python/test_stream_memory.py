@@ -100,7 +100,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cold(sixteen: Path) -> Path:
-    """The same, out of the page cache."""
+    """The same model, out of the page cache."""
     cold_files.drop(sixteen.parent / "0.bin")
     return sixteen
 
@@ -125,7 +125,7 @@ phase("end")
 def stream_traced(
     path: Path, data: Path, taken: int = 100, **options: Any
 ) -> tuple[Requests, np.ndarray, np.ndarray]:
-    """A process that streams `taken` tensors: its requests, pages that were absent before, and that it drops."""
+    """Streams `taken` tensors in a process: its requests, the pages that were absent, and those it drops."""
     trace = Trace(path.parent, WALK_TRACED, str(path), json.dumps(options), str(taken))
     requests = trace.of(data, "stream")
     size = data.stat().st_size
@@ -169,7 +169,7 @@ def test_leaving_the_loop_gives_back_what_was_brought_ahead(cold: Path, taken: i
     data = cold.parent / "0.bin"
     requests, absent, dropped = stream_traced(cold, data, taken, window=32 * MIB)
     brought = pages_of(requests.asked + requests.mapped, data.stat().st_size)
-    # All but the tensor that the reader has, and that is still valid.
+    # All pages but those of the reader's current tensor, which is still valid.
     kept = np.zeros_like(brought)
     kept[(taken - 1) * 4 * MIB // PAGE : taken * 4 * MIB // PAGE] = True
     np.testing.assert_array_equal(dropped, absent & ~kept)

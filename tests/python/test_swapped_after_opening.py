@@ -1,4 +1,4 @@
-"""A file, or a folder above it, is swapped after a model was opened: nothing else is ever read in its place.
+"""A file, or a folder above it, is swapped after a model was opened: the impostor is never read.
 
 The impostors have the size of the real files and the bytes that a reference takes samples of.
 """
@@ -155,7 +155,7 @@ PUT_LINKS = [
 
 
 def opened(folder: Path, policy: str = "contained", io: str = "auto") -> list[onnxmap.Tensor]:
-    """Each of them read, and so open."""
+    """The tensors, each of them read: their files are open."""
     model = onnxmap.load(folder / "model.onnx", link_policy=policy, io=io)
     names = [name for name in NAMES if policy != "strict" or name != "linked"]
     tensors = [model.initializers[name] for name in names]
@@ -192,7 +192,7 @@ def test_pickling_opens_nothing_outside(folder: Path, swap: Callable[[Path], Non
 
 
 def test_a_reference_is_to_the_moved_file(folder: Path) -> None:
-    """Its folder has another name by now; nothing has to be carried for that."""
+    """Its folder has another name now. No values have to be carried for that."""
     tensors = opened(folder)
     folder.rename(folder.parent / "renamed")
     for tensor in tensors:
@@ -204,7 +204,7 @@ def test_a_reference_is_to_the_moved_file(folder: Path) -> None:
 
 
 def test_a_reference_does_not_leave_the_folder_with_its_file(folder: Path) -> None:
-    """The file is open and has a name elsewhere; that is no folder of the model's."""
+    """The file is open, but its name is now in a folder that is not the model's."""
     tensors = opened(folder)
     for name in ("model.onnx", "w.bin", "sub/w.bin"):
         (folder / name).rename(folder.parent / name.replace("/", " "))
@@ -298,7 +298,7 @@ def test_verify_reads_what_is_open(folder: Path, swap: Callable[[Path], None], i
 
 
 def close_what_is_held(folder: Path) -> None:
-    """Has the process open more files than it keeps a descriptor for."""
+    """Makes the process open more files than it keeps descriptors for."""
     many = folder / "many"
     many.mkdir(parents=True)
     tensors = []
@@ -336,7 +336,7 @@ def test_descriptors_that_are_opened_again(
 
 
 def test_a_folder_that_is_made_later_is_none_of_the_model_s(tmp_path: Path) -> None:
-    """Nobody said what it would be when the model was loaded."""
+    """When the model was loaded, nobody could judge that folder."""
     build(tmp_path / "elsewhere", VALUES)
     model_bytes = (tmp_path / "elsewhere/model.onnx").read_bytes()
     model = onnxmap.loads(model_bytes, external_root=tmp_path / "later")

@@ -1,7 +1,7 @@
-"""What upb makes of an input, held against what onnxmap made of it: the verdict and the canonical form.
+"""Compares upb's reading of an input with onnxmap's: the verdict and the canonical form.
 
-The canonical form is the message as upb writes it: known fields by number in their least form, then the
-unknown fields as they stand in the input. So equal bytes mean equal values, presence and unknown fields.
+The canonical form is the message as upb writes it: known fields by number in their shortest form, then the
+unknown fields as they stand in the input. Equal bytes mean equal values, presence and unknown fields.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that make a reader do the most for their size: of each shape, one with `n` of what it has many of.
+"""Files that make a reader work hard for their size. Each shape makes one with `n` of its elements.
 
 Source: the limits that other readers of protobuf were attacked at; each is linear in `n`.
 """

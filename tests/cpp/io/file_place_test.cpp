@@ -40,7 +40,7 @@ struct Tree {
 TEST_CASE("file_place: below the first folder that contains the file") {
     Tree tree;
     CHECK(tree.place() == "nowhere");
-    fs::create_directory(tree.at("model"));  // its name is how that of `models` begins
+    fs::create_directory(tree.at("model"));  // its name is the beginning of `models`
     tree.add("model");
     CHECK(tree.place() == "nowhere");
     tree.add("models/sub");
@@ -59,7 +59,7 @@ TEST_CASE("file_place: without the links that led to folder and file") {
     CHECK(tree.place() == "models : sub/w.bin");
 }
 
-TEST_CASE("file_place: where both are now, whatever has their names") {
+TEST_CASE("file_place: where file and folder are now, even if others have their names") {
     Tree tree;
     tree.add("models");
     fs::rename(tree.at("models"), tree.at("moved"));
@@ -72,7 +72,7 @@ TEST_CASE("file_place: where both are now, whatever has their names") {
     CHECK(tree.place() == "nowhere");
 }
 
-TEST_CASE("file_place: a folder that had to be closed, and whose name is another's now") {
+TEST_CASE("file_place: a folder that had to be closed, and another that has its name now") {
     Tree tree;
     tree.add("models");
     io::close_held();

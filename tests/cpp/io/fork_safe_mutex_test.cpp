@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kForks = 200;
 
-// Runs work() in several threads again and again, while this one forks and calls child() in each
-// child. Returns how many of them ended with 0.
+// Runs work() in several threads again and again, while this thread forks and each child calls
+// child(). Returns how many children ended with 0.
 template <class Work, class Child>
 int good_children(int forks, Work&& work, Child&& child) {
     std::atomic<bool> stop = false;

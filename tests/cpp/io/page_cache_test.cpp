@@ -1,4 +1,4 @@
-// Most cases ask a page cache of the test's own; see fake_page_cache.hpp.
+// Most cases use a fake page cache; see fake_page_cache.hpp.
 #include "io/page_cache.hpp"
 
 #include <doctest/doctest.h>
@@ -42,14 +42,14 @@ Runs absent(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
     return runs;
 }
 
-// Takes the file out of the page cache, as far as the kernel does that.
+// Asks the kernel to take the file out of the page cache.
 void really_drop(const std::string& path) {
     const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     REQUIRE(::fsync(file.number()) == 0);
     REQUIRE(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
 }
 
-// Which pages the kernel's page cache holds.
+// The pages that the kernel's page cache holds.
 std::vector<bool> really_held(const std::string& path) {
     const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const std::uint64_t nbytes = std::filesystem::file_size(path);
@@ -116,7 +116,7 @@ TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test s
         const auto source = open_source(path, mode);
         std::uint8_t byte = 0;
         for (const std::uint64_t i : {3, 4, 8, 40}) source->read_file(i * page(), {&byte, 1});
-        // Nobody else reads the file, so pages may only leave the cache meanwhile.
+        // No other process reads the file: pages can only leave the cache meanwhile.
         const auto before = really_held(path);
         std::vector<bool> told(before.size(), true);
         for (const auto& [begin, end] : absent(*source, 0, source->size())) {

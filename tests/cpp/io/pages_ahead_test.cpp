@@ -1,4 +1,4 @@
-// What a walk asks for, by a page cache that holds what the test says; see fake_page_cache.hpp.
+// The pages that a walk asks for, with a fake page cache; see fake_page_cache.hpp.
 #include "io/pages_ahead.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk 
     for (std::uint64_t at = 0; at < 4 << 20; at += kStep) {
         ahead.walk_to(file, at, kStep);
         const Requests asked = cold.cache.joined(What::asked);
-        REQUIRE(asked.size() == 1);  // one after another, without a gap
+        REQUIRE(asked.size() == 1);  // one span without a gap
         CHECK(asked.front().begin == 0);
         CHECK(asked.front().end > at + kStep);
         CHECK(cold.cache.held(0, at) == (at + page() - 1) / page() * page());

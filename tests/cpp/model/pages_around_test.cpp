@@ -1,4 +1,4 @@
-// Two data files whose pages are counted: in a page cache of the test's own, and in this process.
+// Counts the pages of two data files: in a fake page cache, and in this process.
 #include "model/pages_around.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ using model::PagesAround;
 constexpr std::uint64_t kFile = 4 << 20;
 constexpr std::uint64_t kWindow = 8 * kFile;
 
-// How far a device is read ahead. What comes then may come, and go, in pieces of 2 MiB.
+// How far a device is read ahead. Such pages may come and go in pieces of 2 MiB.
 struct ReadsFarAhead {
     static constexpr std::uint64_t kNbytes = 1 << 20;
     static constexpr std::uint64_t kPiece = 2 << 20;
@@ -69,9 +69,9 @@ struct TwoFiles {
         plan = planned(folder, graph, {0, 1});
     }
 
-    /// As another process that reads the file.
+    /// Reads the file like another process.
     void read(std::size_t i) const { caches[i]->bring(0, kFile); }
-    /// As one who looks at all of it.
+    /// Touches all pages of the file, like the reader of a view.
     void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kFile); }
 
     [[nodiscard]] const io::Source& source(std::size_t i) const { return *plan->sources()[i]; }

@@ -1,4 +1,4 @@
-// The unknown fields of a message against a plain list of where each was put.
+// Compares the unknown fields of a message with a plain list of their places.
 #include "model/unknown_fields.hpp"
 
 #include <doctest/doctest.h>

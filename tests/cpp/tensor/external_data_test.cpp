@@ -234,7 +234,7 @@ TEST_CASE("external_data: the folder is the one that was there when the model wa
     std::filesystem::rename(model, folder / "moved");
     folder.write("model/w.bin", "planted");
     CHECK(as_text(files.open("w.bin", "t")->bytes()) == "weights");
-    // One that is made later is none of the caller's.
+    // A folder that is made later is not the caller's.
     const tensor::ExternalFiles late(external_place(folder / "late"));
     CHECK(code_of([&] { return late.open("w.bin", "t"); }) == "ext.missing");
     folder.write("late/w.bin", "late");

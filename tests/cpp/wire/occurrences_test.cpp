@@ -14,7 +14,7 @@ namespace {
 
 const wire::MessageTable& graph_table() { return onnx::message<"GraphProto">; }
 
-// A checkpoint is an occurrence, and from each the next ones are near.
+// A checkpoint is an occurrence, and the occurrences after it are near.
 void check_against(const wire::Occurrences::Entry& entry,
                    const std::vector<std::uint64_t>& offsets) {
     REQUIRE(entry.count == offsets.size());

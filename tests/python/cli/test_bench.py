@@ -260,7 +260,7 @@ class TestTheRun:
             advised.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), advice))
 
         def look(model: onnxmap.Model) -> onnxmap.Residency:
-            """As if the kernel had followed the advice, which it need not."""
+            """Pretends that the kernel followed the advice, which it need not do."""
             found = really_look(model)
             nothing = {name: onnxmap.ResidentBytes(0, one.total) for name, one in found.items()}
             return onnxmap.Residency(nothing) if advised else found
