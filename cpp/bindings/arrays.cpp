@@ -80,7 +80,8 @@ class SharedTexts {
   public:
     // Takes a reference to `text` over, and returns a new one.
     PyObject* operator()(PyObject* text, std::size_t nbytes) {
-        if (nbytes > kLongest) return text;
+        // No bytes: Python warns of comparing them with str.
+        if (nbytes > kLongest || PyUnicode_CheckExact(text) == 0) return text;
         PyObject* known = PyDict_GetItemWithError(known_.ptr(), text);
         if (known != nullptr) {
             Py_INCREF(known);
@@ -196,6 +197,8 @@ py::object array_of(tensor::Values& values, py::object& owner) {
     if (!owner) owner = make_owner(values.payload()->source);
     return make_view(type, values.header().dims(), values.payload()->bytes(), owner);
 }
+
+bool is_array(const py::object& object) { return py::isinstance<py::array>(object); }
 
 std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> dims, std::int64_t step) {
     std::vector<std::int64_t> strides(dims.size());

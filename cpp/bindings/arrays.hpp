@@ -47,6 +47,9 @@ namespace onnxmap::bindings {
 /// can be looked at, otherwise fresh.
 [[nodiscard]] py::object array_of(tensor::Values& values, py::object& owner);
 
+/// Whether it is an ndarray, and does not only say so.
+[[nodiscard]] bool is_array(const py::object& object);
+
 /// How far elements next to each other are in each dimension, in units of the last one's `step`.
 [[nodiscard]] std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> dims,
                                                           std::int64_t step);

@@ -62,7 +62,7 @@ bool overlap(ByteView a, ByteView b) noexcept {
 
 py::object fill(const Tensor& tensor, Values& values, const py::object& given,
                 const py::object& dtype) {
-    if (!py::isinstance(given, python_object<"numpy", "ndarray">())) {
+    if (!is_array(given)) {
         throw py::type_error("out must be a numpy.ndarray");
     }
     // A plain view of the same memory: a subclass may report anything about its arrays.

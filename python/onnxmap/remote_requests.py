@@ -315,7 +315,8 @@ def wait(future: Future[Any], watch: TransferWatch) -> Any:
     core that says so.
     """
     try:
-        watch.check()
+        if not future.done():
+            watch.check()
         while not concurrent.futures.wait((future,), timeout=_LOOK_EVERY).done:
             _leave_if_stopped()
             watch.check()

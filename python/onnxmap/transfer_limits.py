@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
 _DEFAULT_LIMITS = Limits()
+# Seconds between two checks after which this process must have been stopped. What the server sent
+# meanwhile is not counted yet.
+_STOPPED = 2.0
 
 
 class Received:
@@ -86,7 +89,7 @@ class TransferWatch:
         self._begin_window(time.monotonic())
 
     def _begin_window(self, now: float) -> None:
-        self._begun = now
+        self._begun = self._checked = now
         self._received = self._transfer.received.nbytes
 
     def check(self) -> None:
@@ -99,6 +102,9 @@ class TransferWatch:
                 f"not read within {limits.timeout:g} seconds; to wait longer, pass "
                 "limits=onnxmap.Limits(timeout=...) with more seconds, or None",
             )
+        if now > self._checked + _STOPPED:
+            self._begin_window(now)
+        self._checked = now
         if self._window is None or now < self._begun + self._window:
             return
         needed = limits.low_speed_limit * (now - self._begun)

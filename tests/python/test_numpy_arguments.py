@@ -367,3 +367,17 @@ def test_out_is_judged_by_its_memory(type_name: str) -> None:
     out = np.zeros(SHAPE, values.dtype).view(Liar)
     assert tensor.numpy(out=out) is out
     assert np.array_equal(np.asarray(out), values)
+
+
+def test_out_must_be_an_array() -> None:
+    """What only says that it is one would be copied, and stay as it was."""
+
+    class Pretender:
+        __class__ = np.ndarray
+
+        def __array__(self, *_: Any, **__: Any) -> Array:
+            return np.zeros(SHAPE, np.float32)
+
+    tensor, _ = tensor_and_values("FLOAT")
+    with pytest.raises(TypeError, match="out must be"):
+        tensor.numpy(out=Pretender())

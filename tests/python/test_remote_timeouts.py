@@ -34,8 +34,21 @@ SLOW = {
     "body": Fault("slow body"),
     "silent": Fault("late", seconds=10),
 }
-# A server that sends 20 bytes per second is noticed in less than a second.
+# A server that sends 20 bytes per second is noticed in less than a second. On a busy machine a good
+# one may be as slow: these limits are only for servers that must not be waited for.
 STRICT = onnxmap.Limits(low_speed_limit=1000, low_speed_time=0.3)
+
+
+@contextmanager
+def made_strict(limits: onnxmap.Limits) -> Iterator[None]:
+    """The limits of a file that is open are STRICT's."""
+    names = ("low_speed_limit", "low_speed_time")
+    before = [getattr(limits, name) for name in names]
+    for name in names:
+        setattr(limits, name, getattr(STRICT, name))
+    yield
+    for name, value in zip(names, before, strict=True):
+        setattr(limits, name, value)
 
 
 @pytest.fixture
@@ -52,7 +65,7 @@ def timed_out(code: str, url: str) -> Iterator[None]:
     begun = time.monotonic()
     with pytest.raises(onnxmap.TransferTimeoutError) as caught:
         yield
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 9
     error = caught.value
     assert (error.code, error.errno, error.filename) == (code, errno.ETIMEDOUT, url)
     assert isinstance(error, TimeoutError)
@@ -74,9 +87,10 @@ def test_loading_from_a_slow_server(server: Server, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SLOW)
 def test_reading_a_tensor_from_a_slow_server(server: Server, kind: str) -> None:
-    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=STRICT).initializers["w"]
+    limits = onnxmap.Limits()
+    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=limits).initializers["w"]
     server.fault_of_all = SLOW[kind]
-    with timed_out("limit.low_speed", f"{server.url}/m.onnx"):
+    with made_strict(limits), timed_out("limit.low_speed", f"{server.url}/m.onnx"):
         tensor.numpy()
     server.fault_of_all = None
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
@@ -99,8 +113,9 @@ def test_reading_a_data_file_from_a_slow_server(server: Server, way: str) -> Non
 
 
 def test_a_server_that_is_fast_enough(server: Server) -> None:
-    server.fault_of_all = FAST_ENOUGH
-    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=STRICT).initializers["w"]
+    limits = onnxmap.Limits(low_speed_limit=1000, low_speed_time=1.5)
+    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=limits).initializers["w"]
+    server.fault_of_all = Fault("slow body", seconds=0.1, piece=20_000)
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
 
 
@@ -118,21 +133,21 @@ def test_all_requests_of_one_load_share_the_timeout(server: Server) -> None:
     """Each of them is answered within the timeout; together they take longer."""
     write_inline(server.folder / "many.onnx", {f"t{i}": floats(20_000) for i in range(20)})
     url = f"{server.url}/many.onnx"
-    server.fault_of_all = Fault("late", seconds=0.15)
+    server.fault_of_all = Fault("late", seconds=0.4)
     with timed_out("limit.timeout", url):
-        onnxmap.load(url, limits=onnxmap.Limits(timeout=0.6))
-    assert 2 < len(server.reads) < 8
+        onnxmap.load(url, limits=onnxmap.Limits(timeout=1.6))
+    assert 1 < len(server.reads) < 20
 
 
 def test_each_read_after_loading_has_the_whole_timeout(server: Server) -> None:
-    model = onnxmap.load(f"{server.url}/m.onnx", limits=onnxmap.Limits(timeout=0.5))
-    server.fault_of_all = Fault("late", seconds=0.2)
+    model = onnxmap.load(f"{server.url}/m.onnx", limits=onnxmap.Limits(timeout=2))
+    server.fault_of_all = Fault("late", seconds=0.8)
     for _ in range(3):
         np.testing.assert_array_equal(model.initializers["w"].numpy(), VALUES)
     server.fault_of_all = None
     large = floats(400_000)
     write_inline(server.folder / "m2.onnx", {"v": floats(20_000), "w": large})
-    tensor = onnxmap.load(f"{server.url}/m2.onnx", limits=onnxmap.Limits(timeout=0.5))
+    tensor = onnxmap.load(f"{server.url}/m2.onnx", limits=onnxmap.Limits(timeout=2))
     server.fault_of_all = FAST_ENOUGH
     with timed_out("limit.timeout", f"{server.url}/m2.onnx"):
         tensor.initializers["w"].numpy()
@@ -223,24 +238,59 @@ def test_other_file_systems_that_hang(hanging: Any, size: int | None) -> None:
 
 def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
     """A file system that blocks may fetch a whole file for a few bytes, and is not judged."""
-    limits = onnxmap.Limits(low_speed_limit=100_000, low_speed_time=0.3, timeout=0.8)
-    url = f"{hanging.protocol}://m.onnx"
     judged = hanging is _HangingAsync
+    limits = onnxmap.Limits(
+        low_speed_limit=100_000, low_speed_time=0.3, timeout=8 if judged else 0.8
+    )
+    url = f"{hanging.protocol}://m.onnx"
     with timed_out("limit.low_speed" if judged else "limit.timeout", url):
         onnxmap.load(url, limits=limits)
 
 
-def test_what_a_server_sends_to_others_counts() -> None:
+class _Clock:
+    """In the place of the module `time`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    clock = _Clock()
+    monkeypatch.setattr(transfer_limits, "time", clock)
+    return clock
+
+
+def test_what_a_server_sends_to_others_counts(clock: _Clock) -> None:
     """A read may have to wait for the requests of others."""
     received = Received()
     watch = TransferLimits("url", STRICT, received).watch()
     for _ in range(4):
-        time.sleep(0.1)
+        clock.now += 0.1
         received.nbytes += 200
         watch.check()
-    time.sleep(0.7)
+    clock.now += 0.7
     with pytest.raises(onnxmap.TransferTimeoutError):
         watch.check()
+
+
+def test_a_process_that_was_stopped_does_not_blame_the_server(clock: _Clock) -> None:
+    received = Received()
+    watch = TransferLimits("url", onnxmap.Limits(), received).watch()
+    for second in range(1, 100):
+        clock.now += 600 if second == 50 else 1
+        received.nbytes += 5000
+        watch.check()
+
+    def silence() -> None:
+        for _ in range(130):  # seconds; a window that began with good ones is let through
+            clock.now += 1
+            watch.check()
+
+    with pytest.raises(onnxmap.TransferTimeoutError):
+        silence()
 
 
 @pytest.mark.parametrize("name", ["timeout", "low_speed_time"])
