@@ -116,6 +116,19 @@ def test_the_process_ends_well_for_each_call(path: Path) -> None:
             check_end(start(path, name))
 
 
+def ended_well(code: str, path: Path) -> str:
+    """Run the code in a process of its own, which ends with 0 and says nothing of errors; return its output."""
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
 CALLBACKS = """
 import sys, threading, time
 import numpy as np, onnxmap
@@ -142,14 +155,7 @@ time.sleep(0.05)
 def test_the_process_ends_well_in_python_code_that_the_core_calls(path: Path) -> None:
     """CPython does not end the thread where the core takes the lock, but in Python code deeper down."""
     for _ in range(3):
-        result = subprocess.run(
-            [sys.executable, "-c", CALLBACKS, str(path)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert (result.returncode, result.stderr) == (0, "")
+        ended_well(CALLBACKS, path)
 
 
 AT_EXIT = """
@@ -182,12 +188,4 @@ sys.modules["late"] = late  # let go of late
 def test_the_thread_that_ends_the_interpreter_can_still_read(path: Path) -> None:
     """It waits for no lock that a stopped thread holds."""
     for _ in range(2):
-        result = subprocess.run(
-            [sys.executable, "-c", AT_EXIT, str(path)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert (result.returncode, result.stderr) == (0, "")
-        assert result.stdout in ("2\n", "")
+        assert ended_well(AT_EXIT, path) in ("2\n", "")

@@ -31,6 +31,7 @@ NOT_SAMPLED = 2_500  # between the first two samples of that many floats
 VALUES = np.arange(COUNT, dtype=np.float32)
 IMPOSTOR = VALUES.copy()
 IMPOSTOR[NOT_SAMPLED] = -1.0
+FILES = ("model.onnx", "w.bin", "sub/w.bin")
 LOCATIONS = {"data": "w.bin", "below": "sub/w.bin", "linked": "link"}
 NAMES = ["inline", *LOCATIONS]
 POLICIES = ["contained", "strict", "trusted"]
@@ -43,7 +44,7 @@ def build(folder: Path, values: np.ndarray[Any, Any]) -> Path:
         external(name, [COUNT], {"location": location, "checksum": CHECKSUM})
         for name, location in LOCATIONS.items()
     ]
-    inline = onnxmap_tensor(values)
+    inline = inline_tensor(values)
     write(model_of([inline, *tensors]), folder / "model.onnx")
     for name in ("w.bin", "sub/w.bin"):
         (folder / name).write_bytes(values.tobytes())
@@ -51,7 +52,7 @@ def build(folder: Path, values: np.ndarray[Any, Any]) -> Path:
     return folder
 
 
-def onnxmap_tensor(values: np.ndarray[Any, Any]) -> Any:
+def inline_tensor(values: np.ndarray[Any, Any]) -> Any:
     message = external("inline", [COUNT], {})
     message.ClearField("data_location")
     message.raw_data = values.tobytes()
@@ -70,7 +71,7 @@ def elsewhere(folder: Path) -> Path:
 
 
 def each_file(folder: Path, put: Callable[[Path, Path], object]) -> None:
-    for name in ("model.onnx", "w.bin", "sub/w.bin"):
+    for name in FILES:
         (folder / name).unlink()
         put(folder / name, elsewhere(folder) / name)
 
@@ -106,7 +107,7 @@ def folders(folder: Path) -> None:
 def moved_and_linked_back(folder: Path) -> None:
     outside = folder.parent / "outside"
     (outside / "sub").mkdir(parents=True)
-    for name in ("model.onnx", "w.bin", "sub/w.bin"):
+    for name in FILES:
         (folder / name).rename(outside / name)
         (folder / name).symlink_to(outside / name)
 
@@ -184,7 +185,7 @@ def test_a_pickle_has_the_values_that_are_open(
 @pytest.mark.parametrize("swap", [links_out, link_for_the_folder, link_for_the_folder_above])
 def test_pickling_opens_nothing_outside(folder: Path, swap: Callable[[Path], None]) -> None:
     tensors = opened(folder)
-    outside = [elsewhere(folder) / name for name in ("model.onnx", "w.bin", "sub/w.bin")]
+    outside = [elsewhere(folder) / name for name in FILES]
     swap(folder)
     with closing(FileWatch([*outside, elsewhere(folder)])) as watch:
         assert all(is_right(pickle.loads(pickle.dumps(tensor))) for tensor in tensors)
@@ -206,7 +207,7 @@ def test_a_reference_is_to_the_moved_file(folder: Path) -> None:
 def test_a_reference_does_not_leave_the_folder_with_its_file(folder: Path) -> None:
     """The file is open, but its name is now in a folder that is not the model's."""
     tensors = opened(folder)
-    for name in ("model.onnx", "w.bin", "sub/w.bin"):
+    for name in FILES:
         (folder / name).rename(folder.parent / name.replace("/", " "))
     for tensor in tensors:
         data = pickle.dumps(tensor)
@@ -317,7 +318,7 @@ def test_descriptors_that_are_opened_again(
 ) -> None:
     tensors = opened(folder, policy, io)
     close_what_is_held(folder.parents[1])
-    outside = [elsewhere(folder) / name for name in ("model.onnx", "w.bin", "sub/w.bin")]
+    outside = [elsewhere(folder) / name for name in FILES]
     with closing(FileWatch(outside)) as watch:
         swap(folder)
         watch.opened()  # a swap may read what it copies
