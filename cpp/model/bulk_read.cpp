@@ -1,12 +1,15 @@
 #include "model/bulk_read.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 #include "io/fault_handler.hpp"
 #include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
+#include "model/read_ahead.hpp"
 
 namespace onnxmap::model {
 
@@ -21,11 +24,25 @@ struct Task {
     std::uint32_t items;
     std::uint64_t begin;  // element, of a single item
     std::uint64_t count;
+    bool in_order = false;   // its pages are touched after those of the tasks before it
+    bool is_mapped = false;  // they were touched, and are to be released
+};
+
+// Bytes of a file.
+struct Range {
+    const io::Source* source;
+    std::uint64_t begin;
+    std::uint64_t end;
+
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
 };
 
 // Tasks that are asked for ahead of those that are done, where a file is not in memory: 32 MiB keep
 // a disk busy.
 constexpr std::size_t kAskedAhead = 16;
+
+// Bytes that are mapped at most around those that are touched.
+constexpr std::uint64_t kAround = 2 << 20;
 
 // Bytes of arrays that one task makes at most: between two, it is asked whether to go on.
 constexpr std::uint64_t kMadeAtOnce = 8 << 20;
@@ -40,8 +57,13 @@ std::uint64_t buffer_nbytes(const io::Source& source) {
 class Reader {
   public:
     Reader(const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done,
-           const OnAbsent& on_absent)
-        : plan_(plan), items_(items), done_(done), on_absent_(on_absent), slabs_(small_nbytes()) {
+           const OnAbsent& on_absent, ReadAhead::Of read_ahead_of)
+        : plan_(plan),
+          items_(items),
+          done_(done),
+          on_absent_(on_absent),
+          read_ahead_of_(read_ahead_of),
+          slabs_(small_nbytes()) {
         places_.resize(items.size());
     }
 
@@ -63,12 +85,17 @@ class Reader {
         io::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
             const Task& task = tasks_[i];
             if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
+            const bool is_mapped = bring_until(i);
             if (task.items == 1) {
                 read_part(task);
             } else {
                 read_neighbours(task);
             }
+            if (is_mapped) release(range_of(task), 0);
         });
+        for (const Task& task : tasks_) {
+            if (task.is_mapped) release(range_of(task), kAround);
+        }
         plan_.look_again(items_);
         return std::move(places_);
     }
@@ -116,6 +143,23 @@ class Reader {
                 split(i++);
             }
         }
+        // Nothing is noted of what the system reads ahead by itself, so it could not be dropped.
+        if (!on_absent_) find_those_in_order();
+    }
+
+    // Pages that come because they are touched in order come in large pieces, if the system reads
+    // far ahead; those that it is asked for come one by one.
+    void find_those_in_order() {
+        ReadAhead read_ahead(plan_, items_, UINT64_MAX, read_ahead_of_);
+        const io::Source* entered = nullptr;
+        for (Task& task : tasks_) {
+            const Range range = range_of(task);
+            if (!range.source->maps_file()) continue;
+            if (std::exchange(entered, range.source) != range.source) {
+                read_ahead.enter(items_[task.first]);
+            }
+            task.in_order = read_ahead.is_far(task.first, range.begin, range.end);
+        }
     }
 
     [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
@@ -148,22 +192,51 @@ class Reader {
         }
     }
 
+    [[nodiscard]] Range range_of(const Task& task) const {
+        const BulkItem& first = items_[task.first];
+        const io::Source* const source = plan_.source(first).get();
+        if (task.items > 1) return {source, first.offset, end_of(task)};
+        const std::uint64_t begin = first.offset + packed_nbytes(task.begin, first.type->bits);
+        return {source, begin, begin + packed_nbytes(task.count, first.type->bits)};
+    }
+
     // Of a file that is not in memory, the system reads ahead what one thread will want; the places
     // of several look random to it.
     void ask_for(const Task& task) const {
-        const BulkItem& first = items_[task.first];
-        const io::Source& source = *plan_.source(first);
-        std::uint64_t begin = first.offset;
-        std::uint64_t end = begin;
-        if (task.items == 1) {
-            begin += packed_nbytes(task.begin, first.type->bits);
-            end = begin + packed_nbytes(task.count, first.type->bits);
-        } else {
-            end = end_of(task);
+        if (task.in_order) return;
+        const Range range = range_of(task);
+        io::prefetch_absent(*range.source, range.begin, range.end,
+                            [&](std::uint64_t from, std::uint64_t to) {
+                                if (on_absent_) on_absent_(items_[task.first], from, to);
+                            });
+    }
+
+    // Touches the pages of all tasks up to this one, in order, and waits for them. Meanwhile other
+    // threads copy what was brought before. Whether pages of this one are to be released.
+    bool bring_until(std::size_t task) {
+        if (!tasks_[task].in_order || !is_absent(range_of(tasks_[task]))) return false;
+        const std::lock_guard lock(bringing_);
+        for (; brought_ <= task; ++brought_) {
+            Task& next = tasks_[brought_];
+            const Range range = range_of(next);
+            next.is_mapped = next.in_order && is_absent(range);
+            if (next.is_mapped) io::populate(*range.source, range.begin, range.nbytes());
         }
-        io::prefetch_absent(source, begin, end, [&](std::uint64_t from, std::uint64_t to) {
-            if (on_absent_) on_absent_(first, from, to);
-        });
+        return tasks_[task].is_mapped;
+    }
+
+    // Whether a page of them is not in memory.
+    [[nodiscard]] static bool is_absent(const Range& range) {
+        bool is_absent = false;
+        io::tell_absent(*range.source, range.begin, range.end,
+                        [&](std::uint64_t, std::uint64_t) { is_absent = true; });
+        return is_absent;
+    }
+
+    static void release(const Range& range, std::uint64_t around) noexcept {
+        const std::uint64_t begin = range.begin - std::min(range.begin, around);
+        const std::uint64_t end = range.end + std::min(range.source->size() - range.end, around);
+        io::release(*range.source, begin, end - begin);
     }
 
     [[nodiscard]] std::uint64_t end_of(const Task& task) const {
@@ -221,16 +294,21 @@ class Reader {
     std::span<const BulkItem> items_;
     std::atomic<std::uint64_t>& done_;
     const OnAbsent& on_absent_;
+    const ReadAhead::Of read_ahead_of_;
     io::Slabs slabs_;
     std::vector<io::Place> places_;
     std::vector<Task> tasks_;
+
+    std::mutex bringing_;
+    std::size_t brought_ = 0;  // tasks before it are brought
 };
 
 }  // namespace
 
 std::vector<io::Place> read_items(const BulkPlan& plan, std::span<const BulkItem> items,
-                                  std::atomic<std::uint64_t>& done, const OnAbsent& on_absent) {
-    return Reader(plan, items, done, on_absent).read();
+                                  std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
+                                  ReadAhead::Of read_ahead_of) {
+    return Reader(plan, items, done, on_absent, read_ahead_of).read();
 }
 
 }  // namespace onnxmap::model

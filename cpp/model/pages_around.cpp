@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "io/page_cache.hpp"
-#include "io/pages_ahead.hpp"
 
 namespace onnxmap::model {
 
@@ -14,13 +13,6 @@ constexpr std::uint64_t kMebibyte = 1 << 20;
 // A fault maps what is in memory around it, up to a huge page; and pages of the cache come and go
 // in pieces that may be as large.
 constexpr std::uint64_t kAround = 2 * kMebibyte;
-// A system that reads so far ahead of who touches pages in order keeps the disk busy. What comes in
-// this way comes in large pieces, what is asked for in single pages, which cost more to map and to
-// drop: 3.4 GB take 2.0 to 2.3 s, and 2.9 to 3.4 s.
-constexpr std::uint64_t kFarAhead = kMebibyte;
-// In read-aheads: the least that a run of neighbours must have, since the system reads on behind
-// its end.
-constexpr std::uint64_t kLongRun = 4;
 // In read-aheads: the system is one or two ahead of who touches pages first, which may be the
 // reader. What others bring there meanwhile counts as brought by the stream.
 constexpr std::uint64_t kLookedAhead = 4;
@@ -35,13 +27,12 @@ void drop(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
-PagesAround::PagesAround(const BulkPlan& plan, std::uint64_t window, ReadAheadOf read_ahead_of)
+PagesAround::PagesAround(const BulkPlan& plan, std::uint64_t window, ReadAhead::Of read_ahead_of)
     : plan_(plan),
       items_(plan.items()),
       chunk_nbytes_(std::clamp<std::uint64_t>(window / 16, 64 << 10, 2 * kMebibyte)),
       step_(std::min(window / 16, 8 * kMebibyte)),
-      most_read_ahead_(window / 2),
-      read_ahead_of_(read_ahead_of) {}
+      read_ahead_(plan, plan.items(), window / 2, read_ahead_of) {}
 
 PagesAround::Chunk PagesAround::next(Place& at) const {
     const BulkItem& first = items_[at.item];
@@ -99,9 +90,8 @@ void PagesAround::bring(const Chunk& chunk) {
 bool PagesAround::look_around(const io::Source& source, const Chunk& chunk) {
     const std::uint32_t number = items_[chunk.first].source;
     if (at_.source != number) {
-        // Of a small file it does not matter how it is brought.
-        read_ahead_ = source.size() < kLongRun * kFarAhead ? 0 : read_ahead_of_(source);
-        around_ = read_ahead_ / 2;
+        read_ahead_nbytes_ = read_ahead_.enter(items_[chunk.first]);
+        around_ = read_ahead_nbytes_ / 2;
         looked_end_ = 0;
         come_to({number, 0, around_});
     } else if (chunk.begin < at_.offset) {
@@ -109,34 +99,15 @@ bool PagesAround::look_around(const io::Source& source, const Chunk& chunk) {
     }
     // Otherwise the position stays at the end of the last chunk until this one is there: what the
     // system still reads between the two cannot be dropped yet.
-    const bool is_far = reads_far_ahead(chunk);
+    const bool is_far = read_ahead_.is_far(chunk.first, chunk.begin, chunk.end);
     const std::uint64_t begin = chunk.begin - std::min(chunk.begin, around_);
-    const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_ : 0;
+    const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_nbytes_ : 0;
     const std::uint64_t left = source.size() - chunk.end;
     const std::uint64_t end = left <= ahead ? source.size() : whole_pages(chunk.end + ahead);
     io::tell_absent(source, std::max(begin, looked_end_), end,
                     [&](std::uint64_t first, std::uint64_t last) { note(first, last); });
     looked_end_ = std::max(looked_end_, end);
     return is_far;
-}
-
-bool PagesAround::reads_far_ahead(const Chunk& chunk) {
-    if (read_ahead_ < kFarAhead || read_ahead_ > most_read_ahead_) return false;
-    if (run_.source != at_.source || chunk.begin < run_.begin || chunk.begin >= run_.end) {
-        run_ = run_at(chunk);
-    }
-    return read_ahead_ <= (run_.end - run_.begin) / kLongRun;
-}
-
-// Views so near to each other that reading on takes no longer than going there.
-PagesAround::Range PagesAround::run_at(const Chunk& chunk) const {
-    Range run{items_[chunk.first].source, chunk.begin, chunk.end};
-    for (const BulkItem& item : items_.subspan(chunk.first)) {
-        if (item.reading != Reading::view || item.source != run.source) break;
-        if (item.offset > run.end + io::PagesAhead::kFar) break;
-        run.end = std::max(run.end, item.stored_end());
-    }
-    return run;
 }
 
 void PagesAround::note(std::uint64_t begin, std::uint64_t end) {

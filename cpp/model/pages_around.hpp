@@ -9,16 +9,14 @@
 
 #include "io/page_cache.hpp"
 #include "model/bulk_plan.hpp"
+#include "model/read_ahead.hpp"
 
 namespace onnxmap::model {
 
 class PagesAround {
   public:
-    /// Bytes that the system reads ahead in a file.
-    using ReadAheadOf = std::uint64_t (*)(const io::Source&);
-
     PagesAround(const BulkPlan& plan, std::uint64_t window,
-                ReadAheadOf read_ahead_of = &io::read_ahead_nbytes);
+                ReadAhead::Of read_ahead_of = &io::read_ahead_nbytes);
 
     /// Where a walk over the bytes of the views is.
     struct Place {
@@ -72,8 +70,6 @@ class PagesAround {
     static constexpr Position kNowhere{UINT32_MAX, 0, 0};
 
     [[nodiscard]] bool look_around(const io::Source& source, const Chunk& chunk);
-    [[nodiscard]] bool reads_far_ahead(const Chunk& chunk);
-    [[nodiscard]] Range run_at(const Chunk& chunk) const;
     [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
     void come_to(Position at) noexcept;
@@ -88,15 +84,13 @@ class PagesAround {
     std::span<const BulkItem> items_;
     const std::uint64_t chunk_nbytes_;
     const std::uint64_t step_;
-    const std::uint64_t most_read_ahead_;
-    const ReadAheadOf read_ahead_of_;
 
     // Of who brings:
-    std::size_t brought_end_ = 0;   // items before it were brought
-    std::uint64_t read_ahead_ = 0;  // of the system, in the source that it is at
-    std::uint64_t around_ = 0;      // what it reads before a page that is missing
-    std::uint64_t looked_end_ = 0;  // of that source: absent pages before it are noted
-    Range run_{UINT32_MAX, 0, 0};   // of neighbours, that it is in
+    std::size_t brought_end_ = 0;  // items before it were brought
+    ReadAhead read_ahead_;
+    std::uint64_t read_ahead_nbytes_ = 0;  // in the source that it is at
+    std::uint64_t around_ = 0;             // what the system reads before a page that is missing
+    std::uint64_t looked_end_ = 0;         // of that source: absent pages before it are noted
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const BulkItem* reader_ = nullptr;

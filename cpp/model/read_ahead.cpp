@@ -1,0 +1,46 @@
+#include "model/read_ahead.hpp"
+
+#include <algorithm>
+
+#include "io/pages_ahead.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+// A system that reads so far ahead of who touches pages in order keeps the disk busy. What comes in
+// this way comes in large pieces, what is asked for in single pages, which cost more to map and to
+// drop: 3.4 GB take 2.0 to 2.3 s, and 2.9 to 3.4 s.
+constexpr std::uint64_t kFarAhead = 1 << 20;
+// In read-aheads: the least that a run of neighbours must have, since the system reads on behind
+// its end.
+constexpr std::uint64_t kLongRun = 4;
+
+}  // namespace
+
+std::uint64_t ReadAhead::enter(const BulkItem& item) {
+    const io::Source& source = *plan_.source(item);
+    nbytes_ = source.size() < kLongRun * kFarAhead ? 0 : of_(source);
+    run_ = {0, 0};
+    return nbytes_;
+}
+
+bool ReadAhead::is_far(std::size_t first, std::uint64_t begin, std::uint64_t end) {
+    if (nbytes_ < kFarAhead || nbytes_ > most_) return false;
+    if (begin < run_.begin || begin >= run_.end) run_ = run_at(first, begin, end);
+    return nbytes_ <= (run_.end - run_.begin) / kLongRun;
+}
+
+// Items so near to each other that reading on takes no longer than going there.
+ReadAhead::Range ReadAhead::run_at(std::size_t first, std::uint64_t begin,
+                                   std::uint64_t end) const {
+    Range run{begin, end};
+    for (const BulkItem& item : items_.subspan(first)) {
+        if (item.reading != items_[first].reading || item.source != items_[first].source) break;
+        if (item.offset > run.end + io::PagesAhead::kFar) break;
+        run.end = std::max(run.end, item.stored_end());
+    }
+    return run;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,46 @@
+// How far the system reads ahead of who touches the bytes of many tensors in order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "io/page_cache.hpp"
+#include "model/bulk_plan.hpp"
+
+namespace onnxmap::model {
+
+class ReadAhead {
+  public:
+    /// Bytes that the system reads ahead in a file.
+    using Of = std::uint64_t (*)(const io::Source&);
+
+    /// `items`: a part of the plan's. A read-ahead of more than `most` bytes is not used.
+    ReadAhead(const BulkPlan& plan, std::span<const BulkItem> items, std::uint64_t most,
+              Of of = &io::read_ahead_nbytes)
+        : plan_(plan), items_(items), most_(most), of_(of) {}
+
+    /// Of the file of this item, which is_far() is asked about until the next call. 0 for a small
+    /// file: how that is brought does not matter.
+    std::uint64_t enter(const BulkItem& item);
+
+    /// Whether pages are best touched in order from `begin` on, in item `first`: the system reads
+    /// far ahead, and neighbours follow for long enough.
+    [[nodiscard]] bool is_far(std::size_t first, std::uint64_t begin, std::uint64_t end);
+
+  private:
+    struct Range {
+        std::uint64_t begin;
+        std::uint64_t end;
+    };
+
+    [[nodiscard]] Range run_at(std::size_t first, std::uint64_t begin, std::uint64_t end) const;
+
+    const BulkPlan& plan_;
+    std::span<const BulkItem> items_;
+    std::uint64_t most_;
+    Of of_;
+    std::uint64_t nbytes_ = 0;
+    Range run_{0, 0};  // of neighbours, in the file that was entered
+};
+
+}  // namespace onnxmap::model
