@@ -45,9 +45,9 @@ constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
     0x09041934,  // anonymous inodes
 };
 
-bool on_pseudo_file_system(int descriptor) noexcept {
+bool on_pseudo_file_system(const Descriptor& object, const std::string& path) {
     struct statfs status{};
-    if (::fstatfs(descriptor, &status) != 0) return false;
+    if (::fstatfs(object.number(), &status) != 0) throw FileError(errno, path);
     const auto type = static_cast<std::uint32_t>(status.f_type);
     return std::find(kPseudoFileSystems.begin(), kPseudoFileSystems.end(), type) !=
            kPseudoFileSystems.end();
@@ -130,7 +130,7 @@ void ContainedOpen::judge(const Descriptor& object, const std::string& path) con
     struct stat status{};
     if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
     if (S_ISDIR(status.st_mode)) throw FileError(EISDIR, path);
-    if (!S_ISREG(status.st_mode) || on_pseudo_file_system(object.number())) {
+    if (!S_ISREG(status.st_mode) || on_pseudo_file_system(object, path)) {
         throw Refused(Refusal::not_regular, path);
     }
     const bool any_links = policy_.allow_hardlinks || policy_.links == LinkPolicy::trusted;

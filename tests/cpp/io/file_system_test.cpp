@@ -124,4 +124,16 @@ TEST_CASE("file_system: files of the kernel's own file systems are not opened") 
     }
 }
 
+TEST_CASE("file_system: a file is not opened if nobody can say which file system it is on") {
+    const TemporaryFolder folder;
+    folder.write("w.bin", "weights");
+    const Roots roots = {io::Folder::open_shared(folder.path().string())};
+    for (const io::LinkPolicy links : {io::LinkPolicy::contained, io::LinkPolicy::trusted}) {
+        fails = true;
+        const std::string found = open_contained(roots, "w.bin", {links});
+        fails = false;
+        CHECK(found == errno_text(EIO));
+    }
+}
+
 }  // namespace onnxmap::test
