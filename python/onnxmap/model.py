@@ -397,7 +397,8 @@ class OperatorSet:
 
     def __getattr__(self, name: str) -> Any:
         # The fields of OperatorSetProto; `operators` is its repeated field `operator`.
-        if name.startswith("_"):
+        # `proto` gets here if __init__ was never called.
+        if name.startswith("_") or name == "proto":
             raise AttributeError(name)
         return _core.friendly(self.proto, "operator" if name == "operators" else name)
 

@@ -83,3 +83,9 @@ def test_load_operator_set(tmp_path: Path) -> None:
     assert [one.op_type for one in ours.operators] == ["Twice"]
     assert ours.operators[0].since_version == 2
     assert canonical(ours.proto, "OperatorSetProto") == canonical(opset, "OperatorSetProto")
+
+
+@pytest.mark.parametrize("name", ["proto", "magic", "operators", "nothing", "_private"])
+def test_an_operator_set_that_was_never_initialized_has_no_attributes(name: str) -> None:
+    with pytest.raises(AttributeError):
+        getattr(onnxmap.OperatorSet.__new__(onnxmap.OperatorSet), name)
