@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -105,7 +106,8 @@ bool is_unsafe_text(std::string_view location) {
 }
 
 struct Outcome {
-    std::string code;  // of an Error; "errno" of a FileError; empty: opened
+    // Of an Error; "errno" of a FileError; "memory" if there was none; empty: opened.
+    std::string code;
     std::uint64_t inode = 0;
 };
 
@@ -119,6 +121,8 @@ Outcome open(const tensor::ExternalFiles& files, std::string_view location) {
         return {error.code};
     } catch (const FileError&) {
         return {"errno"};
+    } catch (const std::bad_alloc&) {
+        return {"memory"};  // of the calls that fail, one was mmap
     }
 }
 
@@ -169,7 +173,10 @@ void check_after_swap(HostileTree& tree, const Choices& choices, std::string_vie
         file->read(0, bytes);
     } catch (const Error& error) {
         touch(as_bytes(std::string_view(error.what())));
-    } catch (const FileError&) {}
+    } catch (const FileError&) {
+    } catch (const std::bad_alloc&) {
+        require(choices.failures, "there was no memory");
+    }
     const UnwatchedCalls own;
     tree.swap_back(choices.swap);
 }
