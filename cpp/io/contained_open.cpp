@@ -47,6 +47,7 @@ constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
 
 bool on_pseudo_file_system(const Descriptor& object, const std::string& path) {
     struct statfs status{};
+    // If nobody can say, it could be one.
     if (::fstatfs(object.number(), &status) != 0) throw FileError(errno, path);
     const auto type = static_cast<std::uint32_t>(status.f_type);
     return std::find(kPseudoFileSystems.begin(), kPseudoFileSystems.end(), type) !=

@@ -149,6 +149,10 @@ bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) 
            errno != EINVAL;
 }
 
+bool can_populate(const Source& source) noexcept {
+    return source.maps_file() && ::madvise(address_of(source, 0), 0, kPopulateRead) == 0;
+}
+
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
     if (nbytes == 0 || !source.maps_file()) return;
     const Pages pages = pages_within(source.size(), offset, offset + nbytes);

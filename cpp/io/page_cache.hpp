@@ -25,6 +25,13 @@ void prefetch(const File& file, std::uint64_t offset, std::uint64_t nbytes) noex
 /// the file has lost are left to whoever touches them. False where the system cannot do this.
 bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
+/// Whether the system has populate() (Linux 5.14) and lets this process use it.
+[[nodiscard]] bool can_populate(const Source& source) noexcept;
+
+/// A fault maps what is in memory around it: at most this many bytes before and behind the page, a
+/// huge page. Pages of the cache come and go in pieces that may be as large.
+inline constexpr std::uint64_t kMappedAround = 2 << 20;
+
 /// The process lets go of the pages of a mapping that are wholly within the bytes: they no longer
 /// count as its memory, and come back when they are touched. They stay in the page cache.
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;

@@ -25,7 +25,7 @@ struct Task {
     std::uint64_t begin;  // element, of a single item
     std::uint64_t count;
     bool in_order = false;   // its pages are touched after those of the tasks before it
-    bool is_mapped = false;  // they were touched, and are to be released
+    bool is_mapped = false;  // its pages were mapped here, and must be released
 };
 
 // Bytes of a file.
@@ -40,9 +40,6 @@ struct Range {
 // Tasks that are asked for ahead of those that are done, where a file is not in memory: 32 MiB keep
 // a disk busy.
 constexpr std::size_t kAskedAhead = 16;
-
-// Bytes that are mapped at most around those that are touched.
-constexpr std::uint64_t kAround = 2 << 20;
 
 // Bytes of arrays that one task makes at most: between two, it is asked whether to go on.
 constexpr std::uint64_t kMadeAtOnce = 8 << 20;
@@ -73,6 +70,22 @@ class Reader {
     }
 
   private:
+    // Releases what the system mapped around the tasks, also if reading them fails.
+    class ReleaseAtEnd {
+      public:
+        explicit ReleaseAtEnd(const Reader& reader) : reader_(reader) {}
+        ReleaseAtEnd(const ReleaseAtEnd&) = delete;
+        ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
+        ~ReleaseAtEnd() {
+            for (const Task& task : reader_.tasks_) {
+                if (task.is_mapped) release(reader_.range_of(task), io::kMappedAround);
+            }
+        }
+
+      private:
+        const Reader& reader_;
+    };
+
     std::vector<io::Place> read_below_guard() {
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (items_[i].reading == Reading::parts) places_[i] = slabs_.place(items_[i].nbytes());
@@ -82,6 +95,7 @@ class Reader {
         }
         plan_tasks();
         for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) ask_for(tasks_[i]);
+        const ReleaseAtEnd release_at_end(*this);
         io::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
             const Task& task = tasks_[i];
             if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
@@ -93,9 +107,6 @@ class Reader {
             }
             if (is_mapped) release(range_of(task), 0);
         });
-        for (const Task& task : tasks_) {
-            if (task.is_mapped) release(range_of(task), kAround);
-        }
         plan_.look_again(items_);
         return std::move(places_);
     }
@@ -143,22 +154,27 @@ class Reader {
                 split(i++);
             }
         }
-        // Nothing is noted of what the system reads ahead by itself, so it could not be dropped.
+        // A caller with `on_absent` drops the pages that it is told about, and nobody can tell it
+        // what the system reads ahead.
         if (!on_absent_) find_those_in_order();
     }
 
-    // Pages that come because they are touched in order come in large pieces, if the system reads
-    // far ahead; those that it is asked for come one by one.
+    // If the read-ahead is large, pages that are touched in order are read in large pieces. Pages
+    // that the system is asked for are read one by one.
     void find_those_in_order() {
+        std::uint64_t nbytes = 0;
+        for (const Task& task : tasks_) nbytes += range_of(task).nbytes();
+        if (nbytes < ReadAhead::kLeast) return;
         ReadAhead read_ahead(plan_, items_, UINT64_MAX, read_ahead_of_);
         const io::Source* entered = nullptr;
+        bool can_populate = false;
         for (Task& task : tasks_) {
             const Range range = range_of(task);
-            if (!range.source->maps_file()) continue;
             if (std::exchange(entered, range.source) != range.source) {
-                read_ahead.enter(items_[task.first]);
+                can_populate = io::can_populate(*range.source);
+                if (can_populate) read_ahead.enter(items_[task.first]);
             }
-            task.in_order = read_ahead.is_far(task.first, range.begin, range.end);
+            task.in_order = can_populate && read_ahead.is_far(task.first, range.begin, range.end);
         }
     }
 
@@ -211,12 +227,15 @@ class Reader {
                             });
     }
 
-    // Touches the pages of all tasks up to this one, in order, and waits for them. Meanwhile other
-    // threads copy what was brought before. Whether pages of this one are to be released.
+    // Touches the pages of the tasks up to this one, in order, and waits for them. Meanwhile other
+    // threads copy what was brought before. Returns whether this task's pages were mapped.
     bool bring_until(std::size_t task) {
         if (!tasks_[task].in_order || !is_absent(range_of(tasks_[task]))) return false;
         const std::lock_guard lock(bringing_);
+        // Tasks further back are done: their pages may be absent again, and nobody needs them.
+        brought_ = std::max(brought_, task - std::min(task, kAskedAhead));
         for (; brought_ <= task; ++brought_) {
+            io::leave_if_stopped();
             Task& next = tasks_[brought_];
             const Range range = range_of(next);
             next.is_mapped = next.in_order && is_absent(range);
@@ -225,7 +244,7 @@ class Reader {
         return tasks_[task].is_mapped;
     }
 
-    // Whether a page of them is not in memory.
+    // Whether any page of the range is absent from the page cache.
     [[nodiscard]] static bool is_absent(const Range& range) {
         bool is_absent = false;
         io::tell_absent(*range.source, range.begin, range.end,

@@ -20,8 +20,8 @@ namespace onnxmap::model {
 using OnAbsent = std::function<void(const BulkItem& item, std::uint64_t begin, std::uint64_t end)>;
 
 /// The arrays' bytes, one for each item; none for what is a view or text. `items` is a part of the
-/// plan's. Without `on_absent`, pages that are not in memory are touched in order if the system
-/// reads far ahead of that, and stay in the page cache. `done` grows by the bytes that are there.
+/// plan's. Without `on_absent`, pages that are not in memory are touched in order if the system's
+/// read-ahead is large, and stay in the page cache. `done` grows by the bytes that are there.
 /// As much is done at a time as the effort of this thread allows (io::WithEffort). Throws Error
 /// `tensor.*`, `file.changed`, FileError, std::bad_alloc and io::Stopped.
 [[nodiscard]] std::vector<io::Place> read_items(

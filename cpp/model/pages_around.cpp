@@ -10,9 +10,6 @@ namespace onnxmap::model {
 namespace {
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
-// A fault maps what is in memory around it, up to a huge page; and pages of the cache come and go
-// in pieces that may be as large.
-constexpr std::uint64_t kAround = 2 * kMebibyte;
 // In read-aheads: the system is one or two ahead of who touches pages first, which may be the
 // reader. What others bring there meanwhile counts as brought by the stream.
 constexpr std::uint64_t kLookedAhead = 4;
@@ -148,7 +145,7 @@ void PagesAround::reader_at(const BulkItem& item) {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source != item.source) {
         leave_file();
-        released_ = item.offset - std::min(item.offset, kAround);
+        released_ = item.offset - std::min(item.offset, io::kMappedAround);
         reader_ = &item;
     } else {
         reader_ = &item;
@@ -164,13 +161,13 @@ void PagesAround::reader_left() {
 void PagesAround::give_back_until(std::uint64_t end) noexcept {
     if (end < released_ + step_) return;
     // Within a huge page, the system would have to take its mapping apart.
-    release_until(step_ < kAround ? end : end - end % kAround);
+    release_until(step_ < io::kMappedAround ? end : end - end % io::kMappedAround);
     drop_until(end);
 }
 
 void PagesAround::leave_file() noexcept {
     if (reader_ == nullptr) return;
-    release_until(reader_->stored_end() + kAround);
+    release_until(reader_->stored_end() + io::kMappedAround);
     drop_until(UINT64_MAX);
 }
 
@@ -196,7 +193,7 @@ void PagesAround::drop_until(std::uint64_t end) noexcept {
                 stop = std::min(stop, at_.offset);
                 stop -= std::min(stop, at_.around);
             }
-            range.end = std::min(range.end, stop - stop % kAround);
+            range.end = std::min(range.end, stop - stop % io::kMappedAround);
             if (range.end <= range.begin) return;
             front.begin = range.end;
             if (front.begin == front.end) absent_.pop_front();

@@ -1,4 +1,4 @@
-// How far the system reads ahead of who touches the bytes of many tensors in order.
+// Whether the system reads far enough ahead to bring many tensors by touching their pages in order.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,16 @@ class ReadAhead {
     /// Bytes that the system reads ahead in a file.
     using Of = std::uint64_t (*)(const io::Source&);
 
+    /// In bytes. Of less, it does not matter how it is brought.
+    static constexpr std::uint64_t kLeast = 4 << 20;
+
     /// `items`: a part of the plan's. A read-ahead of more than `most` bytes is not used.
     ReadAhead(const BulkPlan& plan, std::span<const BulkItem> items, std::uint64_t most,
               Of of = &io::read_ahead_nbytes)
         : plan_(plan), items_(items), most_(most), of_(of) {}
 
-    /// Of the file of this item, which is_far() is asked about until the next call. 0 for a small
-    /// file: how that is brought does not matter.
+    /// Selects the file of this item for is_far(), and returns its read-ahead in bytes. Returns 0
+    /// for a file of less than kLeast.
     std::uint64_t enter(const BulkItem& item);
 
     /// Whether pages are best touched in order from `begin` on, in item `first`: the system reads

@@ -22,7 +22,7 @@ class StructurePages {
     void looked_at(ByteView bytes) noexcept {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
-        mapped_ += offset < last_ ? kAround : std::min(offset - last_, kAround);
+        mapped_ += offset < last_ ? io::kMappedAround : std::min(offset - last_, io::kMappedAround);
         last_ = offset;
         first_ = std::min(first_, offset);
         end_ = std::max(end_, offset);
@@ -30,13 +30,12 @@ class StructurePages {
     }
 
   private:
-    static constexpr std::uint64_t kAround = 2 << 20;
     static constexpr std::uint64_t kMost = 8 << 20;
 
     void release() noexcept {
         if (first_ > end_) return;
-        const std::uint64_t begin = first_ - std::min(first_, kAround);
-        io::release(source_, begin, std::min(end_ + kAround, source_.size()) - begin);
+        const std::uint64_t begin = first_ - std::min(first_, io::kMappedAround);
+        io::release(source_, begin, std::min(end_ + io::kMappedAround, source_.size()) - begin);
         mapped_ = 0;
         first_ = last_;  // which may be read on
     }

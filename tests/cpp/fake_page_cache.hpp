@@ -36,6 +36,7 @@ class FakePageCache {
         std::uint64_t before = 0;  // bytes before a missing page, read when it is touched
         std::uint64_t after = 0;   // bytes behind that page, read ahead
         std::uint64_t piece = 0;   // bytes that are only dropped together; 0: single pages
+        bool populates = true;     // it knows MADV_POPULATE_READ
     };
 
     /// Takes over the calls about this file, without a page of it in the cache.
@@ -47,6 +48,9 @@ class FakePageCache {
 
     /// Pages of these bytes come into the cache, as if another process had read them.
     void bring(std::uint64_t begin, std::uint64_t end);
+    /// Pages before `offset` leave the cache as soon as somebody asks whether one behind it is
+    /// there.
+    void evict_before(std::uint64_t offset);
     /// Reads a byte of each page of the mapping, as the reader of a view does.
     void touch(const io::Source& source, std::uint64_t begin, std::uint64_t end);
 

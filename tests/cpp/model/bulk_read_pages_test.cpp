@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,13 @@ std::uint64_t nothing(const io::Source&) { return 0; }
 
 // Tensors of 5 MiB, 5 MiB and 2 MiB in one data file, of which nothing is in memory.
 struct DataFile {
-    DataFile() {
+    explicit DataFile(FakePageCache::Kernel kernel = {},
+                      const std::vector<std::uint64_t>& tensors = {5 << 20, 5 << 20, 2 << 20})
+        : bytes(bytes_of(std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0}))),
+          cache(folder.write("w", ByteView(bytes)), kernel) {
         Bytes graph;
         std::uint64_t offset = 0;
-        for (const std::uint64_t nbytes : {5 << 20, 5 << 20, 2 << 20}) {
+        for (const std::uint64_t nbytes : tensors) {
             append(graph, blob(5, external_tensor(std::to_string(offset), "w", offset, nbytes)));
             offset += nbytes;
         }
@@ -43,8 +47,14 @@ struct DataFile {
         const auto document = model::load_file(path, io::IoMode::mmap, options);
         const auto index =
             document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-        plan = std::make_unique<model::BulkPlan>(
-            document, *index, std::vector<std::uint32_t>{0, 1, 2}, model::BulkOptions{});
+        plan = std::make_unique<model::BulkPlan>(document, *index, all(tensors.size()),
+                                                 model::BulkOptions{});
+    }
+
+    [[nodiscard]] static std::vector<std::uint32_t> all(std::size_t count) {
+        std::vector<std::uint32_t> numbers(count);
+        std::iota(numbers.begin(), numbers.end(), 0U);
+        return numbers;
     }
 
     /// Whether all arrays are right.
@@ -57,8 +67,8 @@ struct DataFile {
     }
 
     TemporaryFolder folder;
-    Bytes bytes = bytes_of(kFile);
-    FakePageCache cache{folder.write("w", ByteView(bytes))};
+    Bytes bytes;
+    FakePageCache cache;
     std::unique_ptr<model::BulkPlan> plan;
 };
 
@@ -73,11 +83,36 @@ TEST_CASE("bulk_read: pages are touched in order if the system reads far ahead o
     CHECK(file.cache.mapped(0, kFile) == 0);
 }
 
-TEST_CASE("bulk_read: pages are asked for elsewhere") {
+TEST_CASE("bulk_read: pages are asked for if the read-ahead is small") {
     DataFile file;
     CHECK(file.reads_right(&nothing));
     CHECK(file.cache.joined(What::mapped).empty());
     CHECK(file.cache.held(0, kFile) == kFile);
+}
+
+TEST_CASE("bulk_read: pages are asked for if the system cannot map them in order") {
+    DataFile file({.populates = false});
+    CHECK(file.reads_right(&far));
+    CHECK(file.cache.joined(What::asked).front().begin == 0);
+    CHECK(file.cache.held(0, kFile) == kFile);
+}
+
+TEST_CASE("bulk_read: little is asked for, however far the system reads ahead") {
+    DataFile file({}, {1 << 20, 2 << 20});
+    CHECK(file.reads_right(&far));
+    CHECK(file.cache.joined(What::mapped).empty());
+}
+
+TEST_CASE("bulk_read: pages that are evicted after they were copied are not read again") {
+    // The first half is in memory, and goes as soon as the reader comes to the other one.
+    constexpr std::uint64_t kMany = 160 << 20;
+    DataFile file({}, std::vector<std::uint64_t>(20, 8 << 20));
+    file.cache.bring(0, kMany / 2);
+    file.cache.evict_before(kMany / 2);
+    CHECK(file.reads_right(&far));
+    for (const Request& one : file.cache.joined(What::mapped)) {
+        CHECK(one.begin >= kMany / 2 - (32 << 20));
+    }
 }
 
 TEST_CASE("bulk_read: pages that are to be dropped are asked for, since all of them are noted") {
