@@ -34,10 +34,13 @@ LEFT_OUT = {
     "test_readme.py": "runs pages and their commands",
     "test_real_models.py": _GOOD_FILES,
     "test_remote_dask.py": _REMOTE,
+    "test_remote_errors.py": _REMOTE,
     "test_remote_folders.py": _REMOTE,
     "test_remote_http.py": _REMOTE,
+    "test_remote_packages.py": _REMOTE,
     "test_remote_pickle.py": _REMOTE,
     "test_remote_stores.py": _REMOTE,
+    "test_remote_timeouts.py": _REMOTE,
     "test_security_page.py": _TEXT,
     "test_special_model_files.py": "starts an interpreter for each file, which is refused before a byte is parsed",
 }

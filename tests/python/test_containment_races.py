@@ -16,7 +16,7 @@ from containment_tree import CANARY, VALUES, model_bytes, write
 from run_options import LONG, SANITIZED
 from swapping import swapping
 
-SECONDS = 10.0 if LONG else 0.5 if SANITIZED else 2.0
+SECONDS = 10.0 if LONG else 0.5 if SANITIZED else 1.0
 
 READER = """
 import time
