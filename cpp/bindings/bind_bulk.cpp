@@ -13,20 +13,20 @@
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "bulk/read_items.hpp"
+#include "bulk/tensor_stream.hpp"
 #include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
-#include "model/bulk_read.hpp"
 #include "model/structure_pages.hpp"
-#include "model/tensor_stream.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-using model::BulkItem;
-using model::Reading;
+using bulk::Item;
+using bulk::Reading;
 
 // Between two looks at signals and at progress: Ctrl-C is felt at once.
 constexpr std::chrono::milliseconds kLookEvery{50};
@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kLookEvery{50};
 constexpr std::uint64_t kCastAtOnce = 8 << 20;
 
 struct Bulk {
-    std::shared_ptr<const model::BulkPlan> plan;
+    std::shared_ptr<const bulk::Plan> plan;
     const onnx::DataTypeInfo* float_type;  // null: all tensors keep their types
     bool copies;
 };
@@ -55,19 +55,18 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
         }
     }
     const WithoutLock unlocked;  // this may open files and look for segments
-    bulk.plan = std::make_shared<const model::BulkPlan>(
-        graph.document, *graph.index, positions,
-        model::BulkOptions{bulk.float_type, copies, frugal});
+    bulk.plan = std::make_shared<const bulk::Plan>(graph.document, *graph.index, positions,
+                                                   bulk::Options{bulk.float_type, copies, frugal});
     return bulk;
 }
 
-bool is_cast_by_numpy(const Bulk& bulk, const BulkItem& item) noexcept {
+bool is_cast_by_numpy(const Bulk& bulk, const Item& item) noexcept {
     return bulk.float_type != nullptr && item.type->format.is_float() && bulk.float_type != item.to;
 }
 
 std::uint64_t streamed_nbytes(const Bulk& bulk) {
     std::uint64_t sum = 0;
-    for (const BulkItem& item : bulk.plan->items()) {
+    for (const Item& item : bulk.plan->items()) {
         sum +=
             is_cast_by_numpy(bulk, item) ? item.count * bulk.float_type->itemsize() : item.nbytes();
     }
@@ -88,8 +87,8 @@ class ArrayMaker {
           pages_(bulk_.plan->document().source(), frugal) {}
 
     /// Name and array of an item; `place` has its bytes where it is fresh.
-    std::pair<py::object, py::object> operator()(const BulkItem& item, const io::Place& place) {
-        const model::BulkPlan& plan = *bulk_.plan;
+    std::pair<py::object, py::object> operator()(const Item& item, const io::Place& place) {
+        const bulk::Plan& plan = *bulk_.plan;
         return io::guard_reads(plan.document().source(), [&] {
             tensor::Header header;
             const onnx::Message tensor = onnx::Message(onnx::message<"TensorProto">, item.message);
@@ -111,8 +110,7 @@ class ArrayMaker {
     }
 
   private:
-    py::object array(const BulkItem& item, const io::Place& place,
-                     std::span<const std::int64_t> dims) {
+    py::object array(const Item& item, const io::Place& place, std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
             tensor::Values values = bulk_.plan->values(item);
             py::object strings =
@@ -140,7 +138,7 @@ class ArrayMaker {
         return cast_by_numpy(made, item, dims);
     }
 
-    py::object cast_by_numpy(const py::object& array, const BulkItem& item,
+    py::object cast_by_numpy(const py::object& array, const Item& item,
                              std::span<const std::int64_t> dims) {
         auto bytes = std::make_shared<io::OwnedBytes>(item.count * bulk_.float_type->itemsize());
         const py::object cast = make_owned(*bulk_.float_type, dims, std::move(bytes), true);
@@ -172,14 +170,14 @@ class ArrayMaker {
 };
 
 py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
-    const model::BulkPlan& plan = *bulk.plan;
+    const bulk::Plan& plan = *bulk.plan;
     std::vector<io::Place> places;
     {
         const WithoutLock unlocked;
         std::atomic<std::uint64_t> done = 0;
         io::work_while_looking(
             {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
-            [&] { places = model::read_items(plan, plan.items(), done); },
+            [&] { places = bulk::read_items(plan, plan.items(), done); },
             [&] {
                 const WithLock locked;
                 look_for_signals();
@@ -207,8 +205,8 @@ class Stream {
     Stream& operator=(const Stream&) = delete;
 
     py::object next() {
-        using State = model::TensorStream::State;
-        model::TensorStream::Step step;
+        using State = bulk::TensorStream::State;
+        bulk::TensorStream::Step step;
         while (true) {
             State state{};
             {
@@ -234,7 +232,7 @@ class Stream {
     }
 
   private:
-    model::TensorStream stream_;
+    bulk::TensorStream stream_;
     ArrayMaker make_;
     bool stopped_ = false;
 };

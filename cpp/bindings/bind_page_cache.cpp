@@ -5,9 +5,9 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bulk/tensor_pages.hpp"
 #include "io/byte_ranges.hpp"
 #include "io/page_cache.hpp"
-#include "model/tensor_pages.hpp"
 
 namespace onnxmap::bindings {
 
@@ -35,13 +35,13 @@ void check_signals() {
 void prefetch(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
     const WithoutLock unlocked;
-    model::prefetch(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+    bulk::prefetch(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
 }
 
 void evict(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
     const WithoutLock unlocked;
-    model::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+    bulk::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
 }
 
 // Bytes of the model's own file that are not in memory, as pairs of begin and end.
@@ -70,11 +70,11 @@ py::list residency(const Graph& graph, const py::list& positions, const py::list
         ranges.add(pair[0].cast<std::uint64_t>(), pair[1].cast<std::uint64_t>());
     }
     const auto tensors = tensors_at(graph, positions);
-    std::vector<model::ResidentBytes> found;
+    std::vector<bulk::ResidentBytes> found;
     {
         const WithoutLock unlocked;
-        found = model::residency(*graph.document, tensors, graph.document->look_for_changes(),
-                                 ranges, check_signals);
+        found = bulk::residency(*graph.document, tensors, graph.document->look_for_changes(),
+                                ranges, check_signals);
     }
     py::list result(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "bulk/plan.hpp"
 #include "memory_source.hpp"
-#include "model/bulk_plan.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
 
@@ -88,11 +88,10 @@ struct BulkModel {
         std::iota(positions.begin(), positions.end(), 0);
     }
 
-    [[nodiscard]] std::shared_ptr<const model::BulkPlan> plan(
-        const model::BulkOptions& options = {}) const {
+    [[nodiscard]] std::shared_ptr<const bulk::Plan> plan(const bulk::Options& options = {}) const {
         const auto graph = *document->child(document->root(), onnx::field<"ModelProto.graph">);
-        return std::make_shared<const model::BulkPlan>(document, *document->index(graph), positions,
-                                                       options);
+        return std::make_shared<const bulk::Plan>(document, *document->index(graph), positions,
+                                                  options);
     }
 
     std::shared_ptr<ObservedSource> source;

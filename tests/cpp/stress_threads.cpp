@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "bulk/read_items.hpp"
+#include "bulk/tensor_stream.hpp"
 #include "caught.hpp"
 #include "external_place.hpp"
 #include "io/descriptor_pool.hpp"
@@ -27,10 +29,8 @@
 #include "io/mapped_pages.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
-#include "model/bulk_read.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
-#include "model/tensor_stream.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
@@ -207,13 +207,13 @@ std::uint64_t read_values(const model::Document& document) {
     return digest.value();
 }
 
-std::shared_ptr<const model::BulkPlan> plan_all(const model::Document& document,
-                                                const model::BulkOptions& options) {
+std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
+                                           const bulk::Options& options) {
     const auto index = document.index(*document.child(document.root(), field<"ModelProto.graph">));
     std::vector<std::uint32_t> positions(index->count(field<"GraphProto.initializer">));
     std::iota(positions.begin(), positions.end(), 0);
     // Whoever gets the plan does not outlive the document.
-    return std::make_shared<const model::BulkPlan>(
+    return std::make_shared<const bulk::Plan>(
         std::shared_ptr<const model::Document>(&document, [](const model::Document*) {}), *index,
         positions, options);
 }
@@ -223,7 +223,7 @@ std::uint64_t read_arrays(const model::Document& document) {
     const auto plan = plan_all(document, {&onnx::data_type(onnx::DataType::FLOAT), true, false});
     const io::WithEffort effort({3, nullptr});
     std::atomic<std::uint64_t> done = 0;
-    for (const io::Place& place : model::read_items(*plan, plan->items(), done)) {
+    for (const io::Place& place : bulk::read_items(*plan, plan->items(), done)) {
         digest.add(ByteView(place.bytes));
     }
     digest.add(done);
@@ -232,20 +232,20 @@ std::uint64_t read_arrays(const model::Document& document) {
 
 // To its end, and once more until another thread stops it.
 std::uint64_t read_stream(const model::Document& document) {
-    using State = model::TensorStream::State;
+    using State = bulk::TensorStream::State;
     constexpr std::chrono::milliseconds kPatience{1000};
     Digest digest;
     for (const bool copies : {true, false}) {
         const auto plan = plan_all(document, {nullptr, copies, true});
-        model::TensorStream::Step step;
-        model::TensorStream whole(plan, {50'000, 2});
+        bulk::TensorStream::Step step;
+        bulk::TensorStream whole(plan, {50'000, 2});
         for (State state{}; (state = whole.next(kPatience, step)) != State::end;) {
             if (state == State::later) continue;
             digest.add(step.item.rank);
             if (step.item.is_fresh()) digest.add(ByteView(step.place.bytes));
             step.place = {};
         }
-        model::TensorStream left(plan, {50'000, 2});
+        bulk::TensorStream left(plan, {50'000, 2});
         std::thread stopper;
         for (int i = 0; left.next(kPatience, step) != State::end; ++i) {
             if (i == 2) stopper = std::thread([&] { left.stop(); });

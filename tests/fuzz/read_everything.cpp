@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "bulk/read_items.hpp"
 #include "io/parallel.hpp"
-#include "model/bulk_read.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
@@ -334,17 +334,17 @@ class Reading {
 
     void read_planned(const model::FieldIndex& index, const std::vector<std::uint32_t>& positions,
                       const onnx::DataTypeInfo* float_type) {
-        model::BulkOptions options;
+        bulk::Options options;
         options.float_type = float_type;
         const std::shared_ptr<const model::Document> borrowed(&document_, [](auto*) {});
-        const model::BulkPlan plan(borrowed, index, positions, options);
+        const bulk::Plan plan(borrowed, index, positions, options);
         require(plan.items().size() == positions.size(), "a plan leaves tensors out");
         const io::WithEffort alone({1, nullptr});
         std::atomic<std::uint64_t> done = 0;
-        const auto places = model::read_items(plan, plan.items(), done);
+        const auto places = bulk::read_items(plan, plan.items(), done);
         for (std::size_t i = 0; i < places.size(); ++i) {
-            const model::BulkItem& item = plan.items()[i];
-            if (item.reading == model::Reading::text) continue;
+            const bulk::Item& item = plan.items()[i];
+            if (item.reading == bulk::Reading::text) continue;
             const tensor::OverlookQuietly quietly;
             tensor::Values values = plan.values(item);
             values.check_count();

@@ -1,6 +1,6 @@
 """The layer map. Changing the architecture is changing this map, in view.
 
-bindings -> model -> tensor -> {onnx -> wire, kernels, io} -> base
+bindings -> bulk -> model -> tensor -> {onnx -> wire, kernels, io} -> base
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ LAYERS: dict[str, set[str]] = {
     "onnx": {"base", "wire"},
     "tensor": {"base", "wire", "onnx", "kernels", "io"},
     "model": {"base", "wire", "onnx", "io", "tensor"},
-    "bindings": {"base", "wire", "onnx", "kernels", "io", "tensor", "model"},
+    "bulk": {"base", "wire", "onnx", "io", "tensor", "model"},
+    "bindings": {"base", "wire", "onnx", "kernels", "io", "tensor", "model", "bulk"},
 }
 # The operating system lives in io/. The two that only declare types and numbers may be seen elsewhere.
 SYSTEM_HEADERS = re.compile(

@@ -1,4 +1,4 @@
-#include "model/tensor_pages.hpp"
+#include "bulk/tensor_pages.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "model/tensor_path.hpp"
 #include "tensor/header.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 namespace {
 
@@ -34,7 +34,7 @@ struct Joined {
 using Source = std::shared_ptr<const io::Source>;
 
 template <class Visit>
-void for_each_range(const Document& document, const onnx::Message& tensor, io::Moment since,
+void for_each_range(const model::Document& document, const onnx::Message& tensor, io::Moment since,
                     Visit&& visit) {
     tensor::Header header;
     tensor::read_header(tensor, header);
@@ -45,8 +45,8 @@ void for_each_range(const Document& document, const onnx::Message& tensor, io::M
     }
 }
 
-std::vector<Joined> joined_ranges(const Document& document, std::span<const onnx::Message> tensors,
-                                  io::Moment since) {
+std::vector<Joined> joined_ranges(const model::Document& document,
+                                  std::span<const onnx::Message> tensors, io::Moment since) {
     std::vector<std::pair<Source, Span>> ranges;
     for (const onnx::Message& tensor : tensors) {
         for_each_range(document, tensor, since,
@@ -92,16 +92,16 @@ void for_each_part(const std::vector<Joined>& ranges, const Pause& pause, Work&&
 
 }  // namespace
 
-void prefetch(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
-              const Pause& pause) {
+void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
+              io::Moment since, const Pause& pause) {
     for_each_part(joined_ranges(document, tensors, since), pause,
                   [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
                       io::prefetch(source, offset, nbytes);
                   });
 }
 
-void evict(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
-           const Pause& pause) {
+void evict(const model::Document& document, std::span<const onnx::Message> tensors,
+           io::Moment since, const Pause& pause) {
     const std::vector<Joined> ranges = joined_ranges(document, tensors, since);
     for_each_part(ranges, pause,
                   [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
@@ -118,7 +118,7 @@ void evict(const Document& document, std::span<const onnx::Message> tensors, io:
     }
 }
 
-std::vector<ResidentBytes> residency(const Document& document,
+std::vector<ResidentBytes> residency(const model::Document& document,
                                      std::span<const onnx::Message> tensors, io::Moment since,
                                      const io::ByteRanges& absent, const Pause& pause) {
     const io::Source& own = document.source();
@@ -151,4 +151,4 @@ std::vector<ResidentBytes> residency(const Document& document,
     return found;
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "bulk/read_items.hpp"
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
 #include "external_place.hpp"
-#include "model/bulk_read.hpp"
 #include "model/load.hpp"
 
 namespace onnxmap::test {
@@ -47,8 +47,7 @@ struct DataFile {
         const auto document = model::load_file(path, io::IoMode::mmap, options);
         const auto index =
             document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-        plan = std::make_unique<model::BulkPlan>(document, *index, all(tensors.size()),
-                                                 model::BulkOptions{});
+        plan = std::make_unique<bulk::Plan>(document, *index, all(tensors.size()), bulk::Options{});
     }
 
     [[nodiscard]] static std::vector<std::uint32_t> all(std::size_t count) {
@@ -58,9 +57,9 @@ struct DataFile {
     }
 
     /// Whether all arrays are right.
-    [[nodiscard]] bool reads_right(model::ReadAhead::Of of, const model::OnAbsent& told = {}) {
+    [[nodiscard]] bool reads_right(bulk::ReadAhead::Of of, const bulk::OnAbsent& told = {}) {
         std::atomic<std::uint64_t> done = 0;
-        const auto places = model::read_items(*plan, plan->items(), done, told, of);
+        const auto places = bulk::read_items(*plan, plan->items(), done, told, of);
         Bytes found;
         for (const io::Place& place : places) append(found, join(ByteView(place.bytes)));
         return found == bytes;
@@ -69,12 +68,12 @@ struct DataFile {
     TemporaryFolder folder;
     Bytes bytes;
     FakePageCache cache;
-    std::unique_ptr<model::BulkPlan> plan;
+    std::unique_ptr<bulk::Plan> plan;
 };
 
 }  // namespace
 
-TEST_CASE("bulk_read: pages are touched in order if the system reads far ahead of that") {
+TEST_CASE("read_items: pages are touched in order if the system reads far ahead of that") {
     DataFile file;
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::asked).empty());
@@ -83,27 +82,27 @@ TEST_CASE("bulk_read: pages are touched in order if the system reads far ahead o
     CHECK(file.cache.mapped(0, kFile) == 0);
 }
 
-TEST_CASE("bulk_read: pages are asked for if the read-ahead is small") {
+TEST_CASE("read_items: pages are asked for if the read-ahead is small") {
     DataFile file;
     CHECK(file.reads_right(&nothing));
     CHECK(file.cache.joined(What::mapped).empty());
     CHECK(file.cache.held(0, kFile) == kFile);
 }
 
-TEST_CASE("bulk_read: pages are asked for if the system cannot map them in order") {
+TEST_CASE("read_items: pages are asked for if the system cannot map them in order") {
     DataFile file({.populates = false});
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::asked).front().begin == 0);
     CHECK(file.cache.held(0, kFile) == kFile);
 }
 
-TEST_CASE("bulk_read: little is asked for, however far the system reads ahead") {
+TEST_CASE("read_items: little is asked for, however far the system reads ahead") {
     DataFile file({}, {1 << 20, 2 << 20});
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::mapped).empty());
 }
 
-TEST_CASE("bulk_read: pages that are evicted after they were copied are not read again") {
+TEST_CASE("read_items: pages that are evicted after they were copied are not read again") {
     // The first half is in memory, and goes as soon as the reader comes to the other one.
     constexpr std::uint64_t kMany = 160 << 20;
     DataFile file({}, std::vector<std::uint64_t>(20, 8 << 20));
@@ -115,19 +114,20 @@ TEST_CASE("bulk_read: pages that are evicted after they were copied are not read
     }
 }
 
-TEST_CASE("bulk_read: pages that are to be dropped are asked for, since all of them are noted") {
+TEST_CASE("read_items: pages that are to be dropped are asked for, since all of them are noted") {
     DataFile file;
     std::atomic<std::uint64_t> absent = 0;
-    CHECK(file.reads_right(&far, [&](const model::BulkItem&, std::uint64_t begin,
-                                     std::uint64_t end) { absent += end - begin; }));
+    CHECK(file.reads_right(&far, [&](const bulk::Item&, std::uint64_t begin, std::uint64_t end) {
+        absent += end - begin;
+    }));
     CHECK(file.cache.joined(What::mapped).empty());
     CHECK(absent == kFile);
 }
 
-TEST_CASE("bulk_read: nothing is asked about pages that are in memory") {
+TEST_CASE("read_items: nothing is asked about pages that are in memory") {
     DataFile file;
     file.cache.bring(0, kFile);
-    for (const model::ReadAhead::Of of : {&far, &nothing}) CHECK(file.reads_right(of));
+    for (const bulk::ReadAhead::Of of : {&far, &nothing}) CHECK(file.reads_right(of));
     CHECK(file.cache.joined(What::asked).empty());
     CHECK(file.cache.joined(What::mapped).empty());
     CHECK(file.cache.joined(What::dropped).empty());

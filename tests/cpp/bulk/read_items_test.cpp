@@ -1,6 +1,6 @@
 // With reads of 64 bytes, conversions of 8 at a time, and gaps of 4: what the constants of local
 // files need megabytes for.
-#include "model/bulk_read.hpp"
+#include "bulk/read_items.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,13 +19,13 @@ namespace onnxmap::test {
 
 namespace {
 
-using model::BulkItem;
+using bulk::Item;
 using onnx::DataType;
 
-std::vector<Bytes> read(const BulkModel& made, const model::BulkOptions& options = {}) {
+std::vector<Bytes> read(const BulkModel& made, const bulk::Options& options = {}) {
     const auto plan = made.plan(options);
     std::atomic<std::uint64_t> done = 0;
-    const auto places = model::read_items(*plan, plan->items(), done);
+    const auto places = bulk::read_items(*plan, plan->items(), done);
     CHECK(done == plan->nbytes());
     std::vector<Bytes> found(places.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -46,7 +46,7 @@ Bytes one_by_one(std::uint64_t bits, const Bytes& raw, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("bulk_read: pieces of any count make up the array") {
+TEST_CASE("read_items: pieces of any count make up the array") {
     for (std::size_t count = 0; count < 300; count += count < 20 ? 1 : 13) {
         CAPTURE(count);
         const BulkModel made({raw_tensor("t", counting(count))});
@@ -57,7 +57,7 @@ TEST_CASE("bulk_read: pieces of any count make up the array") {
     }
 }
 
-TEST_CASE("bulk_read: packed elements at the borders of pieces") {
+TEST_CASE("read_items: packed elements at the borders of pieces") {
     for (const auto& [type, bits] : {std::pair{25, 2}, {21, 4}}) {
         for (const std::uint64_t count : {1ULL, 7ULL, 8ULL, 9ULL, 63ULL, 64ULL, 65ULL, 199ULL}) {
             CAPTURE(bits);
@@ -70,7 +70,7 @@ TEST_CASE("bulk_read: packed elements at the borders of pieces") {
     }
 }
 
-TEST_CASE("bulk_read: conversions in several buffers of a piece") {
+TEST_CASE("read_items: conversions in several buffers of a piece") {
     const std::size_t count = 333;
     const BulkModel made({typed_tensor(16, count, counting(2 * count))});
     const Bytes found = read(made, {&onnx::data_type(DataType::FLOAT), true, false})[0];
@@ -83,7 +83,7 @@ TEST_CASE("bulk_read: conversions in several buffers of a piece") {
     CHECK(found == expected);
 }
 
-TEST_CASE("bulk_read: small neighbours are one read, those behind a gap are not") {
+TEST_CASE("read_items: small neighbours are one read, those behind a gap are not") {
     // A TensorProto begins with a head, of which the name is a part: gaps of any size. Eighths of
     // reads of 800 bytes are 100.
     const auto apart = [](std::size_t gap) {
@@ -104,7 +104,7 @@ TEST_CASE("bulk_read: small neighbours are one read, those behind a gap are not"
     }
 }
 
-TEST_CASE("bulk_read: all kinds side by side") {
+TEST_CASE("read_items: all kinds side by side") {
     const Bytes typed = join(scalar(1, 3), scalar(2, 7), blob(8, "t"), packed(7, {1, 2, 3}));
     const Bytes text = join(scalar(1, 1), scalar(2, 8), blob(8, "t"), blob(6, "s"));
     const BulkModel made({raw_tensor("a", counting(5)), typed, raw_tensor("b", counting(200)),
@@ -121,7 +121,7 @@ TEST_CASE("bulk_read: all kinds side by side") {
     CHECK(found[6] == Bytes{1, 2, 3});
 }
 
-TEST_CASE("bulk_read: as many threads as the effort allows, and an end where nobody waits") {
+TEST_CASE("read_items: as many threads as the effort allows, and an end where nobody waits") {
     const BulkModel made({raw_tensor("t", counting(1000))});
     const auto plan = made.plan();
     std::atomic<std::uint64_t> done = 0;
@@ -132,7 +132,7 @@ TEST_CASE("bulk_read: as many threads as the effort allows, and an end where nob
         made.source->on_read = [&](std::uint64_t) {
             all_here = all_here && std::this_thread::get_id() == here;
         };
-        static_cast<void>(model::read_items(*plan, plan->items(), done));
+        static_cast<void>(bulk::read_items(*plan, plan->items(), done));
         CHECK(all_here);
     }
     std::atomic<bool> stopped = false;
@@ -141,18 +141,18 @@ TEST_CASE("bulk_read: as many threads as the effort allows, and an end where nob
         if (++reads == 3) stopped = true;
     };
     const io::WithEffort effort({1, &stopped});
-    CHECK_THROWS_AS(static_cast<void>(model::read_items(*plan, plan->items(), done)), io::Stopped);
+    CHECK_THROWS_AS(static_cast<void>(bulk::read_items(*plan, plan->items(), done)), io::Stopped);
     CHECK(reads == 3);
 }
 
-TEST_CASE("bulk_read: what a read throws comes out") {
+TEST_CASE("read_items: what a read throws comes out") {
     const BulkModel made({raw_tensor("t", counting(1000))});
     const auto plan = made.plan();
     made.source->on_read = [](std::uint64_t offset) {
         if (offset > 500) throw FileError(5, "the file");
     };
     std::atomic<std::uint64_t> done = 0;
-    CHECK(errno_of([&] { return model::read_items(*plan, plan->items(), done); }) == 5);
+    CHECK(errno_of([&] { return bulk::read_items(*plan, plan->items(), done); }) == 5);
     // Before anything is read by pieces, what is decoded has been checked.
     const Bytes typed = join(scalar(1, 3), scalar(2, 2), blob(8, "t"), packed(5, {1, 2, 300}));
     const BulkModel bad({raw_tensor("a", counting(100)), typed});

@@ -7,15 +7,15 @@
 #include <mutex>
 #include <span>
 
+#include "bulk/plan.hpp"
+#include "bulk/read_ahead.hpp"
 #include "io/page_cache.hpp"
-#include "model/bulk_plan.hpp"
-#include "model/read_ahead.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 class PagesAround {
   public:
-    PagesAround(const BulkPlan& plan, std::uint64_t window,
+    PagesAround(const Plan& plan, std::uint64_t window,
                 ReadAhead::Of read_ahead_of = &io::read_ahead_nbytes);
 
     /// Where a walk over the bytes of the views is.
@@ -46,7 +46,7 @@ class PagesAround {
     void bring(const Chunk& chunk);
 
     /// The reader has come to this view: what it has passed is given back. For another thread.
-    void reader_at(const BulkItem& item);
+    void reader_at(const Item& item);
 
     /// The reader has come to what is no view: it has left the one before.
     void reader_left();
@@ -73,15 +73,15 @@ class PagesAround {
     [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
     void come_to(Position at) noexcept;
-    [[nodiscard]] bool is_passed(const BulkItem& item, const Chunk& chunk);
+    [[nodiscard]] bool is_passed(const Item& item, const Chunk& chunk);
 
     void leave_file() noexcept;
     void give_back_until(std::uint64_t end) noexcept;
     void release_until(std::uint64_t end) noexcept;
     void drop_until(std::uint64_t end) noexcept;
 
-    const BulkPlan& plan_;
-    std::span<const BulkItem> items_;
+    const Plan& plan_;
+    std::span<const Item> items_;
     const std::uint64_t chunk_nbytes_;
     const std::uint64_t step_;
 
@@ -93,7 +93,7 @@ class PagesAround {
     std::uint64_t looked_end_ = 0;         // of that source: absent pages before it are noted
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
-    const BulkItem* reader_ = nullptr;
+    const Item* reader_ = nullptr;
     std::uint64_t released_ = 0;  // the end of what was given back, of the reader's file
 
     std::mutex absent_mutex_;   // of both below
@@ -101,4 +101,4 @@ class PagesAround {
     std::deque<Range> absent_;  // pages that were not in the page cache, in order
 };
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -1,4 +1,4 @@
-#include "model/tensor_stream.hpp"
+#include "bulk/tensor_stream.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,16 +10,16 @@
 #include <thread>
 #include <utility>
 
+#include "bulk/pages_around.hpp"
+#include "bulk/read_items.hpp"
 #include "io/page_cache.hpp"
 #include "io/parallel.hpp"
-#include "model/bulk_read.hpp"
-#include "model/pages_around.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 class TensorStream::Run : public std::enable_shared_from_this<Run> {
   public:
-    Run(std::shared_ptr<const BulkPlan> plan, StreamOptions options)
+    Run(std::shared_ptr<const Plan> plan, StreamOptions options)
         : plan_(std::move(plan)),
           items_(plan_->items()),
           // What is given back lags behind, and a mapping may take in more than was asked for.
@@ -37,7 +37,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             end(true);
             return State::end;
         }
-        const BulkItem& item = items_[taken_];
+        const Item& item = items_[taken_];
         try {
             if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
             if (item.reading == Reading::view) plan_->look_again({&item, 1});
@@ -95,7 +95,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         if (stopped_) return false;
         if (started_) return true;
         const bool has_work = std::ranges::any_of(
-            items_, [](const BulkItem& item) { return item.reading != Reading::text; });
+            items_, [](const Item& item) { return item.reading != Reading::text; });
         if (has_work) pages_.look_first();
         started_ = true;  // whether a thread can be had or not
         if (has_work) {
@@ -109,7 +109,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     // Whether the item is there; its memory, where it is fresh.
-    bool wait_for(const BulkItem& item, std::chrono::milliseconds patience, io::Place& place) {
+    bool wait_for(const Item& item, std::chrono::milliseconds patience, io::Place& place) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
         if (!is_led_ && prepared_end_ <= taken_) {
@@ -194,12 +194,11 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         wait_for_room(first, end == first + 1 ? first : end, nbytes);
         std::mutex mutex;
         std::vector<Pages> brought;
-        auto places =
-            read_items(*plan_, items_.subspan(first, end - first), done_,
-                       [&](const BulkItem& item, std::uint64_t begin, std::uint64_t stop) {
-                           const std::lock_guard lock(mutex);
-                           brought.push_back({plan_->source(item).get(), begin, stop});
-                       });
+        auto places = read_items(*plan_, items_.subspan(first, end - first), done_,
+                                 [&](const Item& item, std::uint64_t begin, std::uint64_t stop) {
+                                     const std::lock_guard lock(mutex);
+                                     brought.push_back({plan_->source(item).get(), begin, stop});
+                                 });
         for (const auto& [source, begin, stop] : brought) io::evict(*source, begin, stop - begin);
         const std::lock_guard lock(mutex_);
         for (io::Place& place : places) places_.push_back(std::move(place));
@@ -224,8 +223,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         holds_.push_back({until, nbytes});
     }
 
-    const std::shared_ptr<const BulkPlan> plan_;
-    const std::span<const BulkItem> items_;
+    const std::shared_ptr<const Plan> plan_;
+    const std::span<const Item> items_;
     const std::uint64_t room_;
     const unsigned threads_;
     const int process_ = io::process_number();
@@ -251,7 +250,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     std::deque<Hold> holds_;
 };
 
-TensorStream::TensorStream(std::shared_ptr<const BulkPlan> plan, StreamOptions options)
+TensorStream::TensorStream(std::shared_ptr<const Plan> plan, StreamOptions options)
     : run_(std::make_shared<Run>(std::move(plan), options)) {}
 
 TensorStream::~TensorStream() { stop(); }
@@ -271,4 +270,4 @@ void TensorStream::stop() noexcept {
     static_cast<void>(new std::shared_ptr<Run>(run_));
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -9,15 +9,15 @@
 #include <span>
 #include <vector>
 
+#include "bulk/plan.hpp"
+#include "bulk/read_ahead.hpp"
 #include "io/slabs.hpp"
-#include "model/bulk_plan.hpp"
-#include "model/read_ahead.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 /// Is told of the pages begin .. end of the file of an item that are asked for because they are not
 /// in memory; by any thread.
-using OnAbsent = std::function<void(const BulkItem& item, std::uint64_t begin, std::uint64_t end)>;
+using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::uint64_t end)>;
 
 /// The arrays' bytes, one for each item; none for what is a view or text. `items` is a part of the
 /// plan's. Without `on_absent`, pages that are not in memory are touched in order if the system's
@@ -25,7 +25,7 @@ using OnAbsent = std::function<void(const BulkItem& item, std::uint64_t begin, s
 /// As much is done at a time as the effort of this thread allows (io::WithEffort). Throws Error
 /// `tensor.*`, `file.changed`, FileError, std::bad_alloc and io::Stopped.
 [[nodiscard]] std::vector<io::Place> read_items(
-    const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done,
+    const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
     const OnAbsent& on_absent = {}, ReadAhead::Of read_ahead_of = &io::read_ahead_nbytes);
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

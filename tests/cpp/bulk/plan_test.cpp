@@ -1,4 +1,4 @@
-#include "model/bulk_plan.hpp"
+#include "bulk/plan.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,19 +17,19 @@ namespace onnxmap::test {
 
 namespace {
 
-using model::BulkItem;
-using model::Reading;
+using bulk::Item;
+using bulk::Reading;
 using onnx::DataType;
 
-std::vector<std::uint32_t> ranks(const model::BulkPlan& plan) {
+std::vector<std::uint32_t> ranks(const bulk::Plan& plan) {
     std::vector<std::uint32_t> found;
-    for (const BulkItem& item : plan.items()) found.push_back(item.rank);
+    for (const Item& item : plan.items()) found.push_back(item.rank);
     return found;
 }
 
 // The one item of a model with one tensor, that is asked for as `to`.
-BulkItem item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bool copies = true,
-                 bool viewable = false) {
+Item item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bool copies = true,
+             bool viewable = false) {
     const BulkModel made({tensor});
     if (viewable) made.source->show();
     return made.plan({to, copies, false})->items()[0];
@@ -37,7 +37,7 @@ BulkItem item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bo
 
 }  // namespace
 
-TEST_CASE("bulk_plan: files in the order in which they are named, each from its beginning") {
+TEST_CASE("plan: files in the order in which they are named, each from its beginning") {
     const TemporaryFolder folder;
     folder.write("a", ByteView(counting(100)));
     folder.write("b", ByteView(counting(100)));
@@ -58,19 +58,19 @@ TEST_CASE("bulk_plan: files in the order in which they are named, each from its 
     const auto index =
         document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
     const auto planned = [&](const std::vector<std::uint32_t>& positions) {
-        return ranks(model::BulkPlan(document, *index, positions, {}));
+        return ranks(bulk::Plan(document, *index, positions, {}));
     };
     CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
     // Ranks are places in what was asked for, whose order chooses nothing else.
     CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
     CHECK(planned({}).empty());
-    const model::BulkPlan plan(document, *index, std::vector<std::uint32_t>{0, 1, 2}, {});
+    const bulk::Plan plan(document, *index, std::vector<std::uint32_t>{0, 1, 2}, {});
     CHECK(plan.nbytes() == 12);
     CHECK(plan.sources().size() == 3);
     CHECK(plan.source(plan.items()[0])->path() == folder / "b");
 }
 
-TEST_CASE("bulk_plan: how values come into an array") {
+TEST_CASE("plan: how values come into an array") {
     const Bytes raw = typed_tensor(2, 3, {1, 2, 3});
     CHECK(item_of(raw).reading == Reading::parts);
     CHECK(item_of(raw, nullptr, false).reading == Reading::parts);
@@ -89,7 +89,7 @@ TEST_CASE("bulk_plan: how values come into an array") {
     CHECK(item_of(typed_tensor(2, 0, {})).nbytes() == 0);
 }
 
-TEST_CASE("bulk_plan: what a kernel converts, and what NumPy does") {
+TEST_CASE("plan: what a kernel converts, and what NumPy does") {
     const auto type = [](DataType of) { return &onnx::data_type(of); };
     const auto to = [&](std::uint64_t stored, const Bytes& raw, DataType wanted) {
         return item_of(typed_tensor(stored, 1, raw), type(wanted), false, true);
@@ -110,7 +110,7 @@ TEST_CASE("bulk_plan: what a kernel converts, and what NumPy does") {
     CHECK(to(6, four, DataType::FLOAT16).to == type(DataType::INT32));
 }
 
-TEST_CASE("bulk_plan: the first bad tensor is told, by its name") {
+TEST_CASE("plan: the first bad tensor is told, by its name") {
     const BulkModel made({raw_tensor("good", {1}), typed_tensor(1, 2, {1, 2, 3, 4})});
     const auto error = error_of([&] { return made.plan()->nbytes(); });
     REQUIRE(error);
@@ -118,7 +118,7 @@ TEST_CASE("bulk_plan: the first bad tensor is told, by its name") {
     CHECK(error->tensor == "t");
 }
 
-TEST_CASE("bulk_plan: copies of the same bytes have a limit") {
+TEST_CASE("plan: copies of the same bytes have a limit") {
     // 300 MB are named, 400 MB when they are unpacked, of a model whose bytes nobody reads here.
     const TemporaryFolder folder;
     std::filesystem::resize_file(folder.write("w", ByteView(counting(1))), 3 << 20);
@@ -144,8 +144,7 @@ TEST_CASE("bulk_plan: copies of the same bytes have a limit") {
             std::vector<std::uint32_t> positions(tensors);
             std::iota(positions.begin(), positions.end(), 0);
             return code_of([&] {
-                return model::BulkPlan(document, *index, positions, {nullptr, copies, false})
-                    .nbytes();
+                return bulk::Plan(document, *index, positions, {nullptr, copies, false}).nbytes();
             });
         };
         CHECK(code(16, 100, true) == "limit.overlap");

@@ -1,5 +1,5 @@
 // Counts the pages of two data files: in a fake page cache, and in this process.
-#include "model/pages_around.hpp"
+#include "bulk/pages_around.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ namespace onnxmap::test {
 
 namespace {
 
-using model::PagesAround;
+using bulk::PagesAround;
 
 constexpr std::uint64_t kFile = 4 << 20;
 constexpr std::uint64_t kWindow = 8 * kFile;
@@ -45,8 +45,8 @@ void bring_next(PagesAround& pages, PagesAround::Place& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
 
-std::unique_ptr<model::BulkPlan> planned(const TemporaryFolder& folder, const Bytes& graph,
-                                         const std::vector<std::uint32_t>& positions) {
+std::unique_ptr<bulk::Plan> planned(const TemporaryFolder& folder, const Bytes& graph,
+                                    const std::vector<std::uint32_t>& positions) {
     model::LoadOptions options;
     options.root = &onnx::message<"ModelProto">;
     options.external = external_place(folder.path().string(), io::IoMode::mmap);
@@ -54,8 +54,8 @@ std::unique_ptr<model::BulkPlan> planned(const TemporaryFolder& folder, const By
     const auto document = model::load_file(path, io::IoMode::mmap, options);
     const auto index =
         document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-    return std::make_unique<model::BulkPlan>(document, *index, positions,
-                                             model::BulkOptions{nullptr, false, true});
+    return std::make_unique<bulk::Plan>(document, *index, positions,
+                                        bulk::Options{nullptr, false, true});
 }
 
 struct TwoFiles {
@@ -80,7 +80,7 @@ struct TwoFiles {
 
     TemporaryFolder folder;
     std::vector<std::unique_ptr<FakePageCache>> caches;
-    std::unique_ptr<model::BulkPlan> plan;
+    std::unique_ptr<bulk::Plan> plan;
 };
 
 }  // namespace
@@ -175,7 +175,7 @@ struct LongFile {
 
     TemporaryFolder folder;
     std::unique_ptr<FakePageCache> cache;
-    std::unique_ptr<model::BulkPlan> plan;
+    std::unique_ptr<bulk::Plan> plan;
 };
 
 TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped on the way") {
@@ -183,7 +183,7 @@ TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
     PagesAround::Place at{0, 0};
     pages.look_first();
-    for (const model::BulkItem& item : file.plan->items()) {
+    for (const bulk::Item& item : file.plan->items()) {
         bring_next(pages, at);
         pages.reader_at(item);
         const std::uint64_t passed = item.offset - item.offset % LongFile::kTensor;
@@ -228,7 +228,7 @@ TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Devic
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
-    for (const model::BulkItem& item : files.plan->items()) {
+    for (const bulk::Item& item : files.plan->items()) {
         bring_next(pages, at);
         pages.reader_at(item);
         files.touch(item.source);

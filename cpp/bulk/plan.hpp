@@ -14,7 +14,7 @@
 #include "tensor/conversion.hpp"
 #include "tensor/values.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 enum class Reading : std::uint8_t {
     view,   // they are looked at where they are
@@ -23,7 +23,7 @@ enum class Reading : std::uint8_t {
     text,   // they are strings, which only Python can make
 };
 
-struct BulkItem {
+struct Item {
     const onnx::DataTypeInfo* type;  // as it is stored
     const onnx::DataTypeInfo* to;    // of the array
     std::uint64_t count;             // of elements
@@ -48,25 +48,24 @@ struct BulkItem {
     }
 };
 
-struct BulkOptions {
+struct Options {
     const onnx::DataTypeInfo* float_type = nullptr;  // that all floating-point tensors become
     bool copies = true;                              // fresh arrays also of what could be looked at
     bool frugal = false;  // pages that reading the structure maps are given back at once
 };
 
-class BulkPlan {
+class Plan {
   public:
     /// `index`: of a graph; `positions`: in its list of initializers. Looks for changes, finds all
     /// values and checks them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, and
     /// `limit.overlap` where copies would be made of the same bytes again and again.
-    BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& index,
-             std::span<const std::uint32_t> positions, const BulkOptions& options);
+    Plan(std::shared_ptr<const model::Document> document, const model::FieldIndex& index,
+         std::span<const std::uint32_t> positions, const Options& options);
 
-    [[nodiscard]] const Document& document() const noexcept { return *document_; }
+    [[nodiscard]] const model::Document& document() const noexcept { return *document_; }
     /// In the order in which they are stored.
-    [[nodiscard]] std::span<const BulkItem> items() const noexcept { return items_; }
-    [[nodiscard]] const std::shared_ptr<const io::Source>& source(
-        const BulkItem& item) const noexcept {
+    [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
+    [[nodiscard]] const std::shared_ptr<const io::Source>& source(const Item& item) const noexcept {
         return sources_[item.source];
     }
     [[nodiscard]] std::span<const std::shared_ptr<const io::Source>> sources() const noexcept {
@@ -79,26 +78,26 @@ class BulkPlan {
 
     /// Found anew, and quietly: what is overlooked has been told. Throws Error `file.changed` where
     /// they are not as many, or of another type, than when the plan was made.
-    [[nodiscard]] tensor::Values values(const BulkItem& item) const;
+    [[nodiscard]] tensor::Values values(const Item& item) const;
     /// The same fault with the path of a tensor that has no name.
-    [[nodiscard]] Error named(const Error& error, const BulkItem& item) const;
+    [[nodiscard]] Error named(const Error& error, const Item& item) const;
 
     /// Looks at the files of items, a part of the plan's, after they were read; those that tell of
     /// changes by themselves are not asked. Throws Error `file.changed`.
-    void look_again(std::span<const BulkItem> items) const;
+    void look_again(std::span<const Item> items) const;
 
   private:
-    void add(ByteView message, std::uint32_t rank, const BulkOptions& options);
+    void add(ByteView message, std::uint32_t rank, const Options& options);
     [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const io::Source>& source);
     void check_overlap() const;
 
-    std::shared_ptr<const Document> document_;
+    std::shared_ptr<const model::Document> document_;
     io::Moment since_;
     std::vector<std::shared_ptr<const io::Source>> sources_;
     std::unordered_map<const io::Source*, std::uint32_t> source_numbers_;
-    std::vector<BulkItem> items_;
+    std::vector<Item> items_;
     std::uint64_t nbytes_ = 0;
     std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays where they are larger
 };
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -1,17 +1,17 @@
-#include "model/bulk_read.hpp"
+#include "bulk/read_items.hpp"
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
+#include "bulk/read_ahead.hpp"
 #include "io/fault_handler.hpp"
 #include "io/page_cache.hpp"
 #include "io/parallel.hpp"
 #include "io/read_guard.hpp"
-#include "model/read_ahead.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 namespace {
 
@@ -53,7 +53,7 @@ std::uint64_t buffer_nbytes(const io::Source& source) {
 
 class Reader {
   public:
-    Reader(const BulkPlan& plan, std::span<const BulkItem> items, std::atomic<std::uint64_t>& done,
+    Reader(const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
            const OnAbsent& on_absent, ReadAhead::Of read_ahead_of)
         : plan_(plan),
           items_(items),
@@ -113,13 +113,13 @@ class Reader {
 
     [[nodiscard]] std::uint64_t small_nbytes() const noexcept {
         std::uint64_t sum = 0;
-        for (const BulkItem& item : items_) sum += io::Slabs::taken(item.nbytes());
+        for (const Item& item : items_) sum += io::Slabs::taken(item.nbytes());
         return sum;
     }
 
     void read_whole(std::size_t i) {
         io::leave_if_stopped();
-        const BulkItem& item = items_[i];
+        const Item& item = items_[i];
         try {
             tensor::Values values = plan_.values(item);
             io::guard_reads(values.source(), [&] {
@@ -186,7 +186,7 @@ class Reader {
         std::uint64_t made = items_[first].nbytes();
         std::size_t next = first + 1;
         for (; next < items_.size(); ++next) {
-            const BulkItem& item = items_[next];
+            const Item& item = items_[next];
             if (item.reading != Reading::parts || item.source != items_[first].source) break;
             if (item.offset > end + gap) break;
             end = std::max(end, item.stored_end());
@@ -199,7 +199,7 @@ class Reader {
     }
 
     void split(std::size_t i) {
-        const BulkItem& item = items_[i];
+        const Item& item = items_[i];
         const std::uint64_t nbytes = plan_.source(item)->read_habits().nbytes;
         // A multiple of eight elements is a whole number of bytes whatever their width.
         const std::uint64_t most = std::max<std::uint64_t>(nbytes / item.to->itemsize() & ~7ULL, 8);
@@ -209,7 +209,7 @@ class Reader {
     }
 
     [[nodiscard]] Range range_of(const Task& task) const {
-        const BulkItem& first = items_[task.first];
+        const Item& first = items_[task.first];
         const io::Source* const source = plan_.source(first).get();
         if (task.items > 1) return {source, first.offset, end_of(task)};
         const std::uint64_t begin = first.offset + packed_nbytes(task.begin, first.type->bits);
@@ -260,14 +260,14 @@ class Reader {
 
     [[nodiscard]] std::uint64_t end_of(const Task& task) const {
         std::uint64_t end = 0;
-        for (const BulkItem& item : items_.subspan(task.first, task.items)) {
+        for (const Item& item : items_.subspan(task.first, task.items)) {
             end = std::max(end, item.stored_end());
         }
         return end;
     }
 
     void read_part(const Task& task) {
-        const BulkItem& item = items_[task.first];
+        const Item& item = items_[task.first];
         const io::Source& source = *plan_.source(item);
         const Conversion conversion = item.conversion();
         const std::uint64_t bits = item.type->bits;
@@ -297,7 +297,7 @@ class Reader {
         plan_.source(items.front())->read_file(begin, buffer);
         std::uint64_t nbytes = 0;
         for (std::size_t i = 0; i < items.size(); ++i) {
-            const BulkItem& item = items[i];
+            const Item& item = items[i];
             item.conversion().stored(buffer.data() + (item.offset - begin), item.count,
                                      places_[task.first + i].bytes.data());
             nbytes += item.nbytes();
@@ -309,8 +309,8 @@ class Reader {
         return static_cast<std::uint32_t>(i);
     }
 
-    const BulkPlan& plan_;
-    std::span<const BulkItem> items_;
+    const Plan& plan_;
+    std::span<const Item> items_;
     std::atomic<std::uint64_t>& done_;
     const OnAbsent& on_absent_;
     const ReadAhead::Of read_ahead_of_;
@@ -324,10 +324,10 @@ class Reader {
 
 }  // namespace
 
-std::vector<io::Place> read_items(const BulkPlan& plan, std::span<const BulkItem> items,
+std::vector<io::Place> read_items(const Plan& plan, std::span<const Item> items,
                                   std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
                                   ReadAhead::Of read_ahead_of) {
     return Reader(plan, items, done, on_absent, read_ahead_of).read();
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

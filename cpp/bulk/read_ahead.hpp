@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "bulk/plan.hpp"
 #include "io/page_cache.hpp"
-#include "model/bulk_plan.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 class ReadAhead {
   public:
@@ -18,13 +18,13 @@ class ReadAhead {
     static constexpr std::uint64_t kLeast = 4 << 20;
 
     /// `items`: a part of the plan's. A read-ahead of more than `most` bytes is not used.
-    ReadAhead(const BulkPlan& plan, std::span<const BulkItem> items, std::uint64_t most,
+    ReadAhead(const Plan& plan, std::span<const Item> items, std::uint64_t most,
               Of of = &io::read_ahead_nbytes)
         : plan_(plan), items_(items), most_(most), of_(of) {}
 
     /// Selects the file of this item for is_far(), and returns its read-ahead in bytes. Returns 0
     /// for a file of less than kLeast.
-    std::uint64_t enter(const BulkItem& item);
+    std::uint64_t enter(const Item& item);
 
     /// Whether pages are best touched in order from `begin` on, in item `first`: the system reads
     /// far ahead, and neighbours follow for long enough.
@@ -38,12 +38,12 @@ class ReadAhead {
 
     [[nodiscard]] Range run_at(std::size_t first, std::uint64_t begin, std::uint64_t end) const;
 
-    const BulkPlan& plan_;
-    std::span<const BulkItem> items_;
+    const Plan& plan_;
+    std::span<const Item> items_;
     std::uint64_t most_;
     Of of_;
     std::uint64_t nbytes_ = 0;
     Range run_{0, 0};  // of neighbours, in the file that was entered
 };
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -11,7 +11,7 @@
 #include "model/document.hpp"
 #include "onnx/message.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 /// Called now and then during long work, which ends if it throws.
 using Pause = std::function<void()>;
@@ -21,21 +21,21 @@ struct ResidentBytes {
     std::uint64_t total = 0;
 };
 
-/// Asks for them; see io::prefetch. All throw what Document::values throws, where a tensor has no
-/// name with its path.
-void prefetch(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
-              const Pause& pause);
+/// Asks for them; see io::prefetch. All throw what model::Document::values throws, where a tensor
+/// has no name with its path.
+void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
+              io::Moment since, const Pause& pause);
 
 /// Gives them back; see io::evict. So are the heads of tensors between two that are chosen, since
 /// large folios only go as a whole; where tensors are large, the heads are asked for again.
-void evict(const Document& document, std::span<const onnx::Message> tensors, io::Moment since,
-           const Pause& pause);
+void evict(const model::Document& document, std::span<const onnx::Message> tensors,
+           io::Moment since, const Pause& pause);
 
 /// How many bytes of each tensor are in memory. `absent` has those of the model's own file that
 /// were not, before anybody looked for the tensors: that reads their heads, and what is around.
-[[nodiscard]] std::vector<ResidentBytes> residency(const Document& document,
+[[nodiscard]] std::vector<ResidentBytes> residency(const model::Document& document,
                                                    std::span<const onnx::Message> tensors,
                                                    io::Moment since, const io::ByteRanges& absent,
                                                    const Pause& pause);
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

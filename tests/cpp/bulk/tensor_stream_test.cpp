@@ -1,5 +1,5 @@
 // A source whose reads can be held up shows what a stream does ahead of its reader.
-#include "model/tensor_stream.hpp"
+#include "bulk/tensor_stream.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ namespace onnxmap::test {
 
 namespace {
 
-using model::TensorStream;
+using bulk::TensorStream;
 using State = TensorStream::State;
 
 constexpr std::chrono::milliseconds kForEver{60'000};

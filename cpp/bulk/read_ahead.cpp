@@ -1,10 +1,10 @@
-#include "model/read_ahead.hpp"
+#include "bulk/read_ahead.hpp"
 
 #include <algorithm>
 
 #include "io/pages_ahead.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 namespace {
 
@@ -19,7 +19,7 @@ static_assert(kLongRun * kFarAhead == ReadAhead::kLeast);
 
 }  // namespace
 
-std::uint64_t ReadAhead::enter(const BulkItem& item) {
+std::uint64_t ReadAhead::enter(const Item& item) {
     const io::Source& source = *plan_.source(item);
     nbytes_ = source.size() < kLeast ? 0 : of_(source);
     run_ = {0, 0};
@@ -36,7 +36,7 @@ bool ReadAhead::is_far(std::size_t first, std::uint64_t begin, std::uint64_t end
 ReadAhead::Range ReadAhead::run_at(std::size_t first, std::uint64_t begin,
                                    std::uint64_t end) const {
     Range run{begin, end};
-    for (const BulkItem& item : items_.subspan(first)) {
+    for (const Item& item : items_.subspan(first)) {
         if (item.reading != items_[first].reading || item.source != items_[first].source) break;
         if (item.offset > run.end + io::PagesAhead::kFar) break;
         run.end = std::max(run.end, item.stored_end());
@@ -44,4 +44,4 @@ ReadAhead::Range ReadAhead::run_at(std::size_t first, std::uint64_t begin,
     return run;
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

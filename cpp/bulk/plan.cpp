@@ -1,4 +1,4 @@
-#include "model/bulk_plan.hpp"
+#include "bulk/plan.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,7 +10,7 @@
 #include "model/structure_pages.hpp"
 #include "model/tensor_path.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 using onnx::field;
 using tensor::Conversion;
@@ -35,24 +35,24 @@ const onnx::DataTypeInfo& array_type(const onnx::DataTypeInfo& type,
     return type.bits <= 8 && Conversion::find(type, float32) ? float32 : type;
 }
 
-bool is_converted(const onnx::DataTypeInfo& type, const BulkOptions& options) {
+bool is_converted(const onnx::DataTypeInfo& type, const Options& options) {
     return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
 }
 
 // Of the array's type, and of the one that NumPy makes of it.
-std::uint64_t largest_itemsize(const BulkItem& item, const onnx::DataTypeInfo* float_type) {
+std::uint64_t largest_itemsize(const Item& item, const onnx::DataTypeInfo* float_type) {
     const std::uint64_t itemsize = std::max<std::uint64_t>(item.to->itemsize(), 1);
     return float_type == nullptr ? itemsize
                                  : std::max<std::uint64_t>(itemsize, float_type->itemsize());
 }
 
 // Of the array, once NumPy has done what no kernel does.
-std::uint64_t final_nbytes(const BulkItem& item, const onnx::DataTypeInfo* float_type) {
+std::uint64_t final_nbytes(const Item& item, const onnx::DataTypeInfo* float_type) {
     const bool is_cast = float_type != nullptr && item.type->format.is_float();
     return item.count * (is_cast ? float_type : item.to)->itemsize();
 }
 
-Reading reading_of(const tensor::Values& values, const BulkOptions& options) {
+Reading reading_of(const tensor::Values& values, const Options& options) {
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) return Reading::text;
     // The unused bits of FLOAT6 are checked, which is done where all is decoded.
@@ -63,18 +63,18 @@ Reading reading_of(const tensor::Values& values, const BulkOptions& options) {
 
 }  // namespace
 
-Conversion BulkItem::conversion() const { return *Conversion::find(*type, *to); }
+Conversion Item::conversion() const { return *Conversion::find(*type, *to); }
 
-BulkPlan::BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& index,
-                   std::span<const std::uint32_t> positions, const BulkOptions& options)
+Plan::Plan(std::shared_ptr<const model::Document> document, const model::FieldIndex& index,
+           std::span<const std::uint32_t> positions, const Options& options)
     : document_(std::move(document)), since_(document_->look_for_changes()) {
     std::vector<std::uint32_t> ranks(positions.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     std::ranges::sort(ranks, {}, [&](std::uint32_t rank) { return positions[rank]; });
     items_.reserve(positions.size());
-    StructurePages pages(document_->source(), options.frugal);
+    model::StructurePages pages(document_->source(), options.frugal);
     // One walk: finding each by itself goes over the headers of its neighbours again.
-    FieldIndex::Cursor cursor(index, kInitializer);
+    model::FieldIndex::Cursor cursor(index, kInitializer);
     wire::Field found;
     std::uint32_t next = 0;
     for (const std::uint32_t rank : ranks) {
@@ -86,19 +86,19 @@ BulkPlan::BulkPlan(std::shared_ptr<const Document> document, const FieldIndex& i
         }
         add(found.bytes, rank, options);
     }
-    std::ranges::sort(items_, {}, [](const BulkItem& item) {
+    std::ranges::sort(items_, {}, [](const Item& item) {
         return std::tuple(item.source, item.offset, item.rank);
     });
     if (options.copies) check_overlap();
 }
 
-void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& options) {
+void Plan::add(ByteView message, std::uint32_t rank, const Options& options) {
     const onnx::Message found(onnx::message<"TensorProto">, message);
     tensor::Header header;
     tensor::read_header(found, header);
     try {
         const tensor::Values values = document_->values(found, header, since_);
-        BulkItem item{};
+        Item item{};
         item.message = message;
         item.rank = rank;
         item.type = &values.type();
@@ -131,14 +131,14 @@ void BulkPlan::add(ByteView message, std::uint32_t rank, const BulkOptions& opti
     }
 }
 
-std::uint32_t BulkPlan::source_number(const std::shared_ptr<const io::Source>& source) {
+std::uint32_t Plan::source_number(const std::shared_ptr<const io::Source>& source) {
     const auto number = static_cast<std::uint32_t>(sources_.size());
     const auto [entry, is_new] = source_numbers_.try_emplace(source.get(), number);
     if (is_new) sources_.push_back(source);
     return entry->second;
 }
 
-void BulkPlan::check_overlap() const {
+void Plan::check_overlap() const {
     std::uint64_t stored = document_->source().size();
     for (const auto& source : sources_) {
         if (source != document_->store().source) stored += source->size();
@@ -151,13 +151,13 @@ void BulkPlan::check_overlap() const {
     }
 }
 
-unsigned BulkPlan::reads_at_once() const noexcept {
+unsigned Plan::reads_at_once() const noexcept {
     unsigned most = 1;
     for (const auto& source : sources_) most = std::max(most, source->read_habits().at_once);
     return most;
 }
 
-tensor::Values BulkPlan::values(const BulkItem& item) const {
+tensor::Values Plan::values(const Item& item) const {
     const tensor::OverlookQuietly quietly;
     const onnx::Message found(onnx::message<"TensorProto">, item.message);
     tensor::Header header;
@@ -170,14 +170,14 @@ tensor::Values BulkPlan::values(const BulkItem& item) const {
     return values;
 }
 
-Error BulkPlan::named(const Error& error, const BulkItem& item) const {
+Error Plan::named(const Error& error, const Item& item) const {
     return with_tensor_path(error, *document_, item.message.data());
 }
 
-void BulkPlan::look_again(std::span<const BulkItem> items) const {
+void Plan::look_again(std::span<const Item> items) const {
     const io::Moment now = io::now();
     const io::Source* looked_at = nullptr;
-    for (const BulkItem& item : items) {
+    for (const Item& item : items) {
         const io::Source& file = *source(item);
         if (&file == std::exchange(looked_at, &file)) continue;
         document_->store().check_unchanged(file,
@@ -185,4 +185,4 @@ void BulkPlan::look_again(std::span<const BulkItem> items) const {
     }
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "bulk/plan.hpp"
 #include "io/slabs.hpp"
-#include "model/bulk_plan.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 struct StreamOptions {
     std::uint64_t window;  // bytes that may be resident beside the tensor that is looked at
@@ -20,7 +20,7 @@ struct StreamOptions {
 
 class TensorStream {
   public:
-    TensorStream(std::shared_ptr<const BulkPlan> plan, StreamOptions options);
+    TensorStream(std::shared_ptr<const Plan> plan, StreamOptions options);
     /// As stop().
     ~TensorStream();
     TensorStream(const TensorStream&) = delete;
@@ -28,12 +28,12 @@ class TensorStream {
 
     enum class State { ready, later, end };
     struct Step {
-        BulkItem item;
+        Item item;
         io::Place place;  // of the array, where it is fresh
     };
 
     /// The next tensor; `later` where it is not there after `patience`. For one thread at a time.
-    /// Throws what BulkPlan and read_items throw, which ends the stream; std::invalid_argument
+    /// Throws what Plan and read_items throw, which ends the stream; std::invalid_argument
     /// where another thread is in here, std::runtime_error in the child of a fork.
     [[nodiscard]] State next(std::chrono::milliseconds patience, Step& step);
 
@@ -45,4 +45,4 @@ class TensorStream {
     std::shared_ptr<Run> run_;
 };
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk

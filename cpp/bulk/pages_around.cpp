@@ -1,11 +1,11 @@
-#include "model/pages_around.hpp"
+#include "bulk/pages_around.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "io/page_cache.hpp"
 
-namespace onnxmap::model {
+namespace onnxmap::bulk {
 
 namespace {
 
@@ -24,7 +24,7 @@ void drop(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
-PagesAround::PagesAround(const BulkPlan& plan, std::uint64_t window, ReadAhead::Of read_ahead_of)
+PagesAround::PagesAround(const Plan& plan, std::uint64_t window, ReadAhead::Of read_ahead_of)
     : plan_(plan),
       items_(plan.items()),
       chunk_nbytes_(std::clamp<std::uint64_t>(window / 16, 64 << 10, 2 * kMebibyte)),
@@ -32,10 +32,10 @@ PagesAround::PagesAround(const BulkPlan& plan, std::uint64_t window, ReadAhead::
       read_ahead_(plan, plan.items(), window / 2, read_ahead_of) {}
 
 PagesAround::Chunk PagesAround::next(Place& at) const {
-    const BulkItem& first = items_[at.item];
+    const Item& first = items_[at.item];
     Chunk chunk{at.item, at.item, first.offset + at.offset, first.offset + at.offset};
     while (true) {
-        const BulkItem& item = items_[at.item];
+        const Item& item = items_[at.item];
         chunk.last = at.item;
         const std::uint64_t begin = item.offset + at.offset;
         const std::uint64_t room = chunk_nbytes_ - std::min(chunk_nbytes_, begin - chunk.begin);
@@ -45,7 +45,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
         if (at.offset < item.stored_nbytes) return chunk;
         at = {at.item + 1, 0};
         if (at.item == items_.size()) return chunk;
-        const BulkItem& following = items_[at.item];
+        const Item& following = items_[at.item];
         // Neighbours only: what is between two views is not asked for.
         if (following.reading != Reading::view || following.source != first.source ||
             following.offset > chunk.end + io::page_size() || chunk.nbytes() >= chunk_nbytes_) {
@@ -55,7 +55,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
 }
 
 void PagesAround::look_first() {
-    const auto view = std::ranges::find(items_, Reading::view, &BulkItem::reading);
+    const auto view = std::ranges::find(items_, Reading::view, &Item::reading);
     if (view == items_.end()) return;
     Place at{static_cast<std::size_t>(view - items_.begin()), 0};
     const Chunk chunk = next(at);
@@ -64,7 +64,7 @@ void PagesAround::look_first() {
 }
 
 void PagesAround::bring(const Chunk& chunk) {
-    const BulkItem& item = items_[chunk.first];
+    const Item& item = items_[chunk.first];
     const io::Source& source = *plan_.source(item);
     if (!source.maps_file() || chunk.nbytes() == 0) return;
     brought_end_ = chunk.last + 1;
@@ -135,13 +135,13 @@ void PagesAround::come_to(Position at) noexcept {
     at_ = at;
 }
 
-bool PagesAround::is_passed(const BulkItem& item, const Chunk& chunk) {
+bool PagesAround::is_passed(const Item& item, const Chunk& chunk) {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source < item.source) return false;
     return reader_->source > item.source || reader_->offset >= chunk.end;
 }
 
-void PagesAround::reader_at(const BulkItem& item) {
+void PagesAround::reader_at(const Item& item) {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source != item.source) {
         leave_file();
@@ -234,4 +234,4 @@ void PagesAround::give_back_all(bool done) noexcept {
     absent_.clear();
 }
 
-}  // namespace onnxmap::model
+}  // namespace onnxmap::bulk
