@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import platform
+import signal
 import sys
 from pathlib import Path
 
@@ -44,6 +45,9 @@ def pytest_report_header() -> list[str]:
 
 def pytest_sessionstart() -> None:
     """Refuses to run when the sanitizers or the oracle are not what the run claims to use."""
+    # A shell that starts the tests in the background has SIGINT ignored, and processes inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     from google.protobuf.internal import api_implementation
 
     if api_implementation.Type() != "upb":

@@ -140,8 +140,8 @@ def test_all_requests_of_one_load_share_the_timeout(server: Server) -> None:
 
 
 def test_each_read_after_loading_has_the_whole_timeout(server: Server) -> None:
-    model = onnxmap.load(f"{server.url}/m.onnx", limits=onnxmap.Limits(timeout=2))
-    server.fault_of_all = Fault("late", seconds=0.8)
+    model = onnxmap.load(f"{server.url}/m.onnx", limits=onnxmap.Limits(timeout=4))
+    server.fault_of_all = Fault("late", seconds=1.5)
     for _ in range(3):
         np.testing.assert_array_equal(model.initializers["w"].numpy(), VALUES)
     server.fault_of_all = None
