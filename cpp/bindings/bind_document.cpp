@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
@@ -63,7 +64,7 @@ void warn(const Error& fault) {
     if (tensor::OverlookQuietly::active()) return;
     const WithLock locked;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
-    python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
+    package::warn_overlooked()(to_str(message));
 }
 
 // `external_root`: the path of a folder, or an onnxmap.remote.RemoteFolder.

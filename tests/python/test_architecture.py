@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python/onnxmap"
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "io": {"base"},
@@ -97,6 +98,32 @@ def test_the_interpreter_lock_has_one_place() -> None:
         assert bool(other.search(path.read_text())) == (path.stem == "interpreter_lock"), path
 
 
+def defined_in(module: str) -> set[str]:
+    """Names that a module of the package defines at its top level."""
+    path = PACKAGE.parent / module.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_the_bindings_call_the_package_through_one_table() -> None:
+    for path in (path for layer in LAYERS for path in sources(layer)):
+        named = re.findall(r'"(onnxmap\.[a-z_][\w.]*)"', path.read_text())
+        assert not named or path.name == "package_seam.hpp", f"{path} names {named}"
+    table = (ROOT / "cpp/bindings/package_seam.hpp").read_text()
+    rows = re.findall(r'auto (\w+) =\s*python_object<"([\w.]+)", "(\w+)">;', table)
+    assert len(rows) == table.count("inline constexpr") > 10
+    for _, module, name in rows:
+        assert name in defined_in(module), f"{module} has no {name}"
+    bindings = "".join(path.read_text() for path in sources("bindings"))
+    assert [name for name, _, _ in rows if f"package::{name}()" not in bindings] == []
+
+
 def test_wire_knows_no_onnx() -> None:
     for path in sources("wire"):
         code = re.sub(r"//.*", "", path.read_text())
@@ -114,7 +141,7 @@ def test_headers_begin_with_a_word_and_pragma_once() -> None:
 
 
 def python_files() -> list[Path]:
-    return sorted((ROOT / "python" / "onnxmap").rglob("*.py"))
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def imports(path: Path, at_import_time: bool) -> set[str]:
@@ -143,7 +170,7 @@ def test_the_package_imports_numpy_and_nothing_heavier() -> None:
 
     assert python_files()
     for path in python_files():
-        if path.relative_to(ROOT / "python" / "onnxmap").parts[0] in NOT_AT_IMPORT:
+        if path.relative_to(PACKAGE).parts[0] in NOT_AT_IMPORT:
             continue
         tops = {name.partition(".")[0] for name in imports(path, at_import_time=True)}
         assert tops <= AT_IMPORT | set(sys.stdlib_module_names), path
