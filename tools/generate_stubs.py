@@ -126,8 +126,8 @@ from typing import Any
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap.enums import AttributeType, DataType
-from onnxmap.graph import Graph as _Graph
+from onnxmap._enums import AttributeType, DataType
+from onnxmap._graph import Graph as _Graph
 from onnxmap.types import ExternalData
 """
 SCALARS = {
@@ -220,7 +220,7 @@ def core_stubs() -> str:
 
 
 def enum_stubs() -> str:
-    """The stubs of onnxmap.enums."""
+    """The stubs of onnxmap._enums."""
     bits = DataType.bits.__doc__  # type: ignore[attr-defined]
     return f'''
 from enum import IntEnum
@@ -256,7 +256,7 @@ def formatted(text: str) -> str:
 def main() -> int:
     """Writes or checks the files; 1 where one is stale."""
     status = 0
-    for name, make in (("_core.pyi", core_stubs), ("enums.pyi", enum_stubs)):
+    for name, make in (("_core.pyi", core_stubs), ("_enums.pyi", enum_stubs)):
         path, fresh = PACKAGE / name, formatted(HEADING + make())
         if "--check" not in sys.argv[1:]:
             path.write_text(fresh)

@@ -49,7 +49,7 @@ const wire::MessageTable& table_of(std::string_view name) {
     return *table;
 }
 
-// Values are checked by onnxmap.options.
+// Values are checked by onnxmap._options.
 io::IoMode io_mode(std::string_view name) {
     if (name == "mmap") return io::IoMode::mmap;
     return name == "read" ? io::IoMode::read : io::IoMode::automatic;
@@ -67,7 +67,7 @@ void warn(const Error& fault) {
     package::warn_overlooked()(to_str(message));
 }
 
-// `external_root`: the path of a folder, or an onnxmap.remote.RemoteFolder.
+// `external_root`: the path of a folder, or an onnxmap._remote.RemoteFolder.
 void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
     if (py::isinstance<py::bytes>(external_root)) {
         place.root = std::string(py::bytes(external_root));
@@ -77,7 +77,7 @@ void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
     place.root = to_text(external_root.attr("url"));
 }
 
-// `given`: an onnxmap.options.Options.
+// `given`: an onnxmap._options.Options.
 model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;

@@ -7,22 +7,22 @@
 /// `package::describe()` is the function itself. Its module is imported at the first use.
 namespace onnxmap::bindings::package {
 
-inline constexpr auto attribute_type = python_object<"onnxmap.enums", "AttributeType">;
-inline constexpr auto data_type = python_object<"onnxmap.enums", "DataType">;
-inline constexpr auto describe = python_object<"onnxmap.display", "describe">;
-inline constexpr auto describe_html = python_object<"onnxmap.display", "describe_html">;
+inline constexpr auto attribute_type = python_object<"onnxmap._enums", "AttributeType">;
+inline constexpr auto data_type = python_object<"onnxmap._enums", "DataType">;
+inline constexpr auto describe = python_object<"onnxmap._display", "describe">;
+inline constexpr auto describe_html = python_object<"onnxmap._display", "describe_html">;
 inline constexpr auto external_data = python_object<"onnxmap.types", "ExternalData">;
-inline constexpr auto graph = python_object<"onnxmap.graph", "Graph">;
+inline constexpr auto graph = python_object<"onnxmap._graph", "Graph">;
 inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
 inline constexpr auto make_type = python_object<"onnxmap.types", "make_type">;
-inline constexpr auto read_slice = python_object<"onnxmap.slicing", "read_slice">;
-inline constexpr auto reduce_tensor = python_object<"onnxmap.pickling", "reduce_tensor">;
-inline constexpr auto to_dense = python_object<"onnxmap.sparse", "to_dense">;
+inline constexpr auto read_slice = python_object<"onnxmap._slicing", "read_slice">;
+inline constexpr auto reduce_tensor = python_object<"onnxmap._pickling", "reduce_tensor">;
+inline constexpr auto to_dense = python_object<"onnxmap._sparse", "to_dense">;
 inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;
-inline constexpr auto to_scipy = python_object<"onnxmap.sparse", "to_scipy">;
+inline constexpr auto to_scipy = python_object<"onnxmap._sparse", "to_scipy">;
 inline constexpr auto to_torch = python_object<"onnxmap.interop.torch", "to_torch">;
-inline constexpr auto verify_tensor = python_object<"onnxmap.checksums", "verify_tensor">;
+inline constexpr auto verify_tensor = python_object<"onnxmap._checksums", "verify_tensor">;
 inline constexpr auto warn_overlooked = python_object<"onnxmap.errors", "warn_overlooked">;
-inline constexpr auto write_values = python_object<"onnxmap.slicing", "write_values">;
+inline constexpr auto write_values = python_object<"onnxmap._slicing", "write_values">;
 
 }  // namespace onnxmap::bindings::package

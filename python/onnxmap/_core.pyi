@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap.enums import AttributeType, DataType
-from onnxmap.graph import Graph as _Graph
+from onnxmap._enums import AttributeType, DataType
+from onnxmap._graph import Graph as _Graph
 from onnxmap.types import ExternalData
 
 """
@@ -1150,7 +1150,7 @@ class Bulk:
 
 class Stream:
     """
-    What onnxmap.bulk.TensorStream wraps.
+    What onnxmap._bulk.TensorStream wraps.
     """
 
     def next(self) -> tuple[str, _ndarray[Any, Any]] | None:

@@ -175,7 +175,7 @@ def test_without_a_thread_to_be_had(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     write_floats(path, [1000] * 10)
     code = """
-    import os, resource, onnxmap.bulk  # all that it takes, while its folder can be read
+    import os, resource, onnxmap._bulk  # all that it takes, while its folder can be read
     model = onnxmap.load(sys.argv[1])
     os.setuid(65534)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

@@ -16,7 +16,8 @@ from sample_models import floats, model_of, write
 from subprocesses import facts_from
 
 import onnxmap
-from onnxmap import _core, checksums
+from onnxmap import _checksums as checksums
+from onnxmap import _core
 
 
 @pytest.fixture(params=["mmap", "read"])
@@ -230,7 +231,7 @@ def test_memory_stays_as_it_is(tmp_path: Path, io: str) -> None:
     facts = facts_from(
         """
         import onnxmap
-        import onnxmap.checksums
+        import onnxmap._checksums
         model = onnxmap.load(sys.argv[1], io=sys.argv[2])
         with open("/proc/self/clear_refs", "w") as peak:
             peak.write("5")

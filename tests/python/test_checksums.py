@@ -15,7 +15,7 @@ from onnx import helper
 from sample_models import floats, model_of, write
 
 import onnxmap
-from onnxmap import checksums
+from onnxmap import _checksums as checksums
 
 
 @pytest.fixture

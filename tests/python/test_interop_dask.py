@@ -158,7 +158,7 @@ def test_nothing_is_read_before_it_is_computed(
 ) -> None:
     path, values = large(tmp_path, (4, 6, 100))
     with monkeypatch.context() as without_samples:
-        without_samples.setattr("onnxmap.pickling._digest", None)
+        without_samples.setattr("onnxmap._pickling._digest", None)
         array = onnxmap.load(path).to_dask()["t"]
         assert (array.shape, array.dtype, reads) == (values.shape, values.dtype, [])
         with pytest.raises(TypeError, match="not callable"):

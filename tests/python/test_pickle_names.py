@@ -55,3 +55,13 @@ def test_an_external_tensor_without_elements(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(tensor))
     assert again.numpy().shape == (0, 3)
     assert again.name == "w"
+
+
+def test_the_functions_that_a_pickle_names(tmp_path: Path) -> None:
+    """Who renames one of them breaks the pickles that somebody stored."""
+    write_model(tmp_path / "m.onnx")
+    tensor = onnxmap.load(tmp_path / "m.onnx").initializers["w"]
+    by_value = onnxmap.loads((tmp_path / "m.onnx").read_bytes()).initializers["w"]
+    for pickled, name in ((tensor, "_by_reference"), (by_value, "_by_value")):
+        found = pickle.dumps(pickled, protocol=2)  # in which a global is one line of text
+        assert f"connxmap._pickling\n{name}\n".encode() in found

@@ -13,8 +13,8 @@ import pytest
 from sample_models import floats, model_of
 
 import onnxmap
-from onnxmap import progress as module
-from onnxmap.progress import Progress
+from onnxmap import _progress as module
+from onnxmap._progress import Progress
 
 TOTAL = 1_000_000
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -253,7 +253,7 @@ class TestBar:
     def test_a_stream_that_is_left_gives_the_cursor_back(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("onnxmap.bulk._DELAY", 0)
+        monkeypatch.setattr("onnxmap._bulk._DELAY", 0)
         model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
         with redirect_stderr(terminal):
             for name, _ in model.stream(progress=True):

@@ -6,6 +6,8 @@ import importlib
 import importlib.metadata
 import importlib.resources
 import inspect
+import pickle
+import pkgutil
 
 import pytest
 
@@ -46,6 +48,26 @@ def test_everything_public_has_a_docstring_and_belongs_to_onnxmap() -> None:
         if inspect.isclass(value) or inspect.isroutine(value):
             assert inspect.getdoc(value), name
             assert value.__module__.partition(".")[0] == "onnxmap", name
+
+
+PUBLIC_MODULES = {"cli", "errors", "interop", "types"}
+
+
+def test_other_modules_look_private() -> None:
+    names = {module.name for module in pkgutil.iter_modules(onnxmap.__path__)}
+    assert {name for name in names if not name.startswith("_")} == PUBLIC_MODULES
+
+
+def test_public_names_name_no_private_module() -> None:
+    """A pickle keeps the name of a module, and a private one may be renamed."""
+    for name in onnxmap.__all__:
+        value = getattr(onnxmap, name)
+        if inspect.isclass(value) or inspect.isroutine(value):
+            allowed = {"onnxmap", "onnxmap._core", *(f"onnxmap.{name}" for name in PUBLIC_MODULES)}
+            assert value.__module__ in allowed, name
+    limits = pickle.dumps(onnxmap.Limits(depth=7))
+    assert b"_limits" not in limits
+    assert pickle.loads(limits) == onnxmap.Limits(depth=7)
 
 
 def test_members_have_docstrings() -> None:

@@ -46,7 +46,7 @@ def test_nothing_of_it_is_imported_without_a_url(tmp_path: object) -> None:
             onnxmap.load("none.onnx")
         except FileNotFoundError:
             pass
-        found = [name for name in sys.modules if name.startswith(("fsspec", "aiohttp", "onnxmap.remote"))]
+        found = [name for name in sys.modules if name.startswith(("fsspec", "aiohttp", "onnxmap._remote"))]
         report(found=found)
         """
     )

@@ -15,7 +15,7 @@ from onnx import TensorProto
 from sample_models import external, floats, model_of, write
 
 import onnxmap
-from onnxmap.bulk import parse_size
+from onnxmap._bulk import parse_size
 
 MIB = 1 << 20
 
@@ -127,7 +127,7 @@ class TestProgress:
                     tell(done)
                 return {}
 
-        monkeypatch.setattr("onnxmap.progress._SECONDS_BETWEEN", 0)
+        monkeypatch.setattr("onnxmap._progress._SECONDS_BETWEEN", 0)
         monkeypatch.setattr("onnxmap._core.plan_bulk", lambda *_, **__: Bulk())
         calls: list[tuple[int, int]] = []
         model.arrays(progress=lambda *numbers: calls.append(numbers))

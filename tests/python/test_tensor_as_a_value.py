@@ -40,7 +40,7 @@ def test_iteration_decodes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def never(*_: object) -> None:
         raise AssertionError("an element was read by itself")
 
-    monkeypatch.setattr("onnxmap.slicing.read_slice", never)
+    monkeypatch.setattr("onnxmap._slicing.read_slice", never)
     assert [*tensor] == [5, 6, 7]
     assert 6 in tensor
     assert 8 not in tensor

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from onnxmap import DataType, __version__
-from onnxmap.proto_writer import encode
+from onnxmap._proto_writer import encode
 
 VOCABULARY, HIDDEN, INNER, LAYERS = 16_384, 256, 2_048, 6
 SAMPLE_SHAPE = (64, 256)

@@ -10,9 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._schema import type_name
 from onnxmap.cli.type_text import type_in_words
 from onnxmap.errors import OnnxMapError
-from onnxmap.schema import type_name
 
 if TYPE_CHECKING:
     import onnxmap

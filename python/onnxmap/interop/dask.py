@@ -13,20 +13,20 @@ from dask.array import Array, from_array
 from dask.base import tokenize
 from dask.utils import parse_bytes
 
-from onnxmap.errors import FileChangedError
-from onnxmap.pickling import (
+from onnxmap._pickling import (
     Reference,
     open_reference,
     reference_to,
     relocated_to,
     with_digest,
 )
+from onnxmap.errors import FileChangedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap import _core
-    from onnxmap.model import Model
+    from onnxmap._model import Model
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
 FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state gives

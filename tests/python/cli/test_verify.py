@@ -20,7 +20,7 @@ from command_line import Ran, on_terminal, piped, started
 from onnx import TensorProto
 from sample_models import floats, model_of, write
 
-from onnxmap import checksums
+from onnxmap import _checksums as checksums
 from onnxmap.cli import verify
 
 Run = Callable[..., Ran]

@@ -1,6 +1,6 @@
 """Requests for ranges of a remote file, through fsspec, and tried again where that may help.
 
-`remote_http` has those of HTTP, whose answers say more than fsspec passes on.
+`_remote_http` has those of HTTP, whose answers say more than fsspec passes on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future
 
-    from onnxmap.transfer_limits import TransferLimits, TransferWatch
+    from onnxmap._transfer_limits import TransferLimits, TransferWatch
 
 # Seconds before each further attempt, and the most that a server may ask for instead.
 PAUSES = (0.1, 0.3, 1.0)

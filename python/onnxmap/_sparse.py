@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from onnxmap.enums import DataType
+from onnxmap._enums import DataType
 from onnxmap.errors import LimitError, TensorError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap.display import describe, describe_html
+from onnxmap._display import describe, describe_html
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import dask.array
     import numpy as np
 
-    from onnxmap.bulk import FloatType, TensorStream
-    from onnxmap.graph import Graph, Initializers
+    from onnxmap._bulk import FloatType, TensorStream
+    from onnxmap._graph import Graph, Initializers
+    from onnxmap._page_cache import Residency
+    from onnxmap._progress import ProgressArgument
     from onnxmap.interop.dask import ChunksArgument
-    from onnxmap.page_cache import Residency
-    from onnxmap.progress import ProgressArgument
 
 
 class Model:
@@ -215,7 +215,7 @@ class Model:
 
         Ctrl-C ends it at once.
         """
-        from onnxmap.bulk import read_arrays
+        from onnxmap._bulk import read_arrays
 
         return read_arrays(self.initializers, names, dtype, threads, progress)
 
@@ -260,7 +260,7 @@ class Model:
             >>> for name, array in model.stream(window="64MiB"):  # doctest: +SKIP
             ...     print(name, array.mean())
         """
-        from onnxmap.bulk import TensorStream
+        from onnxmap._bulk import TensorStream
 
         return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
 
@@ -280,7 +280,7 @@ class Model:
             ExternalDataError: an external file cannot be read.
             FileChangedError: a file is not the one any more that was loaded.
         """
-        from onnxmap.page_cache import prefetch
+        from onnxmap._page_cache import prefetch
 
         prefetch(self.initializers, names)
 
@@ -298,7 +298,7 @@ class Model:
         Raises:
             KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
         """
-        from onnxmap.page_cache import evict
+        from onnxmap._page_cache import evict
 
         evict(self.initializers, names)
 
@@ -319,7 +319,7 @@ class Model:
             KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
             OSError: the system does not tell.
         """
-        from onnxmap.page_cache import residency
+        from onnxmap._page_cache import residency
 
         return residency(self.initializers, names)
 
@@ -376,7 +376,7 @@ class Model:
             FileChangedError: a file changed meanwhile.
             OSError: it cannot be read. Of several failures, that of the first file is raised.
         """
-        from onnxmap.checksums import verify_model
+        from onnxmap._checksums import verify_model
 
         return verify_model(self, progress)
 

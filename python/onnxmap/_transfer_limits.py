@@ -7,8 +7,8 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from onnxmap._limits import Limits
 from onnxmap.errors import TransferTimeoutError
-from onnxmap.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

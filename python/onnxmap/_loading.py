@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from onnxmap import _core
-from onnxmap.model import Model, OperatorSet
-from onnxmap.options import Options
-from onnxmap.paths import absolute_path, is_url, without_file_scheme
+from onnxmap._model import Model, OperatorSet
+from onnxmap._options import Options
+from onnxmap._paths import absolute_path, is_url, without_file_scheme
 
 if TYPE_CHECKING:
     import mmap
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from onnxmap.bulk import FloatType
-    from onnxmap.limits import Limits
-    from onnxmap.options import Check, Io, LinkPolicy
-    from onnxmap.progress import ProgressArgument
-    from onnxmap.remote import RemoteFolder
+    from onnxmap._bulk import FloatType
+    from onnxmap._limits import Limits
+    from onnxmap._options import Check, Io, LinkPolicy
+    from onnxmap._progress import ProgressArgument
+    from onnxmap._remote import RemoteFolder
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
@@ -201,7 +201,7 @@ def load_value(
 
     Source: onnx-data.proto.
     """
-    from onnxmap.values import MESSAGE_OF_KIND, value_of
+    from onnxmap._values import MESSAGE_OF_KIND, value_of
 
     if kind not in MESSAGE_OF_KIND:
         raise ValueError(f"kind must be one of {sorted(MESSAGE_OF_KIND)}, not {kind!r}")
@@ -222,7 +222,7 @@ def load_test_data(
     Returns:
         Two lists of arrays (or lists, dicts, None, as the model declares).
     """
-    from onnxmap.values import read_test_data
+    from onnxmap._values import read_test_data
 
     return read_test_data(folder, model)
 
@@ -254,11 +254,11 @@ def _open(
         return _core.load_file(name, message, options, root, folder), name
     if options.io == "mmap":
         raise ValueError('io="mmap" is for local files; a URL is read by requests')
-    from onnxmap import remote
+    from onnxmap import _remote
 
     url = os.fsdecode(name)
-    own = remote.RemoteFolder.of_file(url, storage_options, options.limits)
-    with remote.opening_file(url, storage_options, options.limits) as file:
+    own = _remote.RemoteFolder.of_file(url, storage_options, options.limits)
+    with _remote.opening_file(url, storage_options, options.limits) as file:
         root = own if given is None else given
         return _core.load_remote(file, message, options, root, own.url), name
 
@@ -270,7 +270,7 @@ def _root(
     name = without_file_scheme(os.fsencode(path))
     if not is_url(name):
         return _absolute(name)
-    from onnxmap.remote import RemoteFolder
+    from onnxmap._remote import RemoteFolder
 
     return RemoteFolder(os.fsdecode(name), storage_options, limits)
 

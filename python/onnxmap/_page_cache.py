@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxmap.display import size_text
+from onnxmap._display import size_text
 
 if TYPE_CHECKING:
-    from onnxmap.graph import Initializers
+    from onnxmap._graph import Initializers
 
 Names = Sequence[str] | str | None
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap.progress import Progress
+from onnxmap._progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from onnxmap.graph import Initializers
-    from onnxmap.progress import ProgressArgument
+    from onnxmap._graph import Initializers
+    from onnxmap._progress import ProgressArgument
 
     Names = Sequence[str] | str | None
-    from onnxmap.enums import DataType
+    from onnxmap._enums import DataType
 
     FloatType = npt.DTypeLike | DataType | None
 

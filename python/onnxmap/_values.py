@@ -7,13 +7,13 @@ import pathlib
 import re
 from typing import TYPE_CHECKING
 
-from onnxmap import _core, loading
-from onnxmap.enums import DataType
+from onnxmap import _core, _loading
+from onnxmap._enums import DataType
+from onnxmap._model import Model
 from onnxmap.errors import ParseError
-from onnxmap.model import Model
 
 if TYPE_CHECKING:
-    from onnxmap.loading import Path, Value
+    from onnxmap._loading import Path, Value
 
 MESSAGE_OF_KIND = {
     "tensor": "TensorProto",
@@ -82,7 +82,7 @@ def read_test_data(folder: Path, model: Model | Path | None) -> tuple[list[Value
         beside = place.parent / "model.onnx"
         model = beside if beside.exists() else None
     if model is not None and not isinstance(model, Model):
-        model = loading.load(model)
+        model = _loading.load(model)
     declared = ([], []) if model is None else (model.graph.inputs, model.graph.outputs)
     names = [file.name for file in place.iterdir()]
     return (
@@ -98,7 +98,7 @@ def _read_values(
     numbers = sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
     kinds = [_kind_of(info) for info in declared]  # type: ignore[attr-defined]
     return [
-        loading.load_value(
+        _loading.load_value(
             folder / f"{stem}_{number}.pb",
             kinds[number] if number < len(kinds) else "tensor",  # type: ignore[arg-type]
         )

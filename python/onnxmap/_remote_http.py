@@ -14,14 +14,14 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._remote_requests import State, Trouble, _AsyncRequests, is_size, wait
 from onnxmap.errors import FileChangedError
-from onnxmap.remote_requests import State, Trouble, _AsyncRequests, is_size, wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from concurrent.futures import Future
 
-    from onnxmap.transfer_limits import Received, TransferLimits, TransferWatch
+    from onnxmap._transfer_limits import Received, TransferLimits, TransferWatch
 
 # Bytes of a whole file that a server may send where a part was asked for.
 _SMALL = 64 << 10

@@ -3,6 +3,8 @@
 A reference is a few hundred bytes: where the values are, and enough of what they were to notice
 that the file has changed. Unpickling opens the file, in this process or another; a tensor that was
 stored in its model comes back as one whose external data are in the model's file.
+
+A pickle names `_by_value` or `_by_reference` of this module. Stored pickles depend on these names.
 """
 
 from __future__ import annotations
@@ -13,16 +15,16 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxmap import _core
-from onnxmap.enums import DataType
+from onnxmap._enums import DataType
+from onnxmap._options import Options
+from onnxmap._paths import absolute_path, is_url
+from onnxmap._proto_writer import encode
 from onnxmap.errors import ExternalDataError, FileChangedError
-from onnxmap.options import Options
-from onnxmap.paths import absolute_path, is_url
-from onnxmap.proto_writer import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from onnxmap.remote import PickledFile, PickledFolder
+    from onnxmap._remote import PickledFile, PickledFolder
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 # A policy is one word in a reference, like "contained+hardlinks+io=read".
@@ -135,7 +137,7 @@ def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
 def _remote_reference(
     tensor: _core.Tensor, place: tuple[bytes, bytes, bytes, int, int, int, bool]
 ) -> Reference | None:
-    from onnxmap.remote import name_of
+    from onnxmap._remote import name_of
 
     root, location, _, offset, nbytes, file_size, _ = place
     policy = _policy_word(*tensor._policy)
@@ -201,7 +203,7 @@ def _root_of(folder: str, is_file: bool) -> bytes | PickledFolder | PickledFile:
     name = os.fsencode(folder)
     if not is_url(name):
         return absolute_path(name)
-    from onnxmap.remote import PickledFile, PickledFolder
+    from onnxmap._remote import PickledFile, PickledFolder
 
     return PickledFile(folder) if is_file else PickledFolder(folder)
 

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
+from onnxmap._progress import Progress
 from onnxmap.errors import OnnxMapError, make_error
-from onnxmap.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from onnxmap.model import Model
-    from onnxmap.progress import ProgressArgument
+    from onnxmap._model import Model
+    from onnxmap._progress import ProgressArgument
 
 # Large enough to make the calls cheap, small enough to stay in a processor's cache until it is hashed,
 # and to stop soon.

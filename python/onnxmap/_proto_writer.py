@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxmap.schema import Row, is_repeated, message_rows
+from onnxmap._schema import Row, is_repeated, message_rows
 
 VARINT, LENGTH_DELIMITED = 0, 2
 _VARINT_TYPES = frozenset({"int32", "int64", "uint64", "enum"})

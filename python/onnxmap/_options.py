@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal, get_args
 
-from onnxmap.limits import Limits
+from onnxmap._limits import Limits
 
 Io = Literal["auto", "mmap", "read"]
 Check = Literal["full", "lazy"]

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from onnxmap.display import size_text
+from onnxmap._display import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.display import describe
+from onnxmap._display import describe
 from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
-    from onnxmap.enums import DataType
+    from onnxmap._enums import DataType
 
 _REPEATED = -1  # position of a name that more than one initializer has
 
