@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnxmap._limits import Limits
     from onnxmap._options import Check, Io, LinkPolicy
     from onnxmap._progress import ProgressArgument
-    from onnxmap._remote import RemoteFolder
+    from onnxmap._remote.files import RemoteFolder
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
@@ -254,11 +254,11 @@ def _open(
         return _core.load_file(name, message, options, root, folder), name
     if options.io == "mmap":
         raise ValueError('io="mmap" is for local files; a URL is read by requests')
-    from onnxmap import _remote
+    from onnxmap._remote.files import RemoteFolder, opening_file
 
     url = os.fsdecode(name)
-    own = _remote.RemoteFolder.of_file(url, storage_options, options.limits)
-    with _remote.opening_file(url, storage_options, options.limits) as file:
+    own = RemoteFolder.of_file(url, storage_options, options.limits)
+    with opening_file(url, storage_options, options.limits) as file:
         root = own if given is None else given
         return _core.load_remote(file, message, options, root, own.url), name
 
@@ -270,7 +270,7 @@ def _root(
     name = without_file_scheme(os.fsencode(path))
     if not is_url(name):
         return _absolute(name)
-    from onnxmap._remote import RemoteFolder
+    from onnxmap._remote.files import RemoteFolder
 
     return RemoteFolder(os.fsdecode(name), storage_options, limits)
 

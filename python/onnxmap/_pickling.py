@@ -24,7 +24,7 @@ from onnxmap.errors import ExternalDataError, FileChangedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from onnxmap._remote import PickledFile, PickledFolder
+    from onnxmap._remote.files import PickledFile, PickledFolder
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 # A policy is one word in a reference, like "contained+hardlinks+io=read".
@@ -137,7 +137,7 @@ def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
 def _remote_reference(
     tensor: _core.Tensor, place: tuple[bytes, bytes, bytes, int, int, int, bool]
 ) -> Reference | None:
-    from onnxmap._remote import name_of
+    from onnxmap._remote.files import name_of
 
     root, location, _, offset, nbytes, file_size, _ = place
     policy = _policy_word(*tensor._policy)
@@ -203,7 +203,7 @@ def _root_of(folder: str, is_file: bool) -> bytes | PickledFolder | PickledFile:
     name = os.fsencode(folder)
     if not is_url(name):
         return absolute_path(name)
-    from onnxmap._remote import PickledFile, PickledFolder
+    from onnxmap._remote.files import PickledFile, PickledFolder
 
     return PickledFile(folder) if is_file else PickledFolder(folder)
 

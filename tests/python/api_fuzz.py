@@ -199,7 +199,7 @@ def main() -> int:
     given = parse()
     faulthandler.enable()
     warnings.simplefilter("ignore")
-    from onnxmap import _remote_requests as remote_requests
+    from onnxmap._remote import requests as remote_requests
 
     remote_requests.PAUSES = (0.0, 0.0, 0.0)
     replayed = None if given.replay is None else given.replay.read_text().splitlines()[1:]

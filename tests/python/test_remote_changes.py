@@ -90,7 +90,7 @@ def test_a_look_is_good_for_ten_seconds(server: Server, monkeypatch: pytest.Monk
     """Also for the references of a pickle, each of which opens the file for itself."""
     import pickle
 
-    from onnxmap import _remote as remote
+    from onnxmap._remote import files as remote
 
     write_external(server.folder / "x.onnx", VALUES, b"w.bin", server.folder / "w.bin")
     model = onnxmap.load(f"{server.url}/x.onnx")

@@ -20,7 +20,7 @@ from range_server import Fault, Server, serving
 from remote_models import floats, write_external, write_inline
 
 import onnxmap
-from onnxmap import _remote_requests as remote_requests
+from onnxmap._remote import requests as remote_requests
 
 pytest.importorskip("aiohttp")
 VALUES = floats(100_000)

@@ -15,7 +15,7 @@ from range_server import serving
 from remote_models import floats, write_external, write_inline
 
 import onnxmap
-from onnxmap import _remote_requests as remote_requests
+from onnxmap._remote import requests as remote_requests
 
 fsspec = pytest.importorskip("fsspec")
 VALUES = floats(50_000)

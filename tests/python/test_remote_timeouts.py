@@ -19,9 +19,9 @@ from range_server import Fault, Server, serving
 from remote_models import floats, write_external, write_inline
 
 import onnxmap
-from onnxmap import _remote_requests as remote_requests
-from onnxmap import _transfer_limits as transfer_limits
-from onnxmap._transfer_limits import Received, TransferLimits
+from onnxmap._remote import requests as remote_requests
+from onnxmap._remote import transfer_limits
+from onnxmap._remote.transfer_limits import Received, TransferLimits
 
 pytest.importorskip("aiohttp")
 fsspec = pytest.importorskip("fsspec")

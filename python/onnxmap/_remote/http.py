@@ -14,14 +14,14 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._remote_requests import State, Trouble, _AsyncRequests, is_size, wait
+from onnxmap._remote.requests import AsyncRequests, State, Trouble, is_size, wait
 from onnxmap.errors import FileChangedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from concurrent.futures import Future
 
-    from onnxmap._transfer_limits import Received, TransferLimits, TransferWatch
+    from onnxmap._remote.transfer_limits import Received, TransferLimits, TransferWatch
 
 # Bytes of a whole file that a server may send where a part was asked for.
 _SMALL = 64 << 10
@@ -34,7 +34,7 @@ _MOST_DIGITS = 30  # of a number of bytes; Python refuses to read thousands
 _CONTENT_RANGE = re.compile(r"bytes +(?:(\d+)-(\d+)|\*)/(\d+|\*)")
 
 
-class HttpRequests(_AsyncRequests):
+class HttpRequests(AsyncRequests):
     """Requests about one file of a server."""
 
     def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:

@@ -1,6 +1,6 @@
 """Requests for ranges of a remote file, through fsspec, and tried again where that may help.
 
-`_remote_http` has those of HTTP, whose answers say more than fsspec passes on.
+`http.py` has those of HTTP, whose answers say more than fsspec passes on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future
 
-    from onnxmap._transfer_limits import TransferLimits, TransferWatch
+    from onnxmap._remote.transfer_limits import TransferLimits, TransferWatch
 
 # Seconds before each further attempt, and the most that a server may ask for instead.
 PAUSES = (0.1, 0.3, 1.0)
@@ -172,7 +172,7 @@ class Requests(abc.ABC):
         """Return a watch over a wait for `nbytes` bytes, which begins now."""
 
 
-class _AsyncRequests(Requests):
+class AsyncRequests(Requests):
     """Requests that run in fsspec's thread, of which there is one for all of them."""
 
     def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
@@ -203,7 +203,7 @@ class _AsyncRequests(Requests):
             await asyncio.sleep(pause)
 
 
-class AsyncFsRequests(_AsyncRequests):
+class AsyncFsRequests(AsyncRequests):
     """Those of an asynchronous file system of fsspec: object stores and the like."""
 
     def look(self, nbytes: int) -> tuple[State, bytes]:

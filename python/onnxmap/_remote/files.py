@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from onnxmap._remote_requests import wait
-from onnxmap._transfer_limits import TransferLimits, received_from
+from onnxmap._remote.requests import wait
+from onnxmap._remote.transfer_limits import TransferLimits, received_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from concurrent.futures import Future
 
     from onnxmap._limits import Limits
-    from onnxmap._remote_requests import Requests
+    from onnxmap._remote.requests import Requests
 
 # Bytes of one request. A request takes some 50 ms, in which a megabyte arrives as well.
 _PIECE = 8 << 20
@@ -101,7 +101,7 @@ class RemoteFile:
 
     def check_unchanged(self) -> None:
         """Raises FileChangedError where the file is in another state by now; asks the server."""
-        from onnxmap._remote_http import changed
+        from onnxmap._remote.http import changed
 
         looked_at = time.monotonic()
         now, _ = self._requests.look(1)
@@ -258,12 +258,12 @@ def _transfer_limits(fs: Any, path: str, url: str, limits: Limits | None) -> Tra
 def _requests(fs: Any, path: str, url: str, limits: TransferLimits) -> Requests:
     from fsspec.asyn import AsyncFileSystem
 
-    from onnxmap._remote_requests import AsyncFsRequests, SyncFsRequests
+    from onnxmap._remote.requests import AsyncFsRequests, SyncFsRequests
 
     if not isinstance(fs, AsyncFileSystem):
         return SyncFsRequests(fs, path, url, limits)
     if _is_http(path) and hasattr(fs, "set_session"):
-        from onnxmap._remote_http import HttpRequests
+        from onnxmap._remote.http import HttpRequests
 
         return HttpRequests(fs, path, url, limits)
     return AsyncFsRequests(fs, path, url, limits)
