@@ -34,7 +34,7 @@ AT_IMPORT = {"numpy", "onnxmap"}
 # Run as commands, or imported when another library is asked for: never by `import onnxmap`.
 NOT_AT_IMPORT = {"cli", "__main__.py", "interop"}
 # What `onnxmap bench` measures: imported in processes of its own.
-MEASURED = {"bench_peers.py"}
+MEASURED = {"peers.py"}
 
 
 def sources(layer: str) -> list[Path]:

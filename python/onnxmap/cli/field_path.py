@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import Row, is_repeated, message_rows
-from onnxmap.cli import UsageError
+from onnxmap.cli.outcome import UsageError
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from onnxmap.cli import BAD_INPUT, DONE, FINDINGS, complain
+from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 

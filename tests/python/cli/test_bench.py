@@ -19,7 +19,7 @@ from command_line import Ran, on_terminal, piped
 from onnx import TensorProto
 
 import onnxmap
-from onnxmap.cli import bench_samples
+from onnxmap.cli.bench import samples as bench_samples
 
 WORKS = ("open", "arrays", "touch", "copies", "stream")
 MODULES = ("onnx", "onnx_ir", "onnxruntime", "onnx_extended", "safetensors")

@@ -1,6 +1,6 @@
 """One sample of `onnxmap bench`: a process that imports, waits for the word, does the work once, and reports.
 
-It is started by `bench_samples`, says `ready` when everything is imported, reads a line, and prints one
+It is started by `samples.py`, says `ready` when everything is imported, reads a line, and prints one
 line of JSON. Peers may print whatever they like: their standard output goes nowhere.
 """
 
@@ -15,14 +15,14 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.cli.bench_peers import OURS, PEERS, Files, Peer
+from onnxmap.cli.bench.peers import OURS, PEERS, Files, Peer
 from onnxmap.cli.process_memory import peak_resident, reset_peak, resident
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from onnxmap.cli.bench_peers import Arrays
+    from onnxmap.cli.bench.peers import Arrays
 
     Work = Callable[[Files], Any]
     Witness = Callable[[Any], object]

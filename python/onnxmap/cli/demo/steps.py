@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 import onnxmap
-from onnxmap.cli.demo_model import DemoFiles
+from onnxmap.cli.demo.model import DemoFiles
 from onnxmap.cli.process_memory import Mapping, mappings_of, resident, return_free_memory
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from onnxmap.cli.demo_run import DemoFacts, Step, Weight
+from onnxmap.cli.demo.steps import DemoFacts, Step, Weight
 from onnxmap.cli.screen import draw
 from onnxmap.cli.text import bytes_in_words, count, seconds_in_words, shape_in_words
 

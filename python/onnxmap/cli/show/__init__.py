@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write("\n")
     else:
         from onnxmap.cli.screen import draw
-        from onnxmap.cli.show_page import page
+        from onnxmap.cli.show.page import page
 
         draw(screen, page(facts))
     return 0

@@ -16,8 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import IO, Any
 
-from onnxmap.cli import UsageError
-from onnxmap.cli.bench_peers import Files
+from onnxmap.cli.bench.peers import Files
+from onnxmap.cli.outcome import UsageError
 
 # What is measured, in this order; the words are for the page.
 WORKS = {
@@ -37,7 +37,7 @@ _CHUNK_BYTES = 8 << 20
 _PROGRAM = (
     "import sys; sys.path[:] = filter(None, sys.path); "
     "import json; sys.path[:], request = json.loads(sys.stdin.readline()); "
-    "from onnxmap.cli.bench_worker import main; main(request)"
+    "from onnxmap.cli.bench.worker import main; main(request)"
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from onnxmap.cli.bench_samples import WORKS
+from onnxmap.cli.bench.samples import WORKS
 from onnxmap.cli.text import TIMES, bytes_in_words, count, cut, escape, seconds_in_words
 
 _HEADINGS = ("", "median", "min", "max", "to ours", "own", "of files", "peak")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import json
 import os
 import platform
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxmap.cli.bench_samples import Plan, Samples
+    from onnxmap.cli.bench.samples import Plan, Samples
 
 SUMMARY = "time this and every installed peer on a model of yours"
 
@@ -51,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         from onnxmap.cli.screen import open_screen
 
         screen = open_screen()
-    from onnxmap.cli.bench_samples import take_samples
-    from onnxmap.cli.counter_bar import CounterBar
+    from onnxmap.cli.bench.counter_bar import CounterBar
+    from onnxmap.cli.bench.samples import take_samples
 
     plan, facts = _plan(arguments)
     with CounterBar(plan.total) as bar:
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump(facts, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        from onnxmap.cli.bench_page import page
+        from onnxmap.cli.bench.page import page
         from onnxmap.cli.screen import draw
 
         draw(screen, page(facts, screen.width))
@@ -78,9 +77,9 @@ def _at_least_one(text: str) -> int:
 def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
     """What there is to measure, and what the page tells beside it."""
     import onnxmap
-    from onnxmap.cli import UsageError
-    from onnxmap.cli.bench_peers import PEERS, SAFETENSORS, Files
-    from onnxmap.cli.bench_samples import Plan, drop
+    from onnxmap.cli.bench.peers import PEERS, SAFETENSORS, Files
+    from onnxmap.cli.bench.samples import Plan, drop
+    from onnxmap.cli.outcome import UsageError
 
     nbytes = Path(arguments.file).stat().st_size  # peers read files: no URL, no pipe
     # Not mapped: what a mapping has touched does not leave the page cache.
@@ -113,7 +112,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
 
 
 def _results(samples: Sequence[Samples]) -> list[dict[str, Any]]:
-    from onnxmap.cli.bench_peers import OURS
+    from onnxmap.cli.bench.peers import OURS
 
     ours = {found.work: found for found in samples if found.contender == OURS}
     return [
@@ -134,13 +133,15 @@ def _results(samples: Sequence[Samples]) -> list[dict[str, Any]]:
 
 def _versions(samples: Sequence[Samples]) -> dict[str, str]:
     """Of everybody who took part."""
-    from onnxmap.cli.bench_peers import PEERS
+    from onnxmap.cli.bench.peers import PEERS
 
     there = {found.contender for found in samples}
     return {name: _version_of(PEERS[name].distribution) for name in PEERS if name in there}
 
 
 def _version_of(distribution: str) -> str:
+    import importlib.metadata  # slow, and each measured process imports this package
+
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:  # importable all the same: from a folder, say

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxmap.cli import UsageError
+from onnxmap.cli.outcome import UsageError
 
 if TYPE_CHECKING:
-    from onnxmap.cli.demo_model import DemoFiles
+    from onnxmap.cli.demo.model import DemoFiles
 
 SUMMARY = "make a model, open it, and show what that took"
 
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         from onnxmap.cli.screen import open_screen
 
         screen = open_screen()
-    from onnxmap.cli.demo_model import DemoFiles, write_demo_model
-    from onnxmap.cli.demo_run import run_demo
+    from onnxmap.cli.demo.model import DemoFiles, write_demo_model
+    from onnxmap.cli.demo.steps import run_demo
 
     with ExitStack() as cleanup:
         if arguments.keep is None:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump({"files": sizes, **asdict(facts)}, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        from onnxmap.cli.demo_page import draw_demo
+        from onnxmap.cli.demo.page import draw_demo
 
         draw_demo(screen, sizes, facts, kept=arguments.keep is not None)
     return 0
