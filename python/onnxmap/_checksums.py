@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from onnxmap._model import Model
     from onnxmap._progress import ProgressArgument
 
 # Large enough to make the calls cheap, small enough to stay in a processor's cache until it is hashed,
@@ -80,9 +79,9 @@ def verify_tensor(tensor: _core.Tensor) -> bool:
     return bool(files)
 
 
-def verify_model(model: Model, progress: ProgressArgument) -> dict[str, str]:
-    """The digests of a model's files, all of them as declared; see `Model.verify`."""
-    files = data_files((tensor for _, tensor in model.tensors()), declared_only=True)
+def verify_tensors(tensors: Iterable[_core.Tensor], progress: ProgressArgument) -> dict[str, str]:
+    """The digests of the files of a model's tensors; see `Model.verify`."""
+    files = data_files(tensors, declared_only=True)
     with Progress(progress, bytes_to_read(files), "verifying") as bar:
         outcomes = check_files(files, bar)
     return {outcome.file.path: outcome.digest for outcome in outcomes if outcome.digest}

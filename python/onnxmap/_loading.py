@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._model import Model, OperatorSet
@@ -12,7 +12,8 @@ from onnxmap._paths import absolute_path, is_url, without_file_scheme
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Mapping, Sequence
+    import pathlib
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from onnxmap._options import Check, Io, LinkPolicy
     from onnxmap._progress import ProgressArgument
     from onnxmap._remote.files import RemoteFolder
+    from onnxmap._values import Kind, Value
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-    Value = np.ndarray | list["Value"] | dict[object, "Value"] | None
 
 
 def load(
@@ -187,7 +188,7 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
 
 def load_value(
     path: Path,
-    kind: Literal["tensor", "sequence", "map", "optional"],
+    kind: Kind,
     *,
     limits: Limits | None = None,
 ) -> Value:
@@ -222,9 +223,29 @@ def load_test_data(
     Returns:
         Two lists of arrays (or lists, dicts, None, as the model declares).
     """
-    from onnxmap._values import read_test_data
+    import pathlib
 
-    return read_test_data(folder, model)
+    place = pathlib.Path(os.fsdecode(folder)).absolute()
+    if model is None:
+        beside = place.parent / "model.onnx"
+        model = beside if beside.exists() else None
+    if model is not None and not isinstance(model, Model):
+        model = load(model)
+    inputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.inputs
+    outputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.outputs
+    return _numbered_values(place, "input", inputs), _numbered_values(place, "output", outputs)
+
+
+def _numbered_values(
+    folder: pathlib.Path, stem: str, declared: Iterable[_core.ValueInfo]
+) -> list[Value]:
+    from onnxmap._values import kind_of, numbered_files
+
+    kinds = [kind_of(info) for info in declared]
+    return [
+        load_value(file, kinds[number] if number < len(kinds) else "tensor")
+        for number, file in numbered_files(folder, stem)
+    ]
 
 
 def _check_name(message: object) -> None:

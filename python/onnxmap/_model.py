@@ -357,7 +357,7 @@ class Model:
         """
         from onnxmap.interop.dask import to_dask
 
-        return to_dask(self, names, chunks)
+        return to_dask(self.initializers, names, chunks)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compares external files with the SHA-1 that tensors declare for them; reads them whole.
@@ -376,9 +376,9 @@ class Model:
             FileChangedError: a file changed meanwhile.
             OSError: it cannot be read. Of several failures, that of the first file is raised.
         """
-        from onnxmap._checksums import verify_model
+        from onnxmap._checksums import verify_tensors
 
-        return verify_model(self, progress)
+        return verify_tensors((tensor for _, tensor in self.tensors()), progress)
 
     def __repr__(self) -> str:
         return describe(self)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from onnxmap import _core, _loading
+from onnxmap import _core
 from onnxmap._enums import DataType
-from onnxmap._model import Model
 from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
-    from onnxmap._loading import Path, Value
+    from pathlib import Path
+
+    import numpy as np
+
+    Value = np.ndarray | list["Value"] | dict[object, "Value"] | None
+
+Kind = Literal["tensor", "sequence", "map", "optional"]
 
 MESSAGE_OF_KIND = {
     "tensor": "TensorProto",
@@ -75,38 +78,19 @@ def _text(key: bytes) -> str | bytes:
         return key
 
 
-def read_test_data(folder: Path, model: Model | Path | None) -> tuple[list[Value], list[Value]]:
-    """See `onnxmap.load_test_data`."""
-    place = pathlib.Path(os.fsdecode(folder)).absolute()
-    if model is None:
-        beside = place.parent / "model.onnx"
-        model = beside if beside.exists() else None
-    if model is not None and not isinstance(model, Model):
-        model = _loading.load(model)
-    declared = ([], []) if model is None else (model.graph.inputs, model.graph.outputs)
-    names = [file.name for file in place.iterdir()]
-    return (
-        _read_values(place, names, "input", declared[0]),
-        _read_values(place, names, "output", declared[1]),
-    )
+def numbered_files(folder: Path, stem: str) -> list[tuple[int, Path]]:
+    """The files `input_0.pb`, `input_1.pb` and so on of a folder, in order, with their numbers."""
+    name = re.compile(rf"{stem}_(\d+)\.pb")
+    found = ((name.fullmatch(file.name), file) for file in folder.iterdir())
+    return sorted((int(match[1]), file) for match, file in found if match)
 
 
-def _read_values(
-    folder: pathlib.Path, names: list[str], stem: str, declared: object
-) -> list[Value]:
-    pattern = re.compile(rf"{stem}_(\d+)\.pb")
-    numbers = sorted(int(match[1]) for match in map(pattern.fullmatch, names) if match)
-    kinds = [_kind_of(info) for info in declared]  # type: ignore[attr-defined]
-    return [
-        _loading.load_value(
-            folder / f"{stem}_{number}.pb",
-            kinds[number] if number < len(kinds) else "tensor",  # type: ignore[arg-type]
-        )
-        for number in numbers
-    ]
-
-
-def _kind_of(info: _core.ValueInfo) -> str:
+def kind_of(info: _core.ValueInfo) -> Kind:
+    """Which message of onnx-data.proto holds a value of this type."""
     which = info.proto.type.WhichOneof("value")
-    kinds = {"sequence_type": "sequence", "map_type": "map", "optional_type": "optional"}
+    kinds: dict[str | None, Kind] = {
+        "sequence_type": "sequence",
+        "map_type": "map",
+        "optional_type": "optional",
+    }
     return kinds.get(which, "tensor")

@@ -1,6 +1,8 @@
 """The layer map. Changing the architecture is changing this map, in view.
 
 bindings -> model -> tensor -> {onnx -> wire, kernels, io} -> base
+
+LEVELS is the map of the Python package.
 """
 
 from __future__ import annotations
@@ -8,8 +10,12 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python/onnxmap"
@@ -28,6 +34,21 @@ SYSTEM_HEADERS = re.compile(
     r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|signal|linux/|dlfcn|termios)"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# The modules of the package, the lowest first. A module imports from its own level or from one below.
+# `_core` calls upwards only through the rows of package_seam.hpp.
+LEVELS: list[set[str]] = [
+    {"_core"},
+    {"errors", "_limits", "_paths"},
+    {"_display", "_enums", "_options", "_proto_writer", "_progress", "_schema", "types"},
+    {"_bulk", "_checksums", "_graph", "_page_cache", "_pickling", "_remote", "_slicing", "_sparse"},
+    {"_values", "interop"},
+    {"_model"},
+    {"_loading"},
+    {""},  # onnxmap itself
+    {"cli"},
+    {"__main__"},
+]
 
 # Of the Python package: what may be imported while `import onnxmap` runs, beside the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -174,6 +195,93 @@ def test_the_package_imports_numpy_and_nothing_heavier() -> None:
             continue
         tops = {name.partition(".")[0] for name in imports(path, at_import_time=True)}
         assert tops <= AT_IMPORT | set(sys.stdlib_module_names), path
+
+
+def module_name(path: Path) -> str:
+    """The name below `onnxmap`, as in `_remote.files`; empty for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_in_package(path: Path, modules: set[str]) -> set[str]:
+    """The modules of the package that a file imports, in functions and for types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = {name for name in names if name.removeprefix("onnxmap.") in modules}
+            found |= inner | ({node.module or ""} if inner < names else set())
+        elif isinstance(node, ast.JoinedStr):  # import_module(f"onnxmap.cli.{name}")
+            prefix = str(getattr(node.values[0], "value", ""))
+            if prefix.startswith("onnxmap."):
+                below = prefix.removeprefix("onnxmap.")
+                found |= {f"onnxmap.{name}" for name in modules if name.startswith(below)}
+    ours = {name for name in found if name.partition(".")[0] == "onnxmap"}
+    return {name.removeprefix("onnxmap").removeprefix(".") for name in ours}
+
+
+def drawing(files: Iterable[Path]) -> dict[str, set[str]]:
+    """What each module of the package imports of the package; `_core` is the extension."""
+    by_name = {module_name(path): path for path in files}
+    modules = {*by_name, "_core"}
+    arrows = {name: imports_in_package(path, modules) for name, path in by_name.items()}
+    return {"_core": set(), **arrows}
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle, and those between two circles."""
+    left = set(arrows)
+    while True:
+        importing = {name for name in left if arrows[name] & left}
+        imported = set().union(*(arrows[name] & left for name in left))
+        if left <= importing & imported:
+            return sorted(left)
+        left &= importing & imported
+
+
+def level(module: str) -> int:
+    """How high a module of the package stands; a package counts by its own name."""
+    found = [
+        height for height, group in enumerate(LEVELS) if {module, module.partition(".")[0]} & group
+    ]
+    assert len(found) == 1, f"onnxmap.{module} must stand in one level of LEVELS"
+    return found[0]
+
+
+def test_imports_of_the_package_have_no_circle() -> None:
+    arrows = drawing(python_files())
+    assert len(arrows) > 40
+    assert circle(arrows) == []
+
+
+def test_imports_of_the_package_point_downwards() -> None:
+    arrows = drawing(python_files())
+    upwards = [
+        f"{name} imports {target}"
+        for name, targets in arrows.items()
+        for target in targets
+        if level(target) > level(name)
+    ]
+    assert upwards == []
+    named = set().union(*LEVELS)
+    assert named == {name for name in arrows if name in named}, "LEVELS names what is not there"
+
+
+def test_the_drawing_sees_imports_in_functions(tmp_path: Path) -> None:
+    low, high = "def f() -> None:\n    from onnxmap import _high\n", "import onnxmap._low\n"
+    by_string = 'import_module(f"onnxmap.cli.{name}")\n'
+    for name, text in (("_low", low), ("_high", high), ("_other", by_string)):
+        (tmp_path / f"{name}.py").write_text(text)
+    modules = {"_low", "_high", "_other", "cli.show", "cli.show.page"}
+    found = {path.stem: imports_in_package(path, modules) for path in tmp_path.glob("*.py")}
+    assert found == {
+        "_low": {"_high"},
+        "_high": {"_low"},
+        "_other": {"cli.show", "cli.show.page"},
+    }
+    assert circle(found) == ["_high", "_low"]
 
 
 def test_the_oracles_are_for_tests_only() -> None:

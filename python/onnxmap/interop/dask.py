@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap import _core
-    from onnxmap._model import Model
+    from onnxmap._graph import Initializers
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
 FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state gives
@@ -40,10 +40,9 @@ _AT_ONCE = 8 << 20
 
 
 def to_dask(
-    model: Model, names: Sequence[str] | str | None, chunks: ChunksArgument
+    initializers: Initializers, names: Sequence[str] | str | None, chunks: ChunksArgument
 ) -> dict[str, Array]:
     """See `Model.to_dask`."""
-    initializers = model.initializers
     return {name: _array_of(initializers[name], chunks) for name in initializers._select(names)}
 
 
