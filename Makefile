@@ -45,7 +45,7 @@ fuzz: ## the fuzz targets on their corpus, then all of them side by side for MIN
 	tools/fuzz_corpus && tools/fuzz $$((60 * $(MINUTES)))
 
 check: ## formatting, lint and types; changes nothing
-	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
+	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy && $(IN_BIN) basedpyright
 	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
 
 fix: ## formatting and what lint can mend, in place

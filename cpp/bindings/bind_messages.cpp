@@ -7,6 +7,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/same_message.hpp"
 
 namespace onnxmap::bindings {
 
@@ -50,6 +51,7 @@ void bind_fields(GuardedClass<Class>& cls, const wire::MessageTable& table,
         "The source message under the exact names of onnx.proto.");
     cls.def("__repr__",
             unguarded([](const py::object& self) { return package::describe()(self); }));
+    bind_equality(cls);
 }
 
 template <class Class>

@@ -6,6 +6,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
 
 namespace onnxmap::bindings {
@@ -170,6 +171,7 @@ void bind_display(GuardedClass<Class>& cls) {
     cls.def("__repr__", unguarded([](const py::object& self) { return package::describe()(self); }))
         .def("_repr_html_",
              unguarded([](const py::object& self) { return package::describe_html()(self); }));
+    bind_equality(cls);
 }
 
 py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {

@@ -142,6 +142,12 @@ class Graph:
         self._core = core
         self._initializers = Initializers(core)
 
+    def __eq__(self, other: object) -> bool:
+        return self.proto == other.proto if isinstance(other, Graph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.proto)
+
     @property
     def initializers(self) -> Initializers:
         """Tensors by name, in file order."""
@@ -158,22 +164,22 @@ class Graph:
         return self._core.text("doc_string")
 
     @property
-    def nodes(self) -> _core.MessageList:
+    def nodes(self) -> _core.MessageList[_core.Node]:
         """Sequence of Node, in topological order."""
         return self._core.list("node")
 
     @property
-    def inputs(self) -> _core.MessageList:
+    def inputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
         return self._core.list("input")
 
     @property
-    def outputs(self) -> _core.MessageList:
+    def outputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
         return self._core.list("output")
 
     @property
-    def value_infos(self) -> _core.MessageList:
+    def value_infos(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo of the values between nodes."""
         return self._core.list("value_info")
 
@@ -183,7 +189,7 @@ class Graph:
         return {sparse.name: sparse for sparse in self._core.list("sparse_initializer")}
 
     @property
-    def quantization_annotations(self) -> _core.MessageList:
+    def quantization_annotations(self) -> _core.MessageList[_core.QuantizationAnnotation]:
         """Sequence of QuantizationAnnotation."""
         return self._core.list("quantization_annotation")
 

@@ -133,17 +133,17 @@ class Model:
         return _core.metadata_props(self.proto)
 
     @property
-    def functions(self) -> _core.MessageList:
+    def functions(self) -> _core.MessageList[_core.Function]:
         """Sequence of Function that the model defines."""
         return _core.friendly(self.proto, "functions")
 
     @property
-    def training_info(self) -> _core.MessageList:
+    def training_info(self) -> _core.MessageList[_core.TrainingInfo]:
         """Sequence of TrainingInfo."""
         return _core.friendly(self.proto, "training_info")
 
     @property
-    def device_configurations(self) -> _core.MessageList:
+    def device_configurations(self) -> _core.MessageList[_core.DeviceConfiguration]:
         """Sequence of DeviceConfiguration."""
         return _core.friendly(self.proto, "configuration")
 
@@ -395,14 +395,19 @@ class OperatorSet:
     def __init__(self, proto: _core.ProtoView) -> None:
         self.proto = proto
 
+    @property
+    def operators(self) -> _core.MessageList[_core.Operator]:
+        """The operators of the set."""
+        return _core.friendly(self.proto, "operator")
+
     def __getattr__(self, name: str) -> Any:
-        # The fields of OperatorSetProto; `operators` is its repeated field `operator`.
+        # The fields of OperatorSetProto.
         if name.startswith("_"):
             raise AttributeError(name)
-        return _core.friendly(self.proto, "operator" if name == "operators" else name)
+        return _core.friendly(self.proto, name)
 
     def __dir__(self) -> list[str]:
-        return [*dir(type(self)), "operators", *dir(self.proto)]
+        return [*dir(type(self)), *dir(self.proto)]
 
     def __repr__(self) -> str:
         return describe(self)

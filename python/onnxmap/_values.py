@@ -10,6 +10,7 @@ from onnxmap._enums import DataType
 from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy as np
@@ -55,7 +56,7 @@ def value_of(proto: _core.ProtoView) -> Value:
     return dict(zip(keys, values, strict=True))
 
 
-def _elements(proto: _core.ProtoView) -> _core.MessageList | list[_core.ProtoView]:
+def _elements(proto: _core.ProtoView) -> Iterable[_core.ProtoView]:
     """The values of a SequenceProto; without a type that is known, the values that are there."""
     kinds = [_KIND_OF_ELEMENT[proto.elem_type]] if proto.elem_type in _KIND_OF_ELEMENT else []
     for kind in kinds or _KIND_OF_ELEMENT.values():
