@@ -1,5 +1,5 @@
 // The functions and classes of the Python package that the bindings use: the only place in C++ that
-// names a module of the package. tests/python/test_architecture.py reads these rows.
+// names a module of the package. The architecture test reads these rows.
 #pragma once
 
 #include "bindings/python_objects.hpp"
