@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cli_models import save, tensor
-from cold_files import locked
-from command_line import Ran, on_terminal, piped
 from onnx import TensorProto
+from support.cli_models import save, tensor
+from support.cold_files import locked
+from support.command_line import Ran, on_terminal, piped
 
 import onnxmap
 from onnxmap.cli.bench import samples as bench_samples
