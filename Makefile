@@ -22,7 +22,7 @@ test: ## the Python tests on the editable install; the first import rebuilds wha
 
 torch: ## the tests of torch(), which is too large to be in the test extra
 	$(PYTHON) -m venv --clear build/torch-venv && build/torch-venv/bin/python -m pip install '.[test]' 'torch==2.13.0'
-	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/test_interop_torch.py
+	ONNXMAP_TEST_TORCH=1 build/torch-venv/bin/python -m pytest $(TESTS)/interop/test_interop_torch.py
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug
@@ -45,7 +45,7 @@ fuzz: ## the fuzz targets on their corpus, then all of them side by side for MIN
 	tools/fuzz_corpus && tools/fuzz $$((60 * $(MINUTES)))
 
 check: ## formatting, lint and types; changes nothing
-	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
+	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy && $(IN_BIN) basedpyright
 	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
 
 fix: ## formatting and what lint can mend, in place

@@ -58,8 +58,7 @@ RETURNS = {
     "Graph.residency": "builtins.list[tuple[int, int]]",
     "Graph.views": f"dict[str, {ARRAY}]",
     "Graph.views_at": f"dict[str, {ARRAY}]",
-    "MessageIterator.__next__": "Any",
-    "MessageList.__getitem__": "Any",
+    "Graph.list": "MessageList[Any]",
     "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
     "ProtoView.WhichOneof": "str | None",
     "ProtoView.__getattr__": "Any",
@@ -105,8 +104,6 @@ RETURNS = {
     "Tensor.torch": "Any",
     "Tensor.verify": "bool",
     "UnknownField.data": "Any",
-    "UnknownFieldIterator.__next__": "UnknownField",
-    "UnknownFieldList.__getitem__": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",
@@ -121,14 +118,32 @@ RETURNS = {
 }
 IMPORTS = """
 import builtins
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap.enums import AttributeType, DataType
-from onnxmap.graph import Graph as _Graph
+from onnxmap._enums import AttributeType, DataType
+from onnxmap._graph import Graph as _Graph
 from onnxmap.types import ExternalData
+
+_Message_co = TypeVar("_Message_co", covariant=True)
+"""
+# The lazy sequences, written out: pybind11-stubgen knows neither their elements nor their base class.
+SEQUENCES = {"MessageList": "_Message_co", "UnknownFieldList": "UnknownField"}
+ITERATORS = {"MessageIterator": "_Message_co", "UnknownFieldIterator": "UnknownField"}
+SEQUENCE = """
+class {name}(Sequence[{element}]):
+    @typing.overload
+    def __getitem__(self, index: typing.SupportsIndex) -> {element}: ...
+    @typing.overload
+    def __getitem__(self, index: slice) -> builtins.list[{element}]: ...
+    def __iter__(self) -> Iterator[{element}]: ...
+    def __len__(self) -> int: ...
+"""
+ITERATOR = """
+class {name}(Iterator[{element}]):
+    def __next__(self) -> {element}: ...
 """
 SCALARS = {
     "string": "str",
@@ -151,7 +166,14 @@ class ReturnTypes(ast.NodeTransformer):
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Remembers whose methods come next."""
+        """Remembers whose methods come next. Sequences and iterators are written out."""
+        for elements, form in ((SEQUENCES, SEQUENCE), (ITERATORS, ITERATOR)):
+            if node.name in elements:
+                text = form.format(name=node.name, element=elements[node.name])
+                made = ast.parse(text).body[0]
+                assert isinstance(made, ast.ClassDef)
+                made.body = [*node.body[: ast.get_docstring(node) is not None], *made.body]
+                return made
         self.class_name = node.name
         self.generic_visit(node)
         self.class_name = ""
@@ -159,7 +181,8 @@ class ReturnTypes(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
         """Says what it returns, and that vague arguments may be anything."""
-        if node.name == "__init__":  # it refuses: Python makes no object of a bound class
+        # `__init__` refuses: Python makes no object of a bound class. The other two are as in `object`.
+        if node.name in ("__init__", "__eq__", "__hash__"):
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
         told = field_type(ast.get_docstring(node) or "")
@@ -198,10 +221,14 @@ def row_type(row: dict[str, object]) -> str:
         return f"builtins.list[{scalar}]" if repeated else scalar
     if row["type_name"] == "StringStringEntryProto":
         return "Mapping[str, str]"
-    if repeated:
-        return "MessageList"
-    kind = str(row["type_name"]).removesuffix("Proto")
-    return f"{'_Graph' if kind == 'Graph' else kind} | None"
+    kind = friendly_class(str(row["type_name"]))
+    return f"MessageList[{kind}]" if repeated else f"{kind} | None"
+
+
+def friendly_class(message: str) -> str:
+    """The class that the core makes of a message: see `wrap_message` in python_objects.cpp."""
+    renamed = {"GraphProto": "_Graph", "TensorAnnotation": "QuantizationAnnotation"}
+    return renamed.get(message, message.removesuffix("Proto"))
 
 
 def core_stubs() -> str:
@@ -220,7 +247,7 @@ def core_stubs() -> str:
 
 
 def enum_stubs() -> str:
-    """The stubs of onnxmap.enums."""
+    """The stubs of onnxmap._enums."""
     bits = DataType.bits.__doc__  # type: ignore[attr-defined]
     return f'''
 from enum import IntEnum
@@ -256,7 +283,7 @@ def formatted(text: str) -> str:
 def main() -> int:
     """Writes or checks the files; 1 where one is stale."""
     status = 0
-    for name, make in (("_core.pyi", core_stubs), ("enums.pyi", enum_stubs)):
+    for name, make in (("_core.pyi", core_stubs), ("_enums.pyi", enum_stubs)):
         path, fresh = PACKAGE / name, formatted(HEADING + make())
         if "--check" not in sys.argv[1:]:
             path.write_text(fresh)

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/made_once.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
 
 namespace onnxmap::bindings {
 
@@ -133,7 +134,7 @@ py::object make_owner(std::shared_ptr<const io::Source> source) {
 py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
 py::object dtype_of(const py::object& dtype) {
-    if (py::isinstance(dtype, python_object<"onnxmap.enums", "DataType">())) {
+    if (py::isinstance(dtype, package::data_type())) {
         return dtype.attr("numpy")();
     }
     if (py::isinstance<py::str>(dtype)) {

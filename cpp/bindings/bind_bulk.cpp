@@ -249,7 +249,7 @@ void bind_bulk(py::module_& module) {
         .def("arrays", read_arrays, py::arg("threads"), py::arg("tell"),
              "All as fresh arrays by name. `tell` is None, or called with the bytes that are done, "
              "some 20 times a second.");
-    py::class_<Stream>(module, "Stream", "What onnxmap.bulk.TensorStream wraps.")
+    py::class_<Stream>(module, "Stream", "What onnxmap._bulk.TensorStream wraps.")
         .def("next", &Stream::next, "The next name and array; None at the end.")
         .def("stop", &Stream::stop, "Ends it, and all work for it.");
     module.def(

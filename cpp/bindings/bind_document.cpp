@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
@@ -48,7 +49,7 @@ const wire::MessageTable& table_of(std::string_view name) {
     return *table;
 }
 
-// Values are checked by onnxmap.options.
+// Values are checked by onnxmap._options.
 io::IoMode io_mode(std::string_view name) {
     if (name == "mmap") return io::IoMode::mmap;
     return name == "read" ? io::IoMode::read : io::IoMode::automatic;
@@ -63,10 +64,10 @@ void warn(const Error& fault) {
     if (tensor::OverlookQuietly::active()) return;
     const WithLock locked;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
-    python_object<"onnxmap.errors", "warn_overlooked">()(to_str(message));
+    package::warn_overlooked()(to_str(message));
 }
 
-// `external_root`: the path of a folder, or an onnxmap.remote.RemoteFolder.
+// `external_root`: the path of a folder, or an onnxmap._remote.RemoteFolder.
 void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
     if (py::isinstance<py::bytes>(external_root)) {
         place.root = std::string(py::bytes(external_root));
@@ -76,7 +77,7 @@ void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
     place.root = to_text(external_root.attr("url"));
 }
 
-// `given`: an onnxmap.options.Options.
+// `given`: an onnxmap._options.Options.
 model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;

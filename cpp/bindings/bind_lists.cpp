@@ -102,6 +102,32 @@ py::list slice(const List& list, const py::slice& range) {
     return items;
 }
 
+// As Python's lists: element by element with `==`.
+template <class List>
+py::object equals(const py::object& self, const py::object& other) {
+    if (!py::isinstance<List>(other) && !py::isinstance<py::list>(other)) {
+        return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    }
+    if (py::len(self) != py::len(other)) return py::bool_(false);
+    py::iterator theirs = py::iter(other);
+    for (const py::handle item : py::iter(self)) {
+        if (theirs == py::iterator::sentinel() || !item.equal(*theirs)) return py::bool_(false);
+        ++theirs;
+    }
+    return py::bool_(true);
+}
+
+// What collections.abc.Sequence derives from the methods that the class has.
+void derive_sequence(const py::object& cls) {
+    const py::object& sequence = python_object<"collections.abc", "Sequence">();
+    for (const char* name : {"__contains__", "__reversed__", "count", "index"}) {
+        py::setattr(cls, name, sequence.attr(name));
+    }
+    py::setattr(
+        cls, "__class_getitem__",
+        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+}
+
 template <class List>
 void bind_list(py::module_& module, const char* name, const char* iterator_name, const char* doc) {
     using Iterator = ListIterator<List>;
@@ -120,7 +146,9 @@ void bind_list(py::module_& module, const char* name, const char* iterator_name,
         .def("__getitem__", item<List>, py::arg("index"))
         .def("__getitem__", slice<List>, py::arg("index"))
         .def("__iter__", [](const List& self) { return Iterator(self); })
-        .def("__repr__", [](const List& self) { return repr(self); });
+        .def("__repr__", [](const List& self) { return repr(self); })
+        .def("__eq__", unguarded(equals<List>));
+    derive_sequence(cls);
 }
 
 }  // namespace
@@ -135,7 +163,15 @@ void bind_lists(py::module_& module) {
                              "for a group, an UnknownFieldList.")
         .def_readonly("field_number", &UnknownField::field_number)
         .def_readonly("wire_type", &UnknownField::wire_type)
-        .def_readonly("data", &UnknownField::data);
+        .def_readonly("data", &UnknownField::data)
+        .def(
+            "__eq__",
+            [](const UnknownField& a, const UnknownField& b) {
+                return a.field_number == b.field_number && a.wire_type == b.wire_type &&
+                       a.data.equal(b.data);
+            },
+            py::is_operator())
+        .def("__hash__", [](const UnknownField& self) { return self.field_number; });
     bind_list<UnknownFieldList>(module, "UnknownFieldList", "UnknownFieldIterator",
                                 "Fields that the schema does not know: an immutable sequence whose "
                                 "elements, of class UnknownField, are made when asked for.");

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "bindings/bind.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/same_message.hpp"
 
 namespace onnxmap::bindings {
 
@@ -47,9 +49,9 @@ void bind_fields(GuardedClass<Class>& cls, const wire::MessageTable& table,
     cls.def_property_readonly(
         "proto", [](const Class& self) { return ProtoView{self}; },
         "The source message under the exact names of onnx.proto.");
-    cls.def("__repr__", unguarded([](const py::object& self) {
-                return python_object<"onnxmap.display", "describe">()(self);
-            }));
+    cls.def("__repr__",
+            unguarded([](const py::object& self) { return package::describe()(self); }));
+    bind_equality(cls);
 }
 
 template <class Class>
@@ -115,9 +117,7 @@ std::int32_t attribute_type(const Attribute& attribute) {
     return 0;
 }
 
-py::object type_object(const Handle& handle) {
-    return python_object<"onnxmap.types", "make_type">()(ProtoView{handle});
-}
+py::object type_object(const Handle& handle) { return package::make_type()(ProtoView{handle}); }
 
 py::object attribute_value(const Attribute& attribute) {
     const wire::FieldRow* row = value_row(attribute_type(attribute));
@@ -193,9 +193,7 @@ void bind_attribute(py::module_& module) {
                  "sparse_tensor", "sparse_tensors", "tp", "type_protos"});
     cls.def_property_readonly(
         "type",
-        [](const Attribute& self) {
-            return python_object<"onnxmap.enums", "AttributeType">()(attribute_type(self));
-        },
+        [](const Attribute& self) { return package::attribute_type()(attribute_type(self)); },
         "AttributeType; where the file has none, that of the value which is present.");
     cls.def_property_readonly(
         "value", attribute_value,

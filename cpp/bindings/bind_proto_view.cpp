@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/same_message.hpp"
 #include "onnx/text_format.hpp"
 
 namespace onnxmap::bindings {
@@ -151,14 +152,15 @@ void bind_proto_view(py::module_& module) {
             return "<field " + std::string(self.name) + " = " + std::to_string(self.number) + ">";
         });
 
-    GuardedClass<ProtoView>(
+    GuardedClass<ProtoView> cls(
         module, "ProtoView",
         "A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`."
-        " An absent field reads as protobuf's default, an absent message as an empty view.")
-        .def("__getattr__",
-             [](const ProtoView& self, const py::str& name) {
-                 return value_of(self, row_of(self, to_printable(name)));
-             })
+        " An absent field reads as protobuf's default, an absent message as an empty view.");
+    bind_equality(cls);
+    cls.def("__getattr__",
+            [](const ProtoView& self, const py::str& name) {
+                return value_of(self, row_of(self, to_printable(name)));
+            })
         .def("__dir__",
              [](const ProtoView& self) {
                  py::list names;

@@ -4,7 +4,9 @@
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
 
 namespace onnxmap::bindings {
@@ -70,8 +72,7 @@ py::object external(const Tensor& tensor) {
     if (entry.length) length = py::int_(*entry.length);
     py::object checksum = py::none();
     if (entry.checksum) checksum = to_str(*entry.checksum);
-    return python_object<"onnxmap.types", "ExternalData">()(to_str(entry.location), entry.offset,
-                                                            length, checksum);
+    return package::external_data()(to_str(entry.location), entry.offset, length, checksum);
 }
 
 // Bytes of the tensor in the model's own file, where they are in one piece.
@@ -155,7 +156,7 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "The source message under the exact names of onnx.proto.")
         .def(
             "verify", unguarded([](const py::object& self) -> py::object {
-                return python_object<"onnxmap.checksums", "verify_tensor">()(self);
+                return package::verify_tensor()(self);
             }),
             "Compares the external file with the SHA-1 that the model declares for it, reading all "
             "of it. True where they agree, False where none is declared.\n\n"
@@ -167,12 +168,10 @@ void bind_facts(GuardedClass<Tensor>& cls) {
 
 template <class Class>
 void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__", unguarded([](const py::object& self) {
-                return python_object<"onnxmap.display", "describe">()(self);
-            }))
-        .def("_repr_html_", unguarded([](const py::object& self) {
-                 return python_object<"onnxmap.display", "describe_html">()(self);
-             }));
+    cls.def("__repr__", unguarded([](const py::object& self) { return package::describe()(self); }))
+        .def("_repr_html_",
+             unguarded([](const py::object& self) { return package::describe_html()(self); }));
+    bind_equality(cls);
 }
 
 py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {
@@ -234,7 +233,7 @@ void bind_sparse(py::module_& module) {
         .def(
             "to_dense",
             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
-                return python_object<"onnxmap.sparse", "to_dense">()(self, max_bytes);
+                return package::to_dense()(self, max_bytes);
             }),
             py::kw_only(), py::arg("max_bytes") = py::none(),
             "The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for "
@@ -245,7 +244,7 @@ void bind_sparse(py::module_& module) {
             "Raises:\n    LimitError: `limit.dense_bytes`: it would be larger.\n"
             "    TensorError: `tensor.sparse_*`: values, indices and shape do not agree.")
         .def("to_scipy", unguarded([](const py::object& self) -> py::object {
-                 return python_object<"onnxmap.sparse", "to_scipy">()(self);
+                 return package::to_scipy()(self);
              }),
              "The same as a `scipy.sparse.coo_array`; its indices are copied, its values where "
              "they must be.\n\nRaises:\n    TensorError: as `to_dense`.\n"

@@ -5,6 +5,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
 
@@ -150,14 +151,13 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
         .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
         .def(
             "torch", unguarded([](const py::object& self) -> py::object {
-                return python_object<"onnxmap.interop.torch", "to_torch">()(self);
+                return package::to_torch()(self);
             }),
             "A torch tensor that may be written to: on copy-on-write pages of the file, a copy "
             "where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become "
             "int8 and uint8.\n\nRaises:\n    TypeError: torch has no such type.")
-        .def("to_ir", unguarded([](const py::object& self) -> py::object {
-                 return python_object<"onnxmap.interop.ir", "to_ir">()(self);
-             }),
+        .def("to_ir",
+             unguarded([](const py::object& self) -> py::object { return package::to_ir()(self); }),
              "The same tensor as an onnx_ir tensor, not copied but for strings.")
         .def("_reference", reference,
              "Return where another process finds the values, as a tuple, or None.\n\n"
@@ -178,7 +178,7 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
         .def_property_readonly("_policy", policy)
         .def(
             "__reduce__", unguarded([](const py::object& self) -> py::object {
-                return python_object<"onnxmap.pickling", "reduce_tensor">()(self);
+                return package::reduce_tensor()(self);
             }),
             "For pickle: by reference where the values are bytes of a file (its path, their place, "
             "and enough to notice that the file changed), otherwise by value.")

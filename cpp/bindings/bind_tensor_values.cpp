@@ -5,6 +5,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 
 namespace onnxmap::bindings {
@@ -277,7 +278,7 @@ py::object item(const Tensor& tensor, const py::object& key) {
         return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::object();
     });
     if (found) return found;
-    return python_object<"onnxmap.slicing", "read_slice">()(py::cast(tensor), key);
+    return package::read_slice()(py::cast(tensor), key);
 }
 
 // What `use` makes of the whole array.
@@ -350,7 +351,7 @@ void bind_bytes(GuardedClass<Tensor>& cls) {
             "The values in the layout of raw_data, little-endian and packed, in a new bytes "
             "object. Raises TypeError for strings.")
         .def("tofile", unguarded([](const py::object& self, const py::object& file) {
-                 python_object<"onnxmap.slicing", "write_values">()(self, file);
+                 package::write_values()(self, file);
              }),
              py::arg("file"), "Writes what tobytes() gives to a path or to an object with write().")
         .def("packed", packed,

@@ -1,4 +1,5 @@
 #include "bindings/python_objects.hpp"
+#include "bindings/package_seam.hpp"
 
 #include <array>
 #include <atomic>
@@ -12,7 +13,7 @@ using onnx::field;
 
 namespace {
 
-py::object data_type_class() { return python_object<"onnxmap.enums", "DataType">(); }
+py::object data_type_class() { return package::data_type(); }
 
 // The members of DataType by number; None where there is none.
 const std::vector<py::object>& data_type_members() {
@@ -40,8 +41,7 @@ py::object wrap_as(Handle&& handle) {
 
 py::object wrap_graph(Handle&& handle) {
     auto index = handle.document->index(handle.message);
-    return python_object<"onnxmap.graph", "Graph">()(
-        py::cast(Graph{std::move(handle), std::move(index)}));
+    return package::graph()(py::cast(Graph{std::move(handle), std::move(index)}));
 }
 
 using Wrap = py::object (*)(Handle&&);

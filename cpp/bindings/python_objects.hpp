@@ -18,7 +18,7 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// `python_object<"onnxmap.errors", "make_error">()`; the module is imported once.
+/// `python_object<"numpy", "dtype">()`; the module is imported once. Ours: package_seam.hpp.
 template <onnx::detail::Name module_name, onnx::detail::Name object_name>
 const py::object& python_object() {
     constinit static std::atomic<const py::object*> found = nullptr;

@@ -1,4 +1,4 @@
-// Files behind URLs: onnxmap.remote has the requests, the core the bytes that come of them.
+// Files behind URLs: onnxmap._remote has the requests, the core the bytes that come of them.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,10 +11,10 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// What reads an onnxmap.remote.RemoteFile.
+/// What reads an onnxmap._remote.RemoteFile.
 [[nodiscard]] std::shared_ptr<const io::RangeReader> range_reader(const py::object& file);
 
-/// An onnxmap.remote.RemoteFolder.
+/// An onnxmap._remote.RemoteFolder.
 [[nodiscard]] std::shared_ptr<const io::RemoteFolder> remote_folder(const py::object& folder);
 
 }  // namespace onnxmap::bindings

@@ -26,7 +26,23 @@ from onnxmap._core import (
     ValueInfo,
 )
 from onnxmap._core import UnknownFieldList as _UnknownFieldList
-from onnxmap.enums import AttributeType, DataType
+from onnxmap._enums import AttributeType, DataType
+from onnxmap._graph import Graph, Initializers
+from onnxmap._limits import Limits
+from onnxmap._loading import (
+    load,
+    load_arrays,
+    load_operator_set,
+    load_proto,
+    load_tensor,
+    load_test_data,
+    load_value,
+    loads,
+    loads_proto,
+)
+from onnxmap._model import Model, OperatorSet
+from onnxmap._page_cache import Residency, ResidentBytes
+from onnxmap._pickling import relocate
 from onnxmap.errors import (
     CheckError,
     ChecksumError,
@@ -43,22 +59,6 @@ from onnxmap.errors import (
     TransferTimeoutError,
     UnsafePathError,
 )
-from onnxmap.graph import Graph, Initializers
-from onnxmap.limits import Limits
-from onnxmap.loading import (
-    load,
-    load_arrays,
-    load_operator_set,
-    load_proto,
-    load_tensor,
-    load_test_data,
-    load_value,
-    loads,
-    loads_proto,
-)
-from onnxmap.model import Model, OperatorSet
-from onnxmap.page_cache import Residency, ResidentBytes
-from onnxmap.pickling import relocate
 
 __all__ = [
     "Attribute",
@@ -113,6 +113,13 @@ __all__ = [
     "loads_proto",
     "relocate",
 ]
+
+# In pickles, tracebacks and help, a public name stands without the private module that defines it.
+for _name in __all__:
+    _value = globals().get(_name)
+    _module = getattr(_value, "__module__", "")
+    if _module.startswith("onnxmap._") and _module != "onnxmap._core":  # its classes are sealed
+        _value.__module__ = "onnxmap"
 
 _Sequence.register(MessageList)
 _Sequence.register(_UnknownFieldList)

@@ -2,15 +2,16 @@
 # ruff: noqa
 
 import builtins
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap.enums import AttributeType, DataType
-from onnxmap.graph import Graph as _Graph
+from onnxmap._enums import AttributeType, DataType
+from onnxmap._graph import Graph as _Graph
 from onnxmap.types import ExternalData
 
+_Message_co = TypeVar("_Message_co", covariant=True)
 """
 The C++ core of onnxmap. Use the package onnxmap, not this.
 """
@@ -82,22 +83,20 @@ class Document:
     @property
     def proto(self) -> ProtoView: ...
 
-class MessageIterator:
-    def __iter__(self) -> MessageIterator: ...
-    def __next__(self) -> Any: ...
+class MessageIterator(Iterator[_Message_co]):
+    def __next__(self) -> _Message_co: ...
 
-class MessageList:
+class MessageList(Sequence[_Message_co]):
     """
     A repeated message field: an immutable sequence whose elements are made when asked for.
     """
 
     @typing.overload
-    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
+    def __getitem__(self, index: typing.SupportsIndex) -> _Message_co: ...
     @typing.overload
-    def __getitem__(self, index: slice) -> Any: ...
-    def __iter__(self) -> MessageIterator: ...
+    def __getitem__(self, index: slice) -> builtins.list[_Message_co]: ...
+    def __iter__(self) -> Iterator[_Message_co]: ...
     def __len__(self) -> int: ...
-    def __repr__(self) -> str: ...
 
 class UnknownField:
     """
@@ -111,22 +110,20 @@ class UnknownField:
     @property
     def wire_type(self) -> int: ...
 
-class UnknownFieldIterator:
-    def __iter__(self) -> UnknownFieldIterator: ...
+class UnknownFieldIterator(Iterator[UnknownField]):
     def __next__(self) -> UnknownField: ...
 
-class UnknownFieldList:
+class UnknownFieldList(Sequence[UnknownField]):
     """
     Fields that the schema does not know: an immutable sequence whose elements, of class UnknownField, are made when asked for.
     """
 
     @typing.overload
-    def __getitem__(self, index: typing.SupportsInt | typing.SupportsIndex) -> Any: ...
+    def __getitem__(self, index: typing.SupportsIndex) -> UnknownField: ...
     @typing.overload
-    def __getitem__(self, index: slice) -> Any: ...
-    def __iter__(self) -> UnknownFieldIterator: ...
+    def __getitem__(self, index: slice) -> builtins.list[UnknownField]: ...
+    def __iter__(self) -> Iterator[UnknownField]: ...
     def __len__(self) -> int: ...
-    def __repr__(self) -> str: ...
 
 class FieldName:
     """
@@ -206,7 +203,7 @@ class Node:
         """
 
     @property
-    def device_configurations(self) -> MessageList:
+    def device_configurations(self) -> MessageList[NodeDeviceConfiguration]:
         """
         NodeProto.device_configurations
         """
@@ -404,7 +401,7 @@ class Function:
         """
 
     @property
-    def nodes(self) -> MessageList:
+    def nodes(self) -> MessageList[Node]:
         """
         FunctionProto.node
         """
@@ -446,7 +443,7 @@ class Function:
         """
 
     @property
-    def value_infos(self) -> MessageList:
+    def value_infos(self) -> MessageList[ValueInfo]:
         """
         FunctionProto.value_info
         """
@@ -578,7 +575,7 @@ class NodeDeviceConfiguration:
         """
 
     @property
-    def sharding_specs(self) -> MessageList:
+    def sharding_specs(self) -> MessageList[ShardingSpec]:
         """
         NodeDeviceConfigurationProto.sharding_spec
         """
@@ -596,7 +593,7 @@ class ShardingSpec:
         """
 
     @property
-    def index_to_device_group_maps(self) -> MessageList:
+    def index_to_device_group_maps(self) -> MessageList[IntIntListEntry]:
         """
         ShardingSpecProto.index_to_device_group_map
         """
@@ -608,7 +605,7 @@ class ShardingSpec:
         """
 
     @property
-    def sharded_dims(self) -> MessageList:
+    def sharded_dims(self) -> MessageList[ShardedDim]:
         """
         ShardingSpecProto.sharded_dim
         """
@@ -638,7 +635,7 @@ class ShardedDim:
         """
 
     @property
-    def simple_shardings(self) -> MessageList:
+    def simple_shardings(self) -> MessageList[SimpleShardedDim]:
         """
         ShardedDimProto.simple_sharding
         """
@@ -738,7 +735,7 @@ class Graph:
     def initializer_nbytes(self) -> builtins.list[int]: ...
     def initializer_segments(self) -> builtins.list[bool]: ...
     def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
-    def list(self, field: str) -> MessageList: ...
+    def list(self, field: str) -> MessageList[Any]: ...
     def metadata_props(self) -> Mapping[str, str]: ...
     def node_inputs(self) -> builtins.list[builtins.list[str]]: ...
     def node_names(self) -> builtins.list[str]: ...
@@ -1150,7 +1147,7 @@ class Bulk:
 
 class Stream:
     """
-    What onnxmap.bulk.TensorStream wraps.
+    What onnxmap._bulk.TensorStream wraps.
     """
 
     def next(self) -> tuple[str, _ndarray[Any, Any]] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from onnxmap import _core
-from onnxmap.enums import DataType
+from onnxmap._enums import DataType
 
 Shape = tuple["int | str | None", ...]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # the helper modules beside the tests; importlib mode adds no folder
+sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
-from run_options import LONG, SANITIZED
-from sanitized_run import LEFT_OUT
+from support.run_options import LONG, SANITIZED
+from support.sanitized_run import LEFT_OUT
 
 collect_ignore = list(LEFT_OUT) if SANITIZED else []
 

@@ -1,4 +1,4 @@
-"""The `onnxmap` command: one file per subcommand, this one chooses among them.
+"""The `onnxmap` command: a module or package for each subcommand. This one chooses among them.
 
 Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input. A failure is one line
 on standard error and never a traceback. What a subcommand needs is imported when it runs, so that
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from onnxmap.cli.outcome import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 
@@ -22,16 +23,6 @@ __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> int`.
 COMMANDS = ("show", "ls", "dump", "verify", "bench", "demo")
-
-DONE = 0
-FINDINGS = 1
-BAD_INPUT = 2
-# The shell's own status for a program that SIGINT ended.
-INTERRUPTED = 130
-
-
-class UsageError(Exception):
-    """The command line asks for something that cannot be done; its text says what and why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -106,18 +97,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             _write_nothing_more()
         return BAD_INPUT
     return status
-
-
-def complain(failure: Exception) -> None:
-    """Says in one line on standard error what went wrong."""
-    print(f"onnxmap: {escape(_told(failure))}", file=sys.stderr)
-
-
-def _told(failure: Exception) -> str:
-    """The failure in the system's usual form where the system caused it, else its own message."""
-    if isinstance(failure, OSError) and failure.strerror and failure.filename is not None:
-        return f"{os.fsdecode(failure.filename)}: {failure.strerror}"
-    return str(failure)
 
 
 def _write_nothing_more() -> None:

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
+from onnxmap._schema import enum_names
 from onnxmap.cli.field_path import Found, follow
 from onnxmap.cli.text import escape
-from onnxmap.schema import enum_names
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.cli import UsageError
-from onnxmap.schema import Row, is_repeated, message_rows
+from onnxmap._schema import Row, is_repeated, message_rows
+from onnxmap.cli.outcome import UsageError
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.cli import UsageError
+from onnxmap._schema import type_name
 from onnxmap.cli.columns import Column, lay_out
+from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.text import bytes_in_words, count, escape, shape_in_words
 from onnxmap.errors import OnnxMapError
-from onnxmap.schema import type_name
 
 if TYPE_CHECKING:
     from rich.console import Console

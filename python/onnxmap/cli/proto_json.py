@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.schema import Row, enum_names, is_repeated, message_rows
+from onnxmap._schema import Row, enum_names, is_repeated, message_rows
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxmap.cli import UsageError
+from onnxmap.cli.outcome import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxmap._schema import type_name
 from onnxmap.cli.text import escape, shape_in_words
-from onnxmap.schema import type_name
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

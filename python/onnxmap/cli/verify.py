@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from onnxmap.cli import BAD_INPUT, DONE, FINDINGS, complain
+from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
 from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     import onnxmap
-    from onnxmap.checksums import DataFile, Outcome
+    from onnxmap._checksums import DataFile, Outcome
 
 SUMMARY = "compare external data with its declared checksums"
 
@@ -79,8 +79,8 @@ def _loaded(name: str) -> onnxmap.Model | None:
 
 def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
     """What is said of all models; their files are read together, and a shared one once."""
-    from onnxmap.checksums import bytes_to_read, check_files, data_files
-    from onnxmap.progress import Progress
+    from onnxmap._checksums import bytes_to_read, check_files, data_files
+    from onnxmap._progress import Progress
 
     plan: list[tuple[str, list[DataFile]]] = []
     for name, model in models.items():
@@ -97,7 +97,7 @@ def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
 
 
 def _row(model: str, outcome: Outcome) -> Row:
-    from onnxmap.checksums import wrong_checksum
+    from onnxmap._checksums import wrong_checksum
 
     file, failure = outcome.file, outcome.failure
     declared = wrong_checksum(file, outcome.digest)

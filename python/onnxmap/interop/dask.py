@@ -13,20 +13,20 @@ from dask.array import Array, from_array
 from dask.base import tokenize
 from dask.utils import parse_bytes
 
-from onnxmap.errors import FileChangedError
-from onnxmap.pickling import (
+from onnxmap._pickling import (
     Reference,
     open_reference,
     reference_to,
     relocated_to,
     with_digest,
 )
+from onnxmap.errors import FileChangedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap import _core
-    from onnxmap.model import Model
+    from onnxmap._graph import Initializers
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
 FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state gives
@@ -40,10 +40,9 @@ _AT_ONCE = 8 << 20
 
 
 def to_dask(
-    model: Model, names: Sequence[str] | str | None, chunks: ChunksArgument
+    initializers: Initializers, names: Sequence[str] | str | None, chunks: ChunksArgument
 ) -> dict[str, Array]:
     """See `Model.to_dask`."""
-    initializers = model.initializers
     return {name: _array_of(initializers[name], chunks) for name in initializers._select(names)}
 
 

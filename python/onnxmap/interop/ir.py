@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx_ir
 
-from onnxmap.enums import DataType
+from onnxmap._enums import DataType
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import EVIL_NAME, LONG_NAME, save, tensor
-from command_line import Ran, piped
+from support.cli_models import EVIL_NAME, LONG_NAME, save, tensor
+from support.command_line import Ran, piped
 
 from onnxmap.cli import main
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cli_models import save, tensor
-from cold_files import locked
-from command_line import Ran, on_terminal, piped
 from onnx import TensorProto
+from support.cli_models import save, tensor
+from support.cold_files import locked
+from support.command_line import Ran, on_terminal, piped
 
 import onnxmap
-from onnxmap.cli import bench_samples
+from onnxmap.cli.bench import samples as bench_samples
 
 WORKS = ("open", "arrays", "touch", "copies", "stream")
 MODULES = ("onnx", "onnx_ir", "onnxruntime", "onnx_extended", "safetensors")

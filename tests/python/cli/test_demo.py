@@ -8,8 +8,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from command_line import Ran, on_terminal
 from onnx import helper, numpy_helper
+from support.command_line import Ran, on_terminal
 
 
 class TestDemo:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_models import EVIL_NAME, EVIL_SHOWN, save, tensor
-from command_line import Ran
 from google.protobuf import json_format, text_format
 from onnx import TensorProto
+from support.cli_models import EVIL_NAME, EVIL_SHOWN, save, tensor
+from support.command_line import Ran
 
 
 class TestDump:

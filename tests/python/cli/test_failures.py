@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_models import EVIL_NAME, save, tensor
-from command_line import Ran, piped, started
+from support.cli_models import EVIL_NAME, save, tensor
+from support.command_line import Ran, piped, started
 
 
 class TestFailures:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_models import EVIL_SHOWN, LONG_NAME, save, tensor
-from command_line import Ran, on_terminal, piped
 from onnx import TensorProto
+from support.cli_models import EVIL_SHOWN, LONG_NAME, save, tensor
+from support.command_line import Ran, on_terminal, piped
 
 
 class TestLs:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_models import LONG_NAME, save, tensor
-from command_line import Ran, on_terminal
 from onnx import helper
+from support.cli_models import LONG_NAME, save, tensor
+from support.command_line import Ran, on_terminal
 
 
 class TestShow:

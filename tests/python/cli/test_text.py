@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
+from onnxmap._proto_writer import encode, varint
 from onnxmap.cli.text import (
     bytes_in_words,
     count,
@@ -14,7 +15,6 @@ from onnxmap.cli.text import (
     shape_in_words,
 )
 from onnxmap.cli.type_text import type_in_words
-from onnxmap.proto_writer import encode, varint
 
 
 @pytest.mark.parametrize(

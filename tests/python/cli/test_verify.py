@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checksum_models import WRONG, Hashed, data_file, declared
-from cli_models import EVIL_NAME
-from command_line import Ran, on_terminal, piped, started
 from onnx import TensorProto
-from sample_models import floats, model_of, write
+from support.checksum_models import WRONG, Hashed, data_file, declared
+from support.cli_models import EVIL_NAME
+from support.command_line import Ran, on_terminal, piped, started
+from support.sample_models import floats, model_of, write
 
-from onnxmap import checksums
+from onnxmap import _checksums as checksums
 from onnxmap.cli import verify
 
 Run = Callable[..., Ran]

@@ -1,0 +1,28 @@
+// The functions and classes of the Python package that the bindings use: the only place in C++ that
+// names a module of the package. The architecture test reads these rows.
+#pragma once
+
+#include "bindings/python_objects.hpp"
+
+/// `package::describe()` is the function itself. Its module is imported at the first use.
+namespace onnxmap::bindings::package {
+
+inline constexpr auto attribute_type = python_object<"onnxmap._enums", "AttributeType">;
+inline constexpr auto data_type = python_object<"onnxmap._enums", "DataType">;
+inline constexpr auto describe = python_object<"onnxmap._display", "describe">;
+inline constexpr auto describe_html = python_object<"onnxmap._display", "describe_html">;
+inline constexpr auto external_data = python_object<"onnxmap.types", "ExternalData">;
+inline constexpr auto graph = python_object<"onnxmap._graph", "Graph">;
+inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
+inline constexpr auto make_type = python_object<"onnxmap.types", "make_type">;
+inline constexpr auto read_slice = python_object<"onnxmap._slicing", "read_slice">;
+inline constexpr auto reduce_tensor = python_object<"onnxmap._pickling", "reduce_tensor">;
+inline constexpr auto to_dense = python_object<"onnxmap._sparse", "to_dense">;
+inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;
+inline constexpr auto to_scipy = python_object<"onnxmap._sparse", "to_scipy">;
+inline constexpr auto to_torch = python_object<"onnxmap.interop.torch", "to_torch">;
+inline constexpr auto verify_tensor = python_object<"onnxmap._checksums", "verify_tensor">;
+inline constexpr auto warn_overlooked = python_object<"onnxmap.errors", "warn_overlooked">;
+inline constexpr auto write_values = python_object<"onnxmap._slicing", "write_values">;
+
+}  // namespace onnxmap::bindings::package

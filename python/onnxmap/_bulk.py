@@ -1,0 +1,188 @@
+"""Many tensors at once: as fresh arrays, and one after another in bounded memory."""
+
+from __future__ import annotations
+
+import atexit
+import operator
+import re
+import threading
+import weakref
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from onnxmap._graph import Initializers
+    from onnxmap._progress import ProgressArgument
+
+    Names = Sequence[str] | str | None
+    from onnxmap._enums import DataType
+
+    FloatType = npt.DTypeLike | DataType | None
+
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
+_UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+_MOST_WINDOW = 1 << 62  # more than there can be
+_DELAY = 0.5  # seconds of work before a bar appears
+
+
+def read_arrays(
+    initializers: Initializers,
+    names: Names,
+    dtype: FloatType,
+    threads: int | None,
+    progress: ProgressArgument,
+) -> dict[str, np.ndarray[Any, Any]]:
+    """See `Model.arrays`."""
+    count = _thread_count(threads)
+    positions = initializers._chosen(names)
+    bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=True, frugal=False)
+    with Progress(progress, bulk.nbytes, "reading", delay=_DELAY) as shown:
+        told = 0
+
+        def tell(done: int) -> None:
+            nonlocal told
+            shown.update(done - told)
+            told = done
+
+        return bulk.arrays(count, tell)
+
+
+_streams: weakref.WeakSet[TensorStream] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_streams() -> None:
+    """Stop all streams: later, their threads could not take the interpreter lock to read a URL."""
+    for stream in list(_streams):
+        stream._core.stop()
+
+
+class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
+    """Arrays of a model one after another, made by `Model.stream`.
+
+    An iterator of `(name, array)`. Leaving the loop, `close()` and the end of a `with` block stop
+    the work that is done in the background, as does dropping the last reference.
+    """
+
+    def __init__(
+        self,
+        initializers: Initializers,
+        names: Names,
+        window: int | str,
+        threads: int | None,
+        dtype: FloatType,
+        copy: bool,
+        progress: ProgressArgument,
+    ) -> None:
+        nbytes, count = parse_size(window), _thread_count(threads)
+        if nbytes <= 0:
+            raise ValueError(f"window must be positive, not {window!r}")
+        positions = initializers._chosen(names, frugal=True)
+        bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=bool(copy), frugal=True)
+        self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
+        _streams.add(self)
+        self._progress = Progress(progress, bulk.streamed_nbytes, "streaming", delay=_DELAY)
+        self._progress_is_shown = False
+        self._is_over = False
+        self._current = 0
+        self._busy = threading.Lock()
+
+    def __iter__(self) -> TensorStream:
+        return self
+
+    def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
+        # Not by way of the core's own refusal: this one must not end the stream for the other.
+        if not self._busy.acquire(blocking=False):
+            raise ValueError("another thread is in this stream, or what it calls")
+        try:
+            return self._next()
+        finally:
+            self._busy.release()
+
+    def _next(self) -> tuple[str, np.ndarray[Any, Any]]:
+        if self._is_over:
+            raise StopIteration
+        try:
+            if not self._progress_is_shown:
+                self._progress.__enter__()
+                self._progress_is_shown = True
+            self._progress.update(self._current)  # the one before is done
+            found = self._core.next()
+        except BaseException as error:
+            self._end(error)
+            raise
+        if found is None:
+            self._current = 0
+            self._end(None)
+            raise StopIteration
+        self._current = 0 if found[1].dtype.hasobject else found[1].nbytes
+        return found
+
+    def close(self) -> None:
+        """Ends the stream and stops its background work. Arrays that it gave out stay valid."""
+        self._end(GeneratorExit())
+
+    def __del__(self) -> None:
+        # The core ends by itself; a bar that stays would leave the terminal without its cursor.
+        if getattr(self, "_progress_is_shown", False):
+            self.close()
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._is_over and error is None:
+            error = GeneratorExit()  # closed by another thread, it is not done
+        self._is_over = True
+        self._core.stop()
+        if self._progress_is_shown:
+            self._progress_is_shown = False
+            self._progress.__exit__(None if error is None else type(error), error, None)
+
+    def __enter__(self) -> TensorStream:  # noqa: PYI034 -- typing.Self is Python 3.11's
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def parse_size(size: int | str) -> int:
+    """Bytes of "256MiB", "1.5 GB", "4096" or a number of them.
+
+    Raises:
+        ValueError: it is no such text.
+        TypeError: it is neither text nor an integer.
+    """
+    if not isinstance(size, str):
+        try:
+            return operator.index(size)
+        except TypeError:
+            kind = type(size).__name__
+            raise TypeError(f'a size is an int or a text like "256MiB", not {kind}') from None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size, re.ASCII | re.IGNORECASE)
+    if found is None or (unit := _UNITS.get(found[2].lower())) is None:
+        raise ValueError(f'a size is written like "256MiB" or "1.5 GB", not {size!r}')
+    return int(Fraction(found[1]) * unit)
+
+
+def _thread_count(threads: int | None) -> int:
+    """0: as many as are of use."""
+    if threads is None:
+        return 0
+    count = operator.index(threads)
+    if not 1 <= count <= 1024:
+        raise ValueError(f"threads must be from 1 to 1024, not {threads}")
+    return count

@@ -1,0 +1,51 @@
+"""How a file is opened: what the arguments of `load` come to."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, get_args
+
+from onnxmap._limits import Limits
+
+Io = Literal["auto", "mmap", "read"]
+Check = Literal["full", "lazy"]
+LinkPolicy = Literal["contained", "strict", "trusted"]
+
+_CHOICES = {"link_policy": LinkPolicy, "io": Io, "check": Check}
+_DEFAULT_LIMITS = Limits()
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The arguments that `load` and its like share, as the core takes them."""
+
+    link_policy: LinkPolicy = "contained"
+    allow_hardlinks: bool = False
+    io: Io = "auto"
+    check: Check = "full"
+    watch: bool = True
+    lenient: bool = False
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            # Without `in`, which asks the value itself: a value may claim to equal every text.
+            found = [choice for choice in get_args(choices) if _is_text(value, choice)]
+            if not found:
+                wanted = ", ".join(map(repr, get_args(choices)))
+                raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
+            object.__setattr__(self, name, found[0])
+        for name in ("allow_hardlinks", "watch", "lenient"):
+            flag = getattr(self, name)
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} must be True or False, not {flag!r}")
+        limits: object = self.limits
+        if limits is None:
+            object.__setattr__(self, "limits", _DEFAULT_LIMITS)
+        elif not isinstance(limits, Limits):
+            raise TypeError(f"limits must be an onnxmap.Limits, not {type(limits).__name__}")
+
+
+def _is_text(value: object, text: str) -> bool:
+    return isinstance(value, str) and str.__eq__(text, value)

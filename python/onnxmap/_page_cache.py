@@ -1,0 +1,78 @@
+"""How much of a model's tensors the system has in memory: the page cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnxmap._display import size_text
+
+if TYPE_CHECKING:
+    from onnxmap._graph import Initializers
+
+Names = Sequence[str] | str | None
+
+
+class ResidentBytes(NamedTuple):
+    """How many of a tensor's stored bytes are in memory."""
+
+    resident: int  # bytes in memory
+    total: int  # bytes in all
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; of no bytes all are in memory."""
+        return self.resident / self.total if self.total else 1.0
+
+
+class Residency(Mapping[str, ResidentBytes]):
+    """What was in memory when `Model.residency()` looked: ResidentBytes by name, in file order.
+
+    `resident` and `total` are sums over the tensors, in bytes; those that two tensors share count
+    twice.
+    """
+
+    __slots__ = ("_tensors", "resident", "total")
+
+    def __init__(self, tensors: dict[str, ResidentBytes]) -> None:
+        self._tensors = tensors
+        self.resident = sum(tensor.resident for tensor in tensors.values())
+        self.total = sum(tensor.total for tensor in tensors.values())
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; of no bytes all are in memory."""
+        return ResidentBytes(self.resident, self.total).share
+
+    def __getitem__(self, name: str) -> ResidentBytes:
+        return self._tensors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def __repr__(self) -> str:
+        amount = f"{size_text(self.resident)} of {size_text(self.total)}, {self.share:.0%}"
+        return f"<onnxmap.Residency of {len(self)} tensors: {amount}>"
+
+
+def prefetch(initializers: Initializers, names: Names) -> None:
+    """See `Model.prefetch`."""
+    initializers._core.prefetch(initializers._chosen(names))
+
+
+def evict(initializers: Initializers, names: Names) -> None:
+    """See `Model.evict`."""
+    initializers._core.evict(initializers._chosen(names))
+
+
+def residency(initializers: Initializers, names: Names) -> Residency:
+    """See `Model.residency`."""
+    absent = initializers._core.absent_pages()  # first: finding the tensors reads pages
+    positions = {name: initializers._position(name) for name in initializers._select(names)}
+    found = initializers._core.residency(list(positions.values()), absent)
+    return Residency(
+        {name: ResidentBytes(*pair) for name, pair in zip(positions, found, strict=True)}
+    )

@@ -1,0 +1,295 @@
+"""Tensors in a pickle: those of a file by reference, others by value.
+
+A reference is a few hundred bytes: where the values are, and enough of what they were to notice
+that the file has changed. Unpickling opens the file, in this process or another; a tensor that was
+stored in its model comes back as one whose external data are in the model's file.
+
+A pickle names `_by_value` or `_by_reference` of this module. Stored pickles depend on these names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from onnxmap import _core
+from onnxmap._enums import DataType
+from onnxmap._options import Options
+from onnxmap._paths import absolute_path, is_url
+from onnxmap._proto_writer import encode
+from onnxmap.errors import ExternalDataError, FileChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from onnxmap._remote.files import PickledFile, PickledFolder
+
+_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
+# A policy is one word in a reference, like "contained+hardlinks+io=read".
+_HARDLINKS, _IO, _UNWATCHED = "hardlinks", "io=", "unwatched"
+_FILE = "file"  # of a remote model: the root is the URL of the file itself
+
+# Bytes that the hash looks at: all of a small tensor, of a large one both edges and some between.
+_SAMPLE = 4 << 10
+_SAMPLES = 16
+
+_new_root: ContextVar[str | None] = ContextVar("onnxmap.relocate", default=None)
+
+
+@contextlib.contextmanager
+def relocate(
+    root: str | bytes | os.PathLike[str] | os.PathLike[bytes],
+) -> Iterator[None]:
+    """While it is active, tensors are unpickled from files of the same names below `root`.
+
+    For data that were copied to another folder or machine. `root`, a path or a URL, stands for the
+    folder of the model, or of its external data. The files must have the same size and content. As every
+    context variable, it does not reach into other threads.
+
+    Example:
+        >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
+        ...     tensor = pickle.loads(pickled)
+    """
+    name = os.fsencode(root)
+    token = _new_root.set(os.fsdecode(name if is_url(name) else absolute_path(name)))
+    try:
+        yield
+    finally:
+        _new_root.reset(token)
+
+
+def relocated_to() -> str | None:
+    """The root of the innermost `relocate` of this context."""
+    return _new_root.get()
+
+
+def reduce_tensor(
+    tensor: _core.Tensor,
+) -> tuple[Callable[..., _core.Tensor], tuple[object, ...]]:
+    """See `Tensor.__reduce__`."""
+    reference = reference_to(tensor)
+    if reference is None:
+        return _by_value, (_message(tensor), tensor._lenient)
+    return _by_reference, tuple(with_digest(reference, tensor))
+
+
+class Reference(NamedTuple):
+    """Where the values of a tensor are in a file, and what they and the file were."""
+
+    header: bytes  # the TensorProto without its values
+    root: str  # the folder of which nothing outside is opened
+    location: str  # the file below it
+    name: str  # the same before a link was followed
+    offset: int
+    nbytes: int
+    file_size: int
+    digest: bytes  # of samples of the values; empty: not read yet
+    policy: str
+
+
+def reference_to(tensor: _core.Tensor) -> Reference | None:
+    """Return a reference to the values, or None if the values themselves must be carried.
+
+    It names the very file that the tensor has open, in a folder that the model may read from. Its
+    digest is empty, because no value is read for it.
+    """
+    place = tensor._reference()
+    if place is None:
+        return None
+    root, location, name, offset, nbytes, file_size, has_hard_links = place
+    links, allow_hardlinks, io, watch = tensor._policy
+    if not root.startswith(b"/"):
+        return _remote_reference(tensor, place)
+    if not tensor.is_external:  # the caller named this file; other names of it do no harm
+        allow_hardlinks = allow_hardlinks or has_hard_links
+    return Reference(
+        _header(tensor),
+        os.fsdecode(root),
+        os.fsdecode(location),
+        os.fsdecode(name),
+        offset,
+        nbytes,
+        file_size,
+        b"",
+        _policy_word(links, allow_hardlinks, io, watch),
+    )
+
+
+def with_digest(reference: Reference, tensor: _core.Tensor) -> Reference:
+    """The same, and samples of the values are read to know them again."""
+    return reference._replace(digest=_digest(tensor, reference.nbytes))
+
+
+def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
+    """The tensor, from its file, read as `io` says and not as its model was.
+
+    Raises:
+        FileChangedError: the file is not the one that was referred to.
+    """
+    if io is not None:
+        words = [word for word in reference.policy.split("+") if not word.startswith(_IO)]
+        reference = reference._replace(policy="+".join([*words, _IO + io]))
+    return _by_reference(*reference)
+
+
+def _remote_reference(
+    tensor: _core.Tensor, place: tuple[bytes, bytes, bytes, int, int, int, bool]
+) -> Reference | None:
+    from onnxmap._remote.files import name_of
+
+    root, location, _, offset, nbytes, file_size, _ = place
+    policy = _policy_word(*tensor._policy)
+    url = tensor.file
+    assert url is not None  # or it had no place
+    # In the model, whose URL is the caller's, with whatever is in it; or once more from a pickle.
+    if not tensor.is_external or os.fsencode(url) == root:
+        root, location = os.fsencode(url), os.fsencode(name_of(url))
+        policy += f"+{_FILE}"
+    if not _core.is_safe_location(location):
+        return None
+    name = os.fsdecode(location)
+    header = _header(tensor)
+    return Reference(header, os.fsdecode(root), name, name, offset, nbytes, file_size, b"", policy)
+
+
+def _by_value(message: bytes, lenient: bool) -> _core.Tensor:
+    return _tensor_of(message, b"", Options(lenient=lenient))
+
+
+def _by_reference(
+    header: bytes,
+    root: str,
+    location: str,
+    name: str,
+    offset: int,
+    nbytes: int,
+    file_size: int,
+    digest: bytes,
+    policy: str,
+) -> _core.Tensor:
+    policy = str(policy)
+    options = _options_of(policy)
+    folder = _new_root.get()
+    is_file = _FILE in policy.split("+") and folder is None
+    if folder is None:
+        folder = root
+    else:
+        location = name  # which a copy has, where `location` is what a link led to
+    entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
+    message = header + encode(
+        "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
+    )
+    tensor = _tensor_of(message, _root_of(folder, is_file), options)
+    try:
+        found_size = tensor._file_size()
+    except ExternalDataError as error:
+        if error.code != "ext.bounds":
+            raise
+        found_size = None  # the file is shorter than it was
+    if found_size != file_size or _digest(tensor, nbytes) != digest:
+        path = tensor.file or os.path.join(folder, location)
+        raise FileChangedError(
+            f"tensor {tensor.name[:200]!r}: {path!r} is no longer the file that was pickled",
+            code="file.changed",
+            path=path,
+            filename=path,
+        )
+    return tensor
+
+
+def _root_of(folder: str, is_file: bool) -> bytes | PickledFolder | PickledFile:
+    name = os.fsencode(folder)
+    if not is_url(name):
+        return absolute_path(name)
+    from onnxmap._remote.files import PickledFile, PickledFolder
+
+    return PickledFile(folder) if is_file else PickledFolder(folder)
+
+
+def _policy_word(links: str, allow_hardlinks: bool, io: str, watch: bool) -> str:
+    words = [links]
+    if allow_hardlinks:
+        words.append(_HARDLINKS)
+    if io != "auto":
+        words.append(_IO + io)
+    if not watch:
+        words.append(_UNWATCHED)
+    return "+".join(words)
+
+
+def _options_of(policy: str) -> Options:
+    links, *words = policy.split("+")
+    modes: list[Any] = [word.removeprefix(_IO) for word in words if word.startswith(_IO)] or [
+        "auto"
+    ]
+    known: Any = links
+    unknown = {word for word in words if not word.startswith(_IO)} - {
+        _HARDLINKS,
+        _UNWATCHED,
+        _FILE,
+    }
+    if unknown:
+        raise ValueError(f"this version knows no policy {policy!r}")
+    return Options(
+        link_policy=known,
+        allow_hardlinks=_HARDLINKS in words,
+        io=modes[0],
+        watch=_UNWATCHED not in words,
+    )
+
+
+def _tensor_of(
+    message: bytes, root: bytes | PickledFolder | PickledFile, options: Options
+) -> _core.Tensor:
+    tensor = _core.load_buffer(message, "TensorProto", options, root).root()
+    assert isinstance(tensor, _core.Tensor)
+    return tensor
+
+
+def _digest(tensor: _core.Tensor, nbytes: int) -> bytes:
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    if nbytes <= _SAMPLES * _SAMPLE:
+        digest.update(tensor._read(0, nbytes))
+    else:
+        begins = [i * (nbytes - _SAMPLE) // (_SAMPLES - 1) for i in range(_SAMPLES)]
+        for sample in _samples(tensor, begins):
+            digest.update(sample)
+    return digest.digest()
+
+
+def _samples(tensor: _core.Tensor, begins: list[int]) -> list[bytearray]:
+    if tensor.file is None or not is_url(os.fsencode(tensor.file)):
+        return [tensor._read(begin, _SAMPLE) for begin in begins]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(begins), "onnxmap-samples") as pool:  # each is a request
+        return list(pool.map(lambda begin: tensor._read(begin, _SAMPLE), begins))
+
+
+def _message(tensor: _core.Tensor) -> bytes:
+    message = None if tensor.is_external else tensor._message()
+    if message is not None:
+        return message
+    # Without bytes of its own in the message: a segment of several, an empty part of a file.
+    if tensor.dtype == DataType.STRING:
+        texts = tensor.numpy().reshape(-1)
+        return _header(tensor) + encode("TensorProto", string_data=list(texts))
+    return _header(tensor) + encode("TensorProto", raw_data=tensor.tobytes())
+
+
+def _header(tensor: _core.Tensor) -> bytes:
+    """The TensorProto without its values."""
+    fields: dict[str, Any] = {"dims": tensor.shape, "data_type": int(tensor.dtype)}
+    for name in ("name", "doc_string"):
+        if tensor.proto.HasField(name):
+            fields[name] = getattr(tensor, name)
+    fields["metadata_props"] = _entries(tensor.metadata_props)
+    return encode("TensorProto", **fields)
+
+
+def _entries(texts: Any) -> list[bytes]:
+    return [encode("StringStringEntryProto", key=key, value=text) for key, text in texts.items()]

@@ -1,0 +1,219 @@
+"""What `progress=` means wherever it is an argument: how many bytes of some long work are done."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from onnxmap._display import size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    ProgressArgument = bool | Callable[[int, int], object]
+
+# Between two looks at the numbers: as often as an eye can follow, and no load for the work.
+_SECONDS_BETWEEN = 0.05
+
+
+class Progress:
+    """Shows how far some work is, as the caller asked for it.
+
+    False shows nothing. A callable gets `(bytes_done, bytes_total)`: first with 0, last with the total
+    (unless the work fails), growing from call to call, at most 20 times a second. True draws a bar with
+    rate and time left, on a terminal or in a notebook; elsewhere nothing. All of that happens in the
+    thread that entered the `with` block, so a callable needs no lock; what it raises ends the work.
+
+    Any thread may call `update`. While the first thread only waits for others, it calls `refresh` every
+    `interval` seconds.
+
+    Args:
+        progress: what the caller said.
+        total: bytes of the whole work.
+        what: the work in a word, for the bar.
+        delay: seconds of work before a bar appears, so that short work shows none.
+        transient: a bar is wiped when the work is done.
+
+    Raises:
+        TypeError: `progress` is neither a bool nor callable.
+    """
+
+    def __init__(
+        self,
+        progress: ProgressArgument,
+        total: int,
+        what: str,
+        *,
+        delay: float = 0.0,
+        transient: bool = False,
+    ) -> None:
+        self._make_display: Callable[[], _Display | None] | None
+        if isinstance(progress, bool):
+            self._make_display = (lambda: _bar(what, total, transient)) if progress else None
+        elif callable(progress):
+            callback, delay = progress, 0.0
+            self._make_display = lambda: _Callback(callback, total)
+        else:
+            raise TypeError(f"progress must be a bool or a callable, not {type(progress).__name__}")
+        self._total = total
+        self._delay = delay
+        self._display: _Display | None = None
+        self._next_look = 0.0
+        self._done = 0
+        self._shown = -1
+        self._thread = 0
+        self._lock = threading.Lock()
+
+    @property
+    def interval(self) -> float | None:
+        """How long the first thread may wait before it calls `refresh`; None for as long as it likes."""
+        return None if self._make_display is None else _SECONDS_BETWEEN
+
+    def __enter__(self) -> Progress:  # noqa: PYI034 -- typing.Self is Python 3.11's
+        self._thread = threading.get_ident()
+        self._next_look = time.monotonic() + self._delay
+        self.refresh()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            # What took less time than the delay never had a display.
+            if kind is None and self._display is not None:
+                self._show(self._total)
+        finally:
+            if self._display is not None:
+                self._display.close()
+
+    def update(self, nbytes: int) -> None:
+        """Says that `nbytes` more are done."""
+        if self._make_display is None:
+            return
+        with self._lock:
+            self._done += nbytes
+        if threading.get_ident() == self._thread:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Shows what is done, if that was not long ago; only in the thread of the `with` block."""
+        if self._make_display is None or (now := time.monotonic()) < self._next_look:
+            return
+        self._next_look = now + _SECONDS_BETWEEN
+        if self._display is None:
+            self._display = self._make_display()
+            if self._display is None:  # nobody would see it
+                self._make_display = None
+                return
+        self._show(min(self._done, self._total))
+
+    def _show(self, done: int) -> None:
+        if done > self._shown and self._display is not None:
+            self._shown = done
+            self._display.show(done)
+
+
+class _Display(Protocol):
+    def show(self, done: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Callback:
+    def __init__(self, callback: Callable[[int, int], object], total: int) -> None:
+        self._callback = callback
+        self._total = total
+
+    def show(self, done: int) -> None:
+        self._callback(done, self._total)
+
+    def close(self) -> None:
+        pass
+
+
+class _RichBar:
+    def __init__(self, what: str, total: int, transient: bool) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        # No thread of its own: what draws is the thread that works. Standard output stays what it is,
+        # since it may be a file while the bar is on the terminal.
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.DownloadColumn(),
+            progress.TransferSpeedColumn(),
+            progress.TimeRemainingColumn(),
+            console=Console(stderr=True),
+            auto_refresh=False,
+            transient=transient,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._bar.add_task(what, total=total)
+        self._bar.start()
+
+    def show(self, done: int) -> None:
+        self._bar.update(self._task, completed=done, refresh=True)
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class _PlainLine:
+    """One line on standard error, written over again and again."""
+
+    def __init__(self, what: str, total: int, transient: bool) -> None:
+        self._what = what
+        self._total = total
+        self._transient = transient
+        self._start = time.monotonic()
+        self._start_done: int | None = None
+        self._width = 0
+
+    def show(self, done: int) -> None:
+        if self._start_done is None:
+            self._start_done = done
+        line = f"{self._what}  {size_text(done)} of {size_text(self._total)}"
+        seconds = time.monotonic() - self._start
+        if (since := done - self._start_done) > 0 and seconds > 0:
+            rate = since / seconds
+            line += f", {size_text(rate)}/s, {(self._total - done) / rate:.0f} s left"
+        line = line[: shutil.get_terminal_size().columns - 1]  # a second line could not be wiped
+        self._write("\r" + line.ljust(self._width))
+        self._width = len(line)
+
+    def close(self) -> None:
+        self._write("\r" + " " * self._width + "\r" if self._transient else "\n")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _bar(what: str, total: int, transient: bool) -> _Display | None:
+    """The best bar that can be seen here."""
+    notebook = _in_notebook()
+    if not notebook and not (sys.stderr is not None and sys.stderr.isatty()):
+        return None
+    try:
+        if notebook:  # rich draws there by means of this
+            import ipywidgets  # type: ignore[import-not-found, import-untyped, unused-ignore] # noqa: F401
+        return _RichBar(what, total, transient)
+    except ImportError:
+        return _PlainLine(what, total, transient)
+
+
+def _in_notebook() -> bool:
+    # IPython is asked only where it runs already.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ in ("ZMQInteractiveShell", "Shell")  # Jupyter, Colab

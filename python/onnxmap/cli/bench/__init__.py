@@ -1,0 +1,148 @@
+"""Time onnxmap and every installed peer on a model: a fresh process for each sample, in turns."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnxmap.cli.bench.samples import Plan, Samples
+
+SUMMARY = "time this and every installed peer on a model of yours"
+
+ROUNDS = 3
+_SAFETENSORS_SUFFIX = ".safetensors"
+_MOST_THAT_STAYS = (
+    0.01  # of a file that is not in the page cache: who looks at it just now has a page
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `onnxmap bench`."""
+    parser.add_argument("file", help="the model")
+    parser.add_argument(
+        "--rounds",
+        type=_at_least_one,
+        default=ROUNDS,
+        metavar="N",
+        help=f"samples of each (default: {ROUNDS}), after one that does not count",
+    )
+    parser.add_argument(
+        "--cold",
+        action="store_true",
+        help="take the files out of the page cache before each sample, instead of into it",
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carries out `onnxmap bench`."""
+    if arguments.json:
+        screen = None
+    else:
+        from onnxmap.cli.screen import open_screen
+
+        screen = open_screen()
+    from onnxmap.cli.bench.counter_bar import CounterBar
+    from onnxmap.cli.bench.samples import take_samples
+
+    plan, facts = _plan(arguments)
+    with CounterBar(plan.total) as bar:
+        samples = take_samples(plan, bar.next)
+    facts |= {"versions": _versions(samples), "results": _results(samples)}
+    if screen is None:
+        json.dump(facts, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        from onnxmap.cli.bench.page import page
+        from onnxmap.cli.screen import draw
+
+        draw(screen, page(facts, screen.width))
+    return 0
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+    return int(text)
+
+
+def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
+    """What there is to measure, and what the page tells beside it."""
+    import onnxmap
+    from onnxmap.cli.bench.peers import PEERS, SAFETENSORS, Files
+    from onnxmap.cli.bench.samples import Plan, drop
+    from onnxmap.cli.outcome import UsageError
+
+    nbytes = Path(arguments.file).stat().st_size  # peers read files: no URL, no pipe
+    # Not mapped: what a mapping has touched does not leave the page cache.
+    with onnxmap.load(arguments.file, io="read") as model:
+        model.residency()  # opens the external data, or refuses to; whoever reads them next has no rules
+        data = model.external_files
+        files = Files(arguments.file, data)
+        if arguments.cold:
+            drop(files)
+            if (stays := model.residency().share) > _MOST_THAT_STAYS:
+                raise UsageError(
+                    f"{stays:.0%} of the initializers cannot leave the page cache here"
+                )
+        tensors = list(model.initializers.all())
+        is_safetensors = all(tensor.is_external for tensor in tensors) and all(
+            file.endswith(_SAFETENSORS_SUFFIX) for file in data
+        )
+        facts = {
+            "path": arguments.file,
+            "nbytes": nbytes,
+            "external_files": [{"path": f, "nbytes": Path(f).stat().st_size} for f in data],
+            "initializers": {"count": len(tensors), "nbytes": model.nbytes},
+            "rounds": arguments.rounds,
+            "cold": arguments.cold,
+            "cores": len(os.sched_getaffinity(0)),
+            "python": platform.python_version(),
+        }
+    names = [name for name in PEERS if name != SAFETENSORS or (data and is_safetensors)]
+    return Plan(files, names, arguments.rounds, arguments.cold), facts
+
+
+def _results(samples: Sequence[Samples]) -> list[dict[str, Any]]:
+    from onnxmap.cli.bench.peers import OURS
+
+    ours = {found.work: found for found in samples if found.contender == OURS}
+    return [
+        {
+            "work": found.work,
+            "contender": found.contender,
+            "error": found.error,
+            "seconds": found.seconds,
+            "median_seconds": found.middle("seconds"),
+            "times_ours": found.times(ours[found.work]),
+            "own_bytes": found.middle("own_bytes"),
+            "file_bytes": found.middle("file_bytes"),
+            "peak_bytes": found.middle("peak_bytes"),
+        }
+        for found in samples
+    ]
+
+
+def _versions(samples: Sequence[Samples]) -> dict[str, str]:
+    """Of everybody who took part."""
+    from onnxmap.cli.bench.peers import PEERS
+
+    there = {found.contender for found in samples}
+    return {name: _version_of(PEERS[name].distribution) for name in PEERS if name in there}
+
+
+def _version_of(distribution: str) -> str:
+    import importlib.metadata  # slow, and each measured process imports this package
+
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:  # importable all the same: from a folder, say
+        return "of unknown version"

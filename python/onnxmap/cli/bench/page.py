@@ -1,0 +1,78 @@
+"""Draws what `onnxmap bench` found: a block for each work, a line for each contender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from onnxmap.cli.bench.samples import WORKS
+from onnxmap.cli.text import TIMES, bytes_in_words, count, cut, escape, seconds_in_words
+
+_HEADINGS = ("", "median", "min", "max", "to ours", "own", "of files", "peak")
+_GAP = "  "
+_INDENT = "  "
+_FEW_DIGITS = 100
+
+
+def page(facts: Mapping[str, Any], width: int) -> Text:
+    """The whole page, in lines of at most `width` characters."""
+    rows = {id(result): _row(result) for result in facts["results"]}
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows.values(), strict=True)]
+    lines = [*_head(facts, width), Text(_line(_HEADINGS, widths), "bold")]
+    for work, words in WORKS.items():
+        lines.append(Text(words, "bold cyan"))
+        of_work = [result for result in facts["results"] if result["work"] == work]
+        lines += [_told(result, rows[id(result)], widths, width) for result in of_work]
+    return Text("\n").join(lines)
+
+
+def _head(facts: Mapping[str, Any], width: int) -> Iterator[Text]:
+    total = facts["nbytes"] + sum(file["nbytes"] or 0 for file in facts["external_files"])
+    tensors = count(facts["initializers"]["count"], "initializer")
+    name = cut(escape(facts["path"]), max(width // 2, 1))
+    yield Text(f"{name}  {bytes_in_words(total)}, {tensors}", "bold")
+    state = "not in the page cache" if facts["cold"] else "in the page cache"
+    yield Text(f"{count(facts['rounds'], 'round')}, {count(facts['cores'], 'core')}, files {state}")
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    yield Text(versions, "dim")
+    yield Text()
+
+
+def _row(result: Mapping[str, Any]) -> tuple[str, ...]:
+    name = _INDENT + result["contender"]
+    if not result["seconds"]:
+        return (name, *[""] * (len(_HEADINGS) - 1))
+    seconds = result["seconds"]
+    times = (result["median_seconds"], min(seconds), max(seconds))
+    sizes = (result["own_bytes"], result["file_bytes"], result["peak_bytes"])
+    return (
+        name,
+        *map(seconds_in_words, times),
+        _times(result["times_ours"]),
+        *("?" if size is None else bytes_in_words(int(size)) for size in sizes),
+    )
+
+
+def _times(quotient: float | None) -> str:
+    if quotient is None:
+        return ""
+    digits = f"{quotient:,.0f}" if quotient >= _FEW_DIGITS else f"{quotient:.3g}"
+    return f"{TIMES}{digits}"
+
+
+def _told(result: Mapping[str, Any], row: Sequence[str], widths: Sequence[int], width: int) -> Text:
+    """The figures; or, in their place, why there are none."""
+    if result["error"] is None:
+        return Text(_line(row, widths), "bold" if result["contender"] == "onnxmap" else "")
+    name = row[0].ljust(widths[0]) + _GAP
+    return Text.assemble(name, (cut(escape(result["error"]), width - len(name)), "red"))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = (
+        cell.ljust(width) if index == 0 else cell.rjust(width)
+        for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return _GAP.join([first, *others]).rstrip()

@@ -1,0 +1,216 @@
+"""Takes the samples of `onnxmap bench`: a fresh process for each, and contenders in turns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import IO, Any
+
+from onnxmap.cli.bench.peers import Files
+from onnxmap.cli.outcome import UsageError
+
+# What is measured, in this order; the words are for the page.
+WORKS = {
+    "open": "open: structure, no weights needed",
+    "arrays": "every initializer as an array",
+    "touch": "the same, and every byte read",
+    "copies": "every initializer as an array of its own, writable",
+    "stream": "one array after another, every byte read, none kept",
+}
+
+TIME_LIMIT_SECONDS = 600.0
+# Whoever takes so long has one turn, which counts: where a peer is that slow, it is not a matter of luck.
+SLOW_SECONDS = 20.0
+_CHUNK_BYTES = 8 << 20
+
+# The path of modules is the parent's: neither the current folder nor this one comes in between.
+_PROGRAM = (
+    "import sys; sys.path[:] = filter(None, sys.path); "
+    "import json; sys.path[:], request = json.loads(sys.stdin.readline()); "
+    "from onnxmap.cli.bench.worker import main; main(request)"
+)
+
+
+@dataclass
+class Samples:
+    """What one contender's processes reported of one work, or why there is nothing to report."""
+
+    work: str
+    contender: str
+    reports: list[Mapping[str, Any]] = field(default_factory=list)
+    error: str | None = None
+    witness: str = ""  # of what it read; empty where it does not tell
+    is_done: bool = False  # there are to be no more
+
+    def add(self, report: Mapping[str, Any], *, warms_up: bool) -> None:
+        """Takes in what a process reported; of a warm-up only what it read, unless it is slow."""
+        if "error" in report:
+            self.fail(report["error"])
+            return
+        self.witness = report["witness"]
+        self.is_done = warms_up and report["seconds"] > SLOW_SECONDS
+        if not warms_up or self.is_done:
+            self.reports.append(report)
+
+    @property
+    def seconds(self) -> list[float]:
+        """How long each took."""
+        return [report["seconds"] for report in self.reports]
+
+    def middle(self, name: str) -> Any:
+        """The median of a figure; None where it is not known."""
+        values = [report[name] for report in self.reports if report[name] is not None]
+        return median(values) if values else None
+
+    def times(self, ours: Samples) -> float | None:
+        """How many times as long as ours it took: the median over the rounds."""
+        pairs = zip(self.seconds, ours.seconds, strict=False)
+        quotients = [its / our for its, our in pairs]
+        return median(quotients) if quotients else None
+
+    def fail(self, error: str) -> None:
+        """Whatever was reported is worth nothing."""
+        self.error = error
+        self.is_done = True
+        self.witness = ""
+        self.reports.clear()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured on which files.
+
+    Attributes:
+        rounds: samples of each that count; one more before them is checked and dropped.
+        cold: the files leave the page cache before each sample; otherwise they are read into it.
+    """
+
+    files: Files
+    contenders: Sequence[str]
+    rounds: int
+    cold: bool
+
+    @property
+    def total(self) -> int:
+        """The number of processes, if all contenders can do everything."""
+        return len(WORKS) * len(self.contenders) * (self.rounds + 1)
+
+
+def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
+    """All samples, by work and contender; of contenders that are installed and can do the work.
+
+    Args:
+        plan: what is to be done.
+        tell: called `plan.total` times, each time with what comes now.
+
+    Raises:
+        UsageError: onnxmap itself cannot read the files.
+    """
+    results: list[Samples] = []
+    absent: set[str] = set()
+    for work in WORKS:
+        found = {name: Samples(work, name) for name in plan.contenders if name not in absent}
+        first: Samples | None = None  # who read first; all others must read the same
+        for number in range(-1, plan.rounds):  # -1 only warms up
+            for name in plan.contenders:
+                tell(f"{work}: {name}")
+                samples = found.get(name)
+                if samples is None or samples.is_done:
+                    continue
+                report = _take(plan, name, work)
+                if report.get("unreadable"):
+                    raise UsageError(report["error"])
+                if "absent" in report or "not_offered" in report:
+                    del found[name]
+                    absent |= {name} if "absent" in report else set()
+                    continue
+                samples.add(report, warms_up=number < 0)
+                if samples.witness:
+                    first = first or samples
+                    if samples.witness != first.witness:
+                        samples.fail(f"read something else than {first.contender} did")
+        results += found.values()
+    return results
+
+
+def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
+    """One sample."""
+    request = json.dumps([sys.path, [name, work, *plan.files.all]])
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            bufsize=0,  # so that nothing is left to be written when the process has died
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(TIME_LIMIT_SECONDS, end_late)
+        timer.start()
+        try:
+            _tell(process.stdin, request)
+            line = process.stdout.readline()
+            if line == b"ready\n":
+                (drop if plan.cold else _warm)(plan.files)
+                _tell(process.stdin, "go")
+                line = process.stdout.readline()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            timer.cancel()
+        process.wait()
+        if line:
+            report: dict[str, Any] = json.loads(line)
+            return report
+        complaints.seek(0)
+        last = complaints.read().decode(errors="replace").strip().splitlines()[-1:]
+    if late.is_set():
+        return {"error": f"not done after {TIME_LIMIT_SECONDS:.0f} s"}
+    return {"error": ": ".join([_end_of(process.returncode), *last])}
+
+
+def _tell(stdin: IO[bytes], line: str) -> None:
+    with contextlib.suppress(BrokenPipeError):  # it has died; its status tells
+        stdin.write(line.encode() + b"\n")
+
+
+def _end_of(status: int) -> str:
+    if status < 0:
+        return f"ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def drop(files: Files) -> None:
+    """Takes the files out of the page cache, as far as the system lets us."""
+    for path in files.all:
+        with Path(path).open("rb", buffering=0) as file:
+            os.fsync(file.fileno())  # what is not on disk yet stays
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _warm(files: Files) -> None:
+    chunk = bytearray(_CHUNK_BYTES)
+    for path in files.all:
+        with Path(path).open("rb", buffering=0) as file:
+            while file.readinto(chunk):
+                pass

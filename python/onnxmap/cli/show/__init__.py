@@ -1,0 +1,112 @@
+"""Show what a model is, on one screen: origin, interface, operators, weights and files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onnxmap._schema import type_name
+from onnxmap.cli.type_text import type_in_words
+from onnxmap.errors import OnnxMapError
+
+if TYPE_CHECKING:
+    import onnxmap
+
+SUMMARY = "show a model on one screen: interface, operators, weights, files"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `onnxmap show`."""
+    parser.add_argument("file", help="the model")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carries out `onnxmap show`."""
+    import onnxmap
+
+    if arguments.json:
+        screen = None
+    else:
+        from onnxmap.cli.screen import open_screen
+
+        screen = open_screen()
+    start = time.perf_counter()
+    model = onnxmap.load(arguments.file)
+    seconds = time.perf_counter() - start
+    with model:
+        facts = {**_file(arguments.file), "load_seconds": seconds, **summary(model)}
+    if screen is None:
+        json.dump(facts, sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        from onnxmap.cli.screen import draw
+        from onnxmap.cli.show.page import page
+
+        draw(screen, page(facts))
+    return 0
+
+
+def summary(model: onnxmap.Model) -> dict[str, Any]:
+    """What the model says of itself: `--json` prints it, the page is drawn from it."""
+    graph = model.graph
+    return {
+        "ir_version": model.ir_version,
+        "opset_imports": dict(model.opset_imports),
+        "producer_name": model.producer_name,
+        "producer_version": model.producer_version,
+        "domain": model.domain,
+        "model_version": model.model_version,
+        "doc_string": model.doc_string,
+        "graph_name": graph.name,
+        "inputs": [_interface(value) for value in graph.inputs],
+        "outputs": [_interface(value) for value in graph.outputs],
+        "node_count": len(graph.nodes),
+        "op_counts": dict(graph.op_counts()),
+        "functions": [
+            {"domain": function.domain, "name": function.name, "node_count": len(function.nodes)}
+            for function in model.functions
+        ],
+        "initializers": _initializers(graph.initializers),
+        "external_files": [_file(path) for path in _external_files(model)],
+        "metadata_props": dict(model.metadata_props),
+    }
+
+
+def _interface(value: onnxmap.ValueInfo) -> dict[str, Any]:
+    return {"name": value.name, "type": type_in_words(value.proto.type)}
+
+
+def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
+    """How many there are and how many bytes they have, in all and by element type."""
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for dtype, nbytes in zip(initializers.dtypes(), initializers.nbytes(), strict=True):
+        counts[type_name(dtype)] += 1
+        sizes[type_name(dtype)] += nbytes
+    return {
+        "count": counts.total(),
+        "nbytes": sizes.total(),
+        "by_dtype": {
+            name: {"count": counts[name], "nbytes": nbytes} for name, nbytes in sizes.most_common()
+        },
+    }
+
+
+def _external_files(model: onnxmap.Model) -> list[str]:
+    try:
+        return model.external_files
+    except OnnxMapError:  # a tensor whose external data make no sense; `ls` shows which
+        return []
+
+
+def _file(path: str) -> dict[str, Any]:
+    try:
+        return {"path": path, "nbytes": Path(path).stat().st_size}
+    except OSError:
+        return {"path": path, "nbytes": None}

@@ -1,0 +1,320 @@
+"""Python can neither make, copy, pickle, subclass nor change a bound class: each is a clear TypeError.
+
+An object without its C++ value would be read as if it had one.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from support import wire_bytes as wire
+from support.subprocesses import facts_from
+
+import onnxmap
+from onnxmap import _core
+
+CLASSES = [cls for _, cls in sorted(inspect.getmembers(_core, inspect.isclass))]
+METACLASS = type(_core.Node)
+BASE = _core.Node.__mro__[1]
+FUNCTION_RECORD = type(_core.load_file.__self__)  # type: ignore[attr-defined]
+COPIED = {_core.Tensor}  # immutable, so a copy is the tensor itself; a pickle refers to its file
+
+
+def model_with_everything() -> onnxmap.Model:
+    """A model that leads to an object of nearly every class."""
+    tensor = wire.scalar(1, 2) + wire.scalar(2, 1) + wire.blob(8, b"w") + wire.blob(9, bytes(8))
+    attribute = wire.blob(1, b"axis") + wire.scalar(3, 1) + wire.scalar(20, 2)
+    node = wire.blob(4, b"Add") + wire.blob(5, attribute) + wire.blob(99, b"unknown")
+    sparse = wire.blob(1, tensor) + wire.blob(2, tensor) + wire.scalar(3, 2)
+    graph = (
+        wire.blob(1, node)
+        + wire.blob(5, tensor)
+        + wire.blob(11, wire.blob(1, b"x"))
+        + wire.blob(14, wire.blob(1, b"w"))
+        + wire.blob(15, sparse)
+    )
+    function = wire.blob(1, b"f")
+    return onnxmap.loads(
+        wire.blob(7, graph) + wire.blob(20, wire.blob(2, graph)) + wire.blob(25, function)
+    )
+
+
+def reachable(start: object) -> dict[type, Any]:
+    """An object of each bound class that attributes and items of `start` lead to."""
+    found: dict[type, Any] = {}
+    waiting, seen = [start], set()
+    while waiting:
+        value = waiting.pop()
+        cls = type(value)
+        if cls in seen or not (cls.__module__ or "").startswith("onnxmap"):
+            continue
+        seen.add(cls)
+        if cls in CLASSES:
+            found[cls] = value
+        for name in dir(value):
+            if name.startswith("__"):
+                continue
+            try:
+                child = getattr(value, name)
+            except (AttributeError, onnxmap.OnnxMapError, ValueError, TypeError):
+                continue
+            waiting.append(child)
+            if isinstance(child, Sequence) and not isinstance(child, str | bytes):
+                waiting += list(child)[:2]
+            elif hasattr(child, "values") and not callable(child.values):
+                waiting.append(child)
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            waiting += [*list(value)[:2], iter(value)]
+    return found
+
+
+def objects() -> dict[type, Any]:
+    model = model_with_everything()
+    graph = model.graph
+    bulk = _core.plan_bulk(graph._core, [0], None, copies=True, frugal=False)
+    proto = graph.nodes[0].proto
+    values = [
+        model,
+        graph,
+        graph._core,
+        model._open(),
+        graph.nodes,
+        graph.nodes[0],
+        graph.nodes[0].attributes["axis"],
+        graph.initializers["w"],
+        proto,
+        proto.ListFields()[0][0],
+        proto.unknown_fields[0],
+        bulk,
+        _core.start_stream(bulk, 1 << 20, 1),
+    ]
+    found: dict[type, Any] = {}
+    for value in values:
+        found |= reachable(value)
+    return found
+
+
+OBJECTS = objects()
+# Their messages are in no small model. They are bound in one line with the classes below.
+assert len(OBJECTS) >= 16, sorted(cls.__name__ for cls in OBJECTS)
+
+
+def refused(call: Callable[[], object], cls: type) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    message = str(caught.value)
+    assert "_core" not in message, message
+    assert "pybind11" not in message, message
+    if hasattr(onnxmap, cls.__name__):
+        assert f"onnxmap.{cls.__name__}" in message
+    assert "load it again" in message
+
+
+@pytest.mark.parametrize(
+    "cls", [*CLASSES, BASE, FUNCTION_RECORD], ids=lambda cls: cls.__name__[:30]
+)
+def test_no_object_is_made(cls: type) -> None:
+    refused(cls, cls)
+    refused(lambda: cls(1, a=2), cls)
+    refused(lambda: type.__call__(cls), cls)
+    if cls is not FUNCTION_RECORD:
+        refused(lambda: cls.__new__(cls), cls)
+        refused(lambda: BASE.__new__(cls), cls)
+    for new in (object.__new__, FUNCTION_RECORD.__new__):
+        with pytest.raises(TypeError):
+            new(cls)
+
+
+@pytest.mark.parametrize("cls", OBJECTS, ids=lambda cls: cls.__name__)
+def test_no_object_is_copied_or_pickled(cls: type) -> None:
+    value = OBJECTS[cls]
+    refused(value.__init__, cls)
+    refused(lambda: value.__setstate__({}), cls)
+    if cls in COPIED:
+        assert copy.copy(value) is value
+        assert copy.deepcopy(value) is value
+    else:
+        refused(lambda: copy.copy(value), cls)
+        refused(lambda: copy.deepcopy(value), cls)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        if cls in COPIED:
+            again = pickle.loads(pickle.dumps(value, protocol))
+            assert np.array_equal(again.numpy(), value.numpy())
+            continue
+        refused(lambda protocol=protocol: pickle.dumps(value, protocol), cls)
+        refused(lambda protocol=protocol: object.__reduce_ex__(value, protocol), cls)
+    repr(value)  # it is as it was
+
+
+@pytest.mark.parametrize("cls", [*CLASSES, BASE], ids=lambda cls: cls.__name__)
+def test_no_class_is_subclassed(cls: type) -> None:
+    for make in (
+        lambda: type("Sub", (cls,), {}),
+        lambda: METACLASS("Sub", (cls,), {}),
+        lambda: METACLASS("Sub", (object,), {}),
+        lambda: type("Sub", (dict, cls), {}),
+    ):
+        with pytest.raises(TypeError, match="cannot be subclassed"):
+            make()
+    with pytest.raises(TypeError):
+        type.__new__(METACLASS, "Sub", (), {})
+
+
+@pytest.mark.parametrize("cls", OBJECTS, ids=lambda cls: cls.__name__)
+def test_no_object_gets_another_class(cls: type) -> None:
+    class Plain:
+        pass
+
+    for other in (_core.Tensor if cls is not _core.Tensor else _core.Node, Plain):
+        with pytest.raises(TypeError):
+            OBJECTS[cls].__class__ = other
+        with pytest.raises(TypeError):
+            object.__dict__["__class__"].__set__(OBJECTS[cls], other)
+    with pytest.raises(TypeError):
+        Plain().__class__ = cls  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("cls", [*CLASSES, BASE, METACLASS], ids=lambda cls: cls.__name__)
+def test_no_class_is_changed(cls: type) -> None:
+    for name in ("__reduce__", "__new__", "other"):
+        with pytest.raises(TypeError, match="immutable"):
+            setattr(cls, name, None)
+
+
+def test_another_module_of_pybind11_shares_no_class() -> None:
+    """Changes to pybind11's own classes affect this module only."""
+    names = {name for name in FUNCTION_RECORD.__name__.split("_") if name}
+    assert "onnxmap" in names
+
+
+def test_a_method_refuses_an_object_of_another_class() -> None:
+    for cls, value in OBJECTS.items():
+        if cls is not _core.Tensor:
+            with pytest.raises(TypeError, match="incompatible function arguments"):
+                _core.Tensor.numpy(value)
+
+
+def test_a_message_list_is_still_a_sequence_to_match() -> None:
+    match model_with_everything().graph.nodes:
+        case [node]:
+            assert node.op_type == "Add"
+        case _:
+            pytest.fail("a MessageList matches no sequence")
+
+
+def unsafe_tensor() -> onnxmap.Tensor:
+    entries = wire.blob(1, b"location") + wire.blob(2, b"../outside")
+    tensor = wire.scalar(1, 2) + wire.scalar(2, 1) + wire.scalar(14, 1) + wire.blob(13, entries)
+    return next(iter(onnxmap.loads(wire.blob(7, wire.blob(5, tensor))).graph.initializers.all()))
+
+
+@pytest.mark.parametrize("use", [memoryview, bytes, bytearray, np.asarray])
+def test_a_buffer_of_a_refused_tensor_raises_the_refusal(use: Callable[[object], object]) -> None:
+    with pytest.raises(onnxmap.UnsafePathError, match=r"graph.initializer\[0\]"):
+        use(unsafe_tensor())
+
+
+def test_a_buffer_that_cannot_be_is_a_buffer_error() -> None:
+    tensor = (
+        wire.scalar(1, 2) + wire.scalar(2, 10) + wire.blob(9, bytes(4))
+    )  # FLOAT16's format is 'e'
+    texts = wire.scalar(1, 1) + wire.scalar(2, 8) + wire.blob(6, b"text")
+    model = onnxmap.loads(wire.blob(7, wire.blob(5, tensor) + wire.blob(5, texts)))
+    halves, strings = list(model.graph.initializers.all())
+    assert memoryview(halves).format == "e"
+    with pytest.raises(BufferError, match="STRING"):
+        memoryview(strings)
+
+
+SURROGATES = ["\ud800", "\udc80", "a\udfff"]
+
+
+@pytest.mark.parametrize("text", SURROGATES, ids=ascii)
+def test_text_that_is_no_unicode(text: str) -> None:
+    tensor = OBJECTS[_core.Tensor]
+    proto = OBJECTS[_core.Node].proto
+    for use in (tensor.__array__, tensor.numpy):
+        with pytest.raises(TypeError, match="not understood"):
+            use(text)
+    assert not hasattr(proto, text)
+    with pytest.raises(AttributeError):
+        getattr(proto, text)
+    for use in (proto.HasField, proto.WhichOneof):
+        with pytest.raises(ValueError, match="NodeProto has no"):
+            use(text)
+
+
+def functions_with_text() -> list[tuple[str, Callable[..., object]]]:
+    """Every bound function and method that takes text."""
+    found = []
+    holders: list[ModuleType | object] = [_core, *OBJECTS.values()]
+    for holder in holders:
+        for name in dir(holder):
+            try:
+                function = getattr(holder, name)
+            except (AttributeError, onnxmap.OnnxMapError, ValueError, TypeError):
+                continue
+            doc = getattr(function, "__doc__", None) or ""
+            if callable(function) and ": str" in doc.split("->")[0]:
+                found.append((f"{type(holder).__name__}.{name}", function))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    functions_with_text(),
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_text_is_a_runtime_error(name: str, function: Callable[..., object]) -> None:
+    for text in SURROGATES:
+        for arguments in ((text,), (text, 1), (b"", text, None, None, b"")):
+            with pytest.raises((TypeError, ValueError, AttributeError, KeyError)):
+                function(*arguments)
+
+
+def test_the_version_of_dlpack_may_be_any_number() -> None:
+    tensor = OBJECTS[_core.Tensor]
+    assert tensor.__dlpack__(max_version=(2**80, 0)) is not None
+    with pytest.raises(TypeError):
+        tensor.__dlpack__(max_version=("1", 0))
+
+
+def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
+    values = wire.scalar(1, 1) + wire.scalar(2, 1) + wire.blob(8, b"\xff") + wire.blob(9, bytes(4))
+    sparse = wire.blob(1, values) + b"".join(wire.scalar(3, 1) for _ in range(65))
+    model = onnxmap.loads(wire.blob(7, wire.blob(15, sparse)))
+    with pytest.raises(onnxmap.TensorError, match="65 dimensions"):
+        _ = model.graph.sparse_initializers["\udcff"].shape
+
+
+def test_nothing_of_this_ends_the_process() -> None:
+    """The same calls in a process of their own: each once ended it by an abort or a signal."""
+    facts = facts_from(
+        """
+        import copy, pickle, onnxmap
+        from support import wire_bytes as wire
+        node = onnxmap.loads(wire.blob(7, wire.blob(1, wire.blob(4, b"Add")))).graph.nodes[0]
+        refused = 0
+        for attempt in (
+            *(lambda p=p: pickle.dumps(node.proto, p) for p in range(6)),
+            *(lambda p=p: pickle.dumps(node, p) for p in range(6)),
+            lambda: repr(onnxmap.Node.__new__(onnxmap.Node)),
+            onnxmap.Node.__mro__[1],
+            type(onnxmap._core.load_file.__self__),
+            onnxmap._core.load_file.__self__.__init__,
+        ):
+            try:
+                attempt()
+            except TypeError:
+                refused += 1
+        report(refused=refused)
+        """
+    )
+    assert facts["refused"] == 16

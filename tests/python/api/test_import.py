@@ -1,0 +1,73 @@
+"""`import onnxmap` costs what NumPy costs: nothing heavier comes with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from support.subprocesses import facts_from
+
+HEAVY = [
+    "onnx", "google.protobuf", "ml_dtypes", "onnx_ir", "onnxruntime", "torch", "rich", "fsspec",
+    "importlib.metadata", "asyncio", "inspect", "typing_extensions", "pkg_resources", "email", "html",
+]  # fmt: skip
+
+
+def test_nothing_but_numpy_is_imported() -> None:
+    code = """
+    import numpy
+    numpys = set(sys.modules)
+    import onnxmap
+    ours = set(sys.modules) - numpys
+    tops = {name.partition(".")[0] for name in ours}
+    others = sorted(tops - set(sys.stdlib_module_names) - {"onnxmap"})
+    report(others=[name for name in others if not name.startswith("_onnxmap")],
+           new=sorted(ours), preloaded=sorted(numpys))
+    """
+    facts = facts_from(code)
+    assert facts["others"] == []
+    assert not set(HEAVY) & (set(facts["new"]) - set(facts["preloaded"]))
+
+
+def test_ml_dtypes_comes_with_the_first_tensor_that_needs_it() -> None:
+    code = """
+    import onnxmap
+    from support import wire_bytes as wire
+    def load(number):
+        tensor = wire.blob(8, b"w") + wire.scalar(2, number) + wire.scalar(1, 2) + wire.blob(9, b"\\0\\0\\0\\0")
+        return onnxmap.loads(wire.blob(7, wire.blob(5, tensor)))
+    load(10).views()
+    before = "ml_dtypes" in sys.modules
+    load(16).initializers.dtypes()
+    listed = "ml_dtypes" in sys.modules
+    array = load(16).initializers["w"].numpy()
+    report(before=before, listed=listed, after="ml_dtypes" in sys.modules, dtype=str(array.dtype))
+    """
+    assert facts_from(code) == {
+        "before": False,
+        "listed": False,
+        "after": True,
+        "dtype": "bfloat16",
+    }
+
+
+def test_importing_twice_and_reloading_is_harmless() -> None:
+    code = """
+    import importlib
+    import onnxmap
+    first = onnxmap.ParseError
+    importlib.reload(onnxmap)
+    assert onnxmap.ParseError is first
+    try:
+        onnxmap.loads(b"")
+    except onnxmap.ParseError as error:
+        report(code=error.code)
+    """
+    assert facts_from(code) == {"code": "model.empty"}
+
+
+def test_the_module_runs_as_a_program() -> None:
+    command = [sys.executable, "-m", "onnxmap", "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "show" in result.stdout

@@ -1,0 +1,123 @@
+"""Twice the file takes twice the time, in every loop that a user can write over what a model hands out."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+from support.public_loops import NOT_TRIED, loops_of, objects_of, outcome, public_classes
+from support.run_options import LONG, SANITIZED
+from support.worst_files import FILES
+
+import onnxmap
+
+SIZE = 4_000 if LONG else 300
+MOST_TIMES = 2.5  # where quadratic work takes four times as long
+TRIES = 8  # the least of some counts: another process may take the cache or the processor
+SHORTEST = (
+    0.006  # seconds of 2 * SIZE that can be judged; quadratic work takes as long from 2 ns on
+)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    gc.collect(0)
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float | None:
+    """How many times as long `large` takes in the best of some tries, if that is more than allowed."""
+    least_small = least_large = float("inf")
+    for _ in range(TRIES):
+        least_large = min(least_large, _seconds(large))
+        if least_large < SHORTEST:
+            return None
+        least_small = min(least_small, _seconds(small))
+        if least_large < MOST_TIMES * least_small:
+            return None
+    return least_large / least_small
+
+
+@pytest.fixture(autouse=True)
+def _without_collections():
+    """Garbage collection is off: its time depends on all objects of the process."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+# Messages are indexed from 32 kB on. Below, an error walks over the message to find the path of its
+# tensor, so its time grows with the message, up to 0.1 ms.
+INDEXED = 10_000
+ERRORS_OF_INDEXED = [
+    *(shape for shape in FILES if shape.startswith("bad tensors")),
+    "a graph of many pieces in an attribute",
+]
+GROW_BELOW = {"bad tensors in a graph of many pieces", "a graph of many pieces in an attribute"}
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+@pytest.mark.parametrize("shape", [shape for shape in FILES if LONG or shape not in GROW_BELOW])
+def test_twice_the_file_takes_twice_the_time(shape: str) -> None:
+    files = [FILES[shape](SIZE), FILES[shape](2 * SIZE)]
+    models = [onnxmap.loads(data) for data in files]
+    walks = [lambda model=model: objects_of(model) for model in models]
+    steep = {"finding all objects": too_steep(*walks)}
+    small, large = (walk() for walk in walks)
+    for kind in large:
+        for name, loop in loops_of(kind):
+            few, many = small.get(kind, []), large[kind]
+            steep[name] = too_steep(
+                lambda loop=loop, few=few: [outcome(loop, one) is None for one in few],
+                lambda loop=loop, many=many: [outcome(loop, one) is None for one in many],
+            )
+    steep["onnxmap.loads"] = too_steep(
+        lambda: onnxmap.loads(files[0]), lambda: onnxmap.loads(files[1])
+    )
+    assert not {name: times for name, times in steep.items() if times is not None}
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+@pytest.mark.parametrize("shape", ERRORS_OF_INDEXED)
+def test_errors_of_a_large_file(shape: str) -> None:
+    small, large = (onnxmap.loads(FILES[shape](n)).tensors() for n in (INDEXED, 2 * INDEXED))
+    loops = dict(loops_of(onnxmap.Tensor))
+    steep = {
+        name: too_steep(
+            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in small],
+            lambda loop=loops[name]: [outcome(loop, one) is None for _, one in large],
+        )
+        for name in ("Tensor.numpy", "Tensor: repr")
+    }
+    assert not {name: times for name, times in steep.items() if times is not None}
+
+
+# No model leads to these: another function loads or returns them.
+OF_NO_MODEL = {"Operator", "OperatorSet", "Residency", "ResidentBytes"}
+
+
+def test_every_public_class_is_reached() -> None:
+    """If no file led to a class, its members would be tried on nothing."""
+    reached = set()
+    for make in FILES.values():
+        reached |= objects_of(onnxmap.loads(make(2))).keys()
+    missing = {kind.__name__ for kind in public_classes()} - {one.__name__ for one in reached}
+    assert missing == OF_NO_MODEL
+
+
+def test_every_member_can_be_tried() -> None:
+    """A method that needs an argument must have one in `public_loops`."""
+    for make in FILES.values():
+        for kind, objects in objects_of(onnxmap.loads(make(2))).items():
+            for name, loop in loops_of(kind):
+                if "." not in name:
+                    continue
+                text = str(outcome(loop, objects[0]))
+                assert "required positional" not in text, name
+                assert "incompatible function arguments" not in text, name
+    for name in NOT_TRIED:
+        kind, member = name.split(".")
+        assert hasattr(getattr(onnxmap, kind), member), name

@@ -1,0 +1,91 @@
+"""Serialized values beside a model: tensors, sequences, maps, optionals, test data folders, operator sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+from onnx.onnx_operators_ml_pb2 import OperatorSetProto
+from support.canonical import canonical
+from support.sample_models import write
+from support.tensor_oracle import assert_same_array
+
+import onnxmap
+
+
+def test_load_tensor(tmp_path: Path) -> None:
+    tensor = numpy_helper.from_array(np.arange(6, dtype=np.int16).reshape(2, 3), "t")
+    path = write(tensor, tmp_path / "input_0.pb")
+    ours = onnxmap.load_tensor(path)
+    assert (ours.name, ours.shape, ours.dtype) == ("t", (2, 3), onnxmap.DataType.INT16)
+    assert_same_array(ours.numpy(), numpy_helper.to_array(tensor))
+    bad = tmp_path / "bad.pb"
+    bad.write_bytes(b"\xff")
+    with pytest.raises(onnxmap.ParseError):
+        onnxmap.load_tensor(bad)
+
+
+def test_load_value_sequence(tmp_path: Path) -> None:
+    arrays = [np.arange(n, dtype=np.float32) for n in range(3)]
+    path = tmp_path / "input_0.pb"
+    path.write_bytes(numpy_helper.from_list(arrays, "s").SerializeToString())
+    ours = onnxmap.load_value(path, "sequence")
+    assert isinstance(ours, list)
+    for one, other in zip(ours, arrays, strict=True):
+        assert_same_array(one, other)
+
+
+def test_load_value_map(tmp_path: Path) -> None:
+    given = {3: np.float32([1, 2]), -1: np.float32([3, 4])}
+    path = tmp_path / "input_0.pb"
+    path.write_bytes(numpy_helper.from_dict(given, "m").SerializeToString())
+    ours = onnxmap.load_value(path, "map")
+    assert list(ours) == [3, -1]
+    assert [value.tolist() for value in ours.values()] == [[1, 2], [3, 4]]
+
+
+def test_load_value_optional(tmp_path: Path) -> None:
+    path = tmp_path / "input_0.pb"
+    path.write_bytes(numpy_helper.from_optional(np.int32([7]), "o").SerializeToString())
+    assert onnxmap.load_value(path, "optional").tolist() == [7]
+    path.write_bytes(numpy_helper.from_optional(None, "o").SerializeToString())
+    assert onnxmap.load_value(path, "optional") is None
+    path.write_bytes(numpy_helper.from_optional([np.int8([1])], "o").SerializeToString())
+    assert [one.tolist() for one in onnxmap.load_value(path, "optional")] == [[1]]
+
+
+def test_load_value_of_an_unknown_kind(tmp_path: Path) -> None:
+    path = tmp_path / "input_0.pb"
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match="sequence"):
+        onnxmap.load_value(path, "tuple")
+
+
+def test_load_test_data_sorts_by_number(tmp_path: Path) -> None:
+    for index in range(12):
+        write(numpy_helper.from_array(np.int64([index])), tmp_path / f"input_{index}.pb")
+    inputs, outputs = onnxmap.load_test_data(tmp_path)
+    assert [int(one[0]) for one in inputs] == list(range(12))
+    assert outputs == []
+
+
+def test_load_operator_set(tmp_path: Path) -> None:
+    opset = OperatorSetProto(
+        magic="ONNXOPSET", ir_version=7, domain="d", opset_version=3, doc_string="text"
+    )
+    opset.operator.add(op_type="Twice", since_version=2, status=1, doc_string="doubles")
+    path = tmp_path / "ops.onnx"
+    path.write_bytes(opset.SerializeToString())
+    ours = onnxmap.load_operator_set(path)
+    assert (ours.magic, ours.domain, ours.opset_version) == ("ONNXOPSET", "d", 3)
+    assert [one.op_type for one in ours.operators] == ["Twice"]
+    assert ours.operators[0].since_version == 2
+    assert canonical(ours.proto, "OperatorSetProto") == canonical(opset, "OperatorSetProto")
+
+
+@pytest.mark.parametrize("name", ["proto", "magic", "operators", "nothing", "_private"])
+def test_an_operator_set_that_was_never_initialized_has_no_attributes(name: str) -> None:
+    with pytest.raises(AttributeError):
+        getattr(onnxmap.OperatorSet.__new__(onnxmap.OperatorSet), name)

@@ -1,0 +1,311 @@
+"""The layer map. Changing the architecture is changing this map, in view.
+
+bindings -> bulk -> model -> tensor -> {onnx -> wire, kernels, io} -> base
+
+LEVELS is the map of the Python package.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "python/onnxmap"
+LAYERS: dict[str, set[str]] = {
+    "base": set(),
+    "io": {"base"},
+    "kernels": {"base"},
+    "wire": {"base"},
+    "onnx": {"base", "wire"},
+    "tensor": {"base", "wire", "onnx", "kernels", "io"},
+    "model": {"base", "wire", "onnx", "io", "tensor"},
+    "bulk": {"base", "wire", "onnx", "io", "tensor", "model"},
+    "bindings": {"base", "wire", "onnx", "kernels", "io", "tensor", "model", "bulk"},
+}
+# The operating system lives in io/. The two that only declare types and numbers may be seen elsewhere.
+SYSTEM_HEADERS = re.compile(
+    r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|signal|linux/|dlfcn|termios)"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# The modules of the package, the lowest first. A module imports from its own level or from one below.
+# `_core` calls upwards only through the rows of package_seam.hpp.
+LEVELS: list[set[str]] = [
+    {"_core"},
+    {"errors", "_limits", "_paths"},
+    {"_display", "_enums", "_options", "_proto_writer", "_progress", "_schema", "types"},
+    {"_bulk", "_checksums", "_graph", "_page_cache", "_pickling", "_remote", "_slicing", "_sparse"},
+    {"_values", "interop"},
+    {"_model"},
+    {"_loading"},
+    {""},  # onnxmap itself
+    {"cli"},
+    {"__main__"},
+]
+
+# Of the Python package: what may be imported while `import onnxmap` runs, beside the standard library.
+AT_IMPORT = {"numpy", "onnxmap"}
+# Run as commands, or imported when another library is asked for: never by `import onnxmap`.
+NOT_AT_IMPORT = {"cli", "__main__.py", "interop"}
+# What `onnxmap bench` measures: imported in processes of its own.
+MEASURED = {"peers.py"}
+
+
+def sources(layer: str) -> list[Path]:
+    suffixes = (".hpp", ".cpp", ".def", ".h", ".inc")
+    return sorted(path for path in (ROOT / "cpp" / layer).rglob("*") if path.suffix in suffixes)
+
+
+def includes(path: Path) -> list[tuple[bool, str]]:
+    """(whether in angle brackets, what) of every include of a file."""
+    return [(bracket == "<", name) for bracket, name in INCLUDE.findall(path.read_text())]
+
+
+def test_the_folders_are_the_layers() -> None:
+    assert {path.name for path in (ROOT / "cpp").iterdir() if path.is_dir()} == set(LAYERS)
+    assert all(sources(layer) for layer in LAYERS)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_includes_point_downwards(layer: str) -> None:
+    for path in sources(layer):
+        for in_brackets, name in includes(path):
+            if in_brackets:
+                continue
+            folder, _, file = name.partition("/")
+            assert file, f"{path}: {name} does not name its layer"
+            assert folder in LAYERS[layer] | {layer}, f"{path} includes {name}"
+            assert (ROOT / "cpp" / name).is_file(), f"{path} includes {name}, which is not there"
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_only_bindings_know_python(layer: str) -> None:
+    for path in sources(layer):
+        text = path.read_text()
+        if layer != "bindings":
+            assert "pybind11" not in text, path
+            assert not re.search(r"\bPy_|\bPyObject|Python\.h", text), path
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_only_io_knows_the_operating_system(layer: str) -> None:
+    for path in sources(layer):
+        for in_brackets, name in includes(path):
+            if layer != "io" and in_brackets:
+                assert not SYSTEM_HEADERS.match(name), f"{path} includes <{name}>"
+
+
+def test_io_is_where_it_is_used() -> None:
+    """The rule above has something to rule: io/ does include system headers."""
+    seen = [
+        name for path in sources("io") for _, name in includes(path) if SYSTEM_HEADERS.match(name)
+    ]
+    assert seen
+
+
+def test_the_interpreter_lock_has_one_place() -> None:
+    """pybind11's own classes for it can abort a process whose interpreter ends."""
+    other = re.compile(
+        r"gil_scoped|gil_safe_call_once|call_guard|PyGILState_|PyEval_(Save|Restore)Thread|Py_BEGIN_ALLOW"
+    )
+    for path in sources("bindings"):
+        assert bool(other.search(path.read_text())) == (path.stem == "interpreter_lock"), path
+
+
+def defined_in(module: str) -> set[str]:
+    """Names that a module of the package defines at its top level."""
+    path = PACKAGE.parent / module.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_the_bindings_call_the_package_through_one_table() -> None:
+    for path in (path for layer in LAYERS for path in sources(layer)):
+        named = re.findall(r'"(onnxmap\.[a-z_][\w.]*)"', path.read_text())
+        assert not named or path.name == "package_seam.hpp", f"{path} names {named}"
+    table = (ROOT / "cpp/bindings/package_seam.hpp").read_text()
+    rows = re.findall(r'auto (\w+) =\s*python_object<"([\w.]+)", "(\w+)">;', table)
+    assert len(rows) == table.count("inline constexpr") > 10
+    for _, module, name in rows:
+        assert name in defined_in(module), f"{module} has no {name}"
+    bindings = "".join(path.read_text() for path in sources("bindings"))
+    assert [name for name, _, _ in rows if f"package::{name}()" not in bindings] == []
+
+
+def test_wire_knows_no_onnx() -> None:
+    for path in sources("wire"):
+        code = re.sub(r"//.*", "", path.read_text())
+        for word in ("TensorProto", "GraphProto", "ModelProto", "initializer", "raw_data"):
+            assert word not in code, f"{path} names {word}"
+
+
+def test_headers_begin_with_a_word_and_pragma_once() -> None:
+    for layer in LAYERS:
+        for path in sources(layer):
+            if path.suffix == ".hpp":
+                text = path.read_text()
+                assert text.startswith("//"), f"{path} does not say what it is"
+                assert "#pragma once" in text, path
+
+
+def python_files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path, at_import_time: bool) -> set[str]:
+    """Full names of the modules that a file imports; those in functions only when asked for all."""
+    tree = ast.parse(path.read_text())
+    hidden: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        lazy = lazy or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        if lazy and at_import_time:
+            hidden |= set(ast.walk(node))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if node in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found.add(node.module or "")
+    return found
+
+
+def test_the_package_imports_numpy_and_nothing_heavier() -> None:
+    import sys
+
+    assert python_files()
+    for path in python_files():
+        if path.relative_to(PACKAGE).parts[0] in NOT_AT_IMPORT:
+            continue
+        tops = {name.partition(".")[0] for name in imports(path, at_import_time=True)}
+        assert tops <= AT_IMPORT | set(sys.stdlib_module_names), path
+
+
+def module_name(path: Path) -> str:
+    """The name below `onnxmap`, as in `_remote.files`; empty for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_in_package(path: Path, modules: set[str]) -> set[str]:
+    """The modules of the package that a file imports, in functions and for types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = {name for name in names if name.removeprefix("onnxmap.") in modules}
+            found |= inner | ({node.module or ""} if inner < names else set())
+        elif isinstance(node, ast.JoinedStr):  # import_module(f"onnxmap.cli.{name}")
+            prefix = str(getattr(node.values[0], "value", ""))
+            if prefix.startswith("onnxmap."):
+                below = prefix.removeprefix("onnxmap.")
+                found |= {f"onnxmap.{name}" for name in modules if name.startswith(below)}
+    ours = {name for name in found if name.partition(".")[0] == "onnxmap"}
+    return {name.removeprefix("onnxmap").removeprefix(".") for name in ours}
+
+
+def drawing(files: Iterable[Path]) -> dict[str, set[str]]:
+    """What each module of the package imports of the package; `_core` is the extension."""
+    by_name = {module_name(path): path for path in files}
+    modules = {*by_name, "_core"}
+    arrows = {name: imports_in_package(path, modules) for name, path in by_name.items()}
+    return {"_core": set(), **arrows}
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle, and those between two circles."""
+    left = set(arrows)
+    while True:
+        importing = {name for name in left if arrows[name] & left}
+        imported = set().union(*(arrows[name] & left for name in left))
+        if left <= importing & imported:
+            return sorted(left)
+        left &= importing & imported
+
+
+def level(module: str) -> int:
+    """How high a module of the package stands; a package counts by its own name."""
+    found = [
+        height for height, group in enumerate(LEVELS) if {module, module.partition(".")[0]} & group
+    ]
+    assert len(found) == 1, f"onnxmap.{module} must stand in one level of LEVELS"
+    return found[0]
+
+
+def test_imports_of_the_package_have_no_circle() -> None:
+    arrows = drawing(python_files())
+    assert len(arrows) > 40
+    assert circle(arrows) == []
+
+
+def test_imports_of_the_package_point_downwards() -> None:
+    arrows = drawing(python_files())
+    upwards = [
+        f"{name} imports {target}"
+        for name, targets in arrows.items()
+        for target in targets
+        if level(target) > level(name)
+    ]
+    assert upwards == []
+    named = set().union(*LEVELS)
+    assert named == {name for name in arrows if name in named}, "LEVELS names what is not there"
+
+
+def test_the_drawing_sees_imports_in_functions(tmp_path: Path) -> None:
+    low, high = "def f() -> None:\n    from onnxmap import _high\n", "import onnxmap._low\n"
+    by_string = 'import_module(f"onnxmap.cli.{name}")\n'
+    for name, text in (("_low", low), ("_high", high), ("_other", by_string)):
+        (tmp_path / f"{name}.py").write_text(text)
+    modules = {"_low", "_high", "_other", "cli.show", "cli.show.page"}
+    found = {path.stem: imports_in_package(path, modules) for path in tmp_path.glob("*.py")}
+    assert found == {
+        "_low": {"_high"},
+        "_high": {"_low"},
+        "_other": {"cli.show", "cli.show.page"},
+    }
+    assert circle(found) == ["_high", "_low"]
+
+
+def test_the_oracles_are_for_tests_only() -> None:
+    for path in python_files():
+        tops = {name.partition(".")[0] for name in imports(path, at_import_time=False)}
+        assert "pytest" not in tops, path
+        if "interop" not in path.parts and path.name not in MEASURED:
+            assert not tops & {"onnx", "google", "onnx_ir", "onnxruntime"}, path
+
+
+def test_files_keep_to_one_subject() -> None:
+    """A file that outgrows 400 lines has two subjects (tables of rows are one)."""
+    everything = [path for layer in LAYERS for path in sources(layer)]
+    everything += python_files() + sorted((ROOT / "tests").rglob("*.py"))
+    long = {path.name for path in everything if len(path.read_text().splitlines()) > 420}
+    assert long <= {"schema_rows.hpp"}
+
+
+def test_the_check_itself_sees_a_wrong_include(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.cpp"
+    bad.write_text('// x\n#include "model/load.hpp"\n  #  include <sys/mman.h>\n')
+    assert includes(bad) == [(False, "model/load.hpp"), (True, "sys/mman.h")]
+    assert "model" not in LAYERS["wire"] | {"wire"}
+    assert SYSTEM_HEADERS.match("sys/mman.h")
+    assert not SYSTEM_HEADERS.match("system_error")
+    assert not SYSTEM_HEADERS.match("sys/types.h")

@@ -1,0 +1,167 @@
+"""What README.md and the guides show: every block is run, every output compared, every link followed.
+
+Blocks are marked by their language: `sh` are commands of a fresh clone, which continuous integration
+runs in a new environment; `console` and `pycon` are run here, in order, in one folder a page.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from onnxmap import _core
+
+ROOT = Path(__file__).parents[3]
+PAGES = ("README.md", "docs/guide.md", "docs/tensors.md")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)#]+)")
+
+
+class Block(NamedTuple):
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text()
+    return [
+        Block(found[1], text[: found.start()].count("\n") + 1, found[2])
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def run_console(block: Block, folder: Path) -> None:
+    """Each `$ onnxmap …` of a block, with its output compared as doctest does."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, expected = example.partition("\n")
+        words = shlex.split(command)
+        assert words[0] == "onnxmap", command
+        ran = subprocess.run(
+            words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (0, ""), command
+        assert doctest.OutputChecker().check_output(expected, ran.stdout, OPTIONS), (
+            f"line {block.line}: {command}\nexpected:\n{expected}\nfound:\n{ran.stdout}"
+        )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_do_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    ran = 0
+    for block in blocks(page):
+        if block.language == "console":
+            run_console(block, tmp_path)
+        elif block.language == "pycon":
+            examples = doctest.DocTestParser().get_doctest(
+                block.text, names, page, page, block.line
+            )
+            assert examples.examples, f"line {block.line} of {page} shows nothing"
+            report: list[str] = []
+            runner.run(examples, out=report.append, clear_globs=False)
+            assert runner.failures == 0, "".join(report)
+            names.update(examples.globs)
+        else:
+            continue
+        ran += 1
+    assert ran >= 5
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_are_of_a_language_that_is_run(page: str) -> None:
+    assert {block.language for block in blocks(page)} <= {"sh", "console", "pycon"}
+
+
+def test_readme_has_the_two_commands() -> None:
+    """`tools/readme_commands` takes these lines from the page; CI and `make pythons` run them."""
+    shown = [block.text for block in blocks("README.md") if block.language == "sh"]
+    assert shown == [
+        "python -m pip install '.[cli]' && onnxmap demo\n",
+        "python -m pip install '.[test]' && python -m pytest -n auto\n",
+    ]
+    found = subprocess.run([ROOT / "tools/readme_commands", sys.executable], check=False)
+    assert found.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *PAGES,
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "docs/architecture.md",
+        "docs/formats.md",
+    ],
+)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    for target in _LINK.findall(path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+def test_the_table_of_element_types_is_that_of_the_code() -> None:
+    text = (ROOT / "docs/formats.md").read_text()
+    table = text[text.index("| element type | bits |") :].partition("\n\n")[0]
+    types = _core.data_type_facts()
+    assert table.splitlines()[2:] == [
+        f"| {name} | {bits or 'any'} | `{dtype}` | `{field}` | {'yes' if bits >= 8 else 'no'} |"
+        for name, _, bits, field, dtype in types
+    ]
+    assert f"all {len(types)} element types" in (ROOT / "README.md").read_text()
+
+
+def test_codes_of_bad_tensors_are_those_of_the_code() -> None:
+    sources = [*(ROOT / "cpp").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
+    used = {
+        code for path in sources for code in re.findall(r'"(tensor\.[a-z_]+)"', path.read_text())
+    }
+    table = (ROOT / "docs/tensors.md").read_text().partition("| `code` | what does not fit |")[2]
+    assert set(re.findall(r"`(tensor\.[a-z_]+)`", table)) == used
+
+
+def test_files_that_contributing_names_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"`((?:cpp|tests|python|tools|bench)/[\w./]+)`", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_make_targets_that_are_named_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    text = "".join((ROOT / page).read_text() for page in (*PAGES, "CONTRIBUTING.md"))
+    named = set(re.findall(r"`make ([a-z]+)", text))
+    assert {"setup", "test", "check"} <= named <= targets
+
+
+def test_platforms_are_those_that_are_declared() -> None:
+    tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    versions = [
+        item.rpartition(" ")[2]
+        for item in project["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", item)
+    ]
+    readme = (ROOT / "README.md").read_text()
+    assert f"Python {versions[0]} to {versions[-1]}" in readme
+    assert project["requires-python"] == f">={versions[0]}"
+    assert project["license"] == "Apache-2.0"
+    assert "[Apache-2.0](LICENSE)" in readme
+    assert "Apache License" in (ROOT / "LICENSE").read_text()

@@ -1,0 +1,326 @@
+"""Servers that are too slow: a minimum speed and a timeout end every wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import math
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.range_server import Fault, Server, serving
+from support.remote_models import floats, write_external, write_inline
+
+import onnxmap
+from onnxmap._remote import requests as remote_requests
+from onnxmap._remote import transfer_limits
+from onnxmap._remote.transfer_limits import Received, TransferLimits
+
+pytest.importorskip("aiohttp")
+fsspec = pytest.importorskip("fsspec")
+from fsspec.asyn import AsyncFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+
+VALUES = floats(100_000)
+FAST_ENOUGH = Fault("slow body", seconds=0.05, piece=20_000)
+SLOW = {
+    "head": Fault("slow"),
+    "body": Fault("slow body"),
+    "silent": Fault("late", seconds=10),
+}
+# A server that sends 20 bytes per second is noticed in less than a second. On a busy machine a good
+# one may be as slow: these limits are only for servers that must not be waited for.
+STRICT = onnxmap.Limits(low_speed_limit=1000, low_speed_time=0.3)
+
+
+@contextmanager
+def made_strict(limits: onnxmap.Limits) -> Iterator[None]:
+    """The limits of a file that is open are STRICT's."""
+    names = ("low_speed_limit", "low_speed_time")
+    before = [getattr(limits, name) for name in names]
+    for name in names:
+        setattr(limits, name, getattr(STRICT, name))
+    yield
+    for name, value in zip(names, before, strict=True):
+        setattr(limits, name, value)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path) as told:
+        write_inline(tmp_path / "m.onnx", {"v": floats(20_000), "w": VALUES})
+        write_external(tmp_path / "x.onnx", VALUES, b"w.bin", tmp_path / "w.bin")
+        yield told
+
+
+@contextmanager
+def timed_out(code: str, url: str) -> Iterator[None]:
+    """The block raises a TransferTimeoutError, and soon."""
+    begun = time.monotonic()
+    with pytest.raises(onnxmap.TransferTimeoutError) as caught:
+        yield
+    assert time.monotonic() - begun < 9
+    error = caught.value
+    assert (error.code, error.errno, error.filename) == (code, errno.ETIMEDOUT, url)
+    assert isinstance(error, TimeoutError)
+    assert isinstance(error, onnxmap.LimitError)
+    assert url in str(error)
+    assert f"onnxmap.Limits({code.partition('.')[2]}" in str(error)
+    assert str(error).isprintable()
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.code, again.filename) == (str(error), code, url)
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_loading_from_a_slow_server(server: Server, kind: str) -> None:
+    server.fault_of_all = SLOW[kind]
+    url = f"{server.url}/m.onnx"
+    with timed_out("limit.low_speed", url):
+        onnxmap.load(url, limits=STRICT)
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_reading_a_tensor_from_a_slow_server(server: Server, kind: str) -> None:
+    limits = onnxmap.Limits()
+    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=limits).initializers["w"]
+    server.fault_of_all = SLOW[kind]
+    with made_strict(limits), timed_out("limit.low_speed", f"{server.url}/m.onnx"):
+        tensor.numpy()
+    server.fault_of_all = None
+    np.testing.assert_array_equal(tensor.numpy(), VALUES)
+
+
+READS: dict[str, Callable[[onnxmap.Model], object]] = {
+    "numpy": lambda model: model.initializers["t"].numpy(),
+    "slice": lambda model: model.initializers["t"][5:9],
+    "arrays": lambda model: model.arrays(),
+    "stream": lambda model: list(model.stream()),
+}
+
+
+@pytest.mark.parametrize("way", READS)
+def test_reading_a_data_file_from_a_slow_server(server: Server, way: str) -> None:
+    model = onnxmap.load(server.folder / "x.onnx", external_root=server.url, limits=STRICT)
+    server.fault_of_all = SLOW["body"]
+    with timed_out("limit.low_speed", f"{server.url}/w.bin"):
+        READS[way](model)
+
+
+def test_a_server_that_is_fast_enough(server: Server) -> None:
+    limits = onnxmap.Limits(low_speed_limit=1000, low_speed_time=1.5)
+    tensor = onnxmap.load(f"{server.url}/m.onnx", limits=limits).initializers["w"]
+    server.fault_of_all = Fault("slow body", seconds=0.1, piece=20_000)
+    np.testing.assert_array_equal(tensor.numpy(), VALUES)
+
+
+def test_any_speed_may_be_allowed(server: Server) -> None:
+    write_inline(server.folder / "small.onnx", {"w": VALUES[:5]})
+    server.fault_of_all = Fault("slow body", seconds=0.01)
+    url = f"{server.url}/small.onnx"
+    with timed_out("limit.low_speed", url):
+        onnxmap.load(url, limits=onnxmap.Limits(low_speed_limit=1000, low_speed_time=0.1))
+    limits = onnxmap.Limits(low_speed_limit=0, low_speed_time=0.1)
+    onnxmap.load(url, limits=limits).initializers["w"].numpy()
+
+
+def test_all_requests_of_one_load_share_the_timeout(server: Server) -> None:
+    """Each of them is answered within the timeout; together they take longer."""
+    write_inline(server.folder / "many.onnx", {f"t{i}": floats(20_000) for i in range(20)})
+    url = f"{server.url}/many.onnx"
+    server.fault_of_all = Fault("late", seconds=0.4)
+    with timed_out("limit.timeout", url):
+        onnxmap.load(url, limits=onnxmap.Limits(timeout=1.6))
+    assert 1 < len(server.reads) < 20
+
+
+def test_each_read_after_loading_has_the_whole_timeout(server: Server) -> None:
+    model = onnxmap.load(f"{server.url}/m.onnx", limits=onnxmap.Limits(timeout=4))
+    server.fault_of_all = Fault("late", seconds=1.5)
+    for _ in range(3):
+        np.testing.assert_array_equal(model.initializers["w"].numpy(), VALUES)
+    server.fault_of_all = None
+    large = floats(400_000)
+    write_inline(server.folder / "m2.onnx", {"v": floats(20_000), "w": large})
+    tensor = onnxmap.load(f"{server.url}/m2.onnx", limits=onnxmap.Limits(timeout=2))
+    server.fault_of_all = FAST_ENOUGH
+    with timed_out("limit.timeout", f"{server.url}/m2.onnx"):
+        tensor.initializers["w"].numpy()
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        lambda url, limits: onnxmap.load_arrays(url, limits=limits),
+        lambda url, limits: onnxmap.load_tensor(url, limits=limits),
+        lambda url, limits: onnxmap.load_value(url, "tensor", limits=limits),
+        lambda url, limits: onnxmap.load_operator_set(url, limits=limits),
+        lambda url, limits: onnxmap.load_proto(url, "TensorProto", limits=limits),
+    ],
+)
+def test_every_function_that_opens_a_url(server: Server, load: Callable[..., object]) -> None:
+    server.fault_of_all = SLOW["body"]
+    url = f"{server.url}/m.onnx"
+    with timed_out("limit.timeout", url):
+        load(url, onnxmap.Limits(timeout=0.3))
+
+
+def test_a_pickled_reference_has_the_default_limits(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pickled = pickle.dumps(onnxmap.load(f"{server.url}/m.onnx").initializers["w"])
+    assert len(pickled) < 10_000
+    assert onnxmap.Limits() == transfer_limits._DEFAULT_LIMITS
+    assert onnxmap.Limits().low_speed_limit > 0
+    monkeypatch.setattr(transfer_limits, "_DEFAULT_LIMITS", STRICT)
+    server.fault_of_all = SLOW["body"]
+    with timed_out("limit.low_speed", f"{server.url}/m.onnx"):
+        pickle.loads(pickled).numpy()
+
+
+class _HangingAsync(AsyncFileSystem):  # type: ignore[misc]
+    """An object store that answers at most the size."""
+
+    protocol = "hangs-async"
+    cachable = False
+    size: int | None = 1000
+
+    async def _info(self, path: str, **_: Any) -> dict[str, Any]:
+        if self.size is None:
+            await asyncio.sleep(1000)
+        return {"name": path, "type": "file", "size": self.size}
+
+    async def _cat_file(self, path: str, **_: Any) -> bytes:
+        await asyncio.sleep(1000)
+        raise AssertionError
+
+
+class _HangingSync(MemoryFileSystem):  # type: ignore[misc]
+    """A file system that blocks the thread that asks."""
+
+    protocol = "hangs-sync"
+    cachable = False
+    size: int | None = 1000
+    hangs = threading.Event()
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        if self.size is None:
+            self.hangs.wait(20)
+        return {"name": path, "type": "file", "size": self.size}
+
+    def cat_file(self, path: str, **_: Any) -> bytes:
+        self.hangs.wait(20)
+        raise OSError("too late")
+
+
+@pytest.fixture(params=[_HangingAsync, _HangingSync])
+def hanging(request: pytest.FixtureRequest) -> Iterator[Any]:
+    cls = request.param
+    fsspec.register_implementation(cls.protocol, cls, clobber=True)
+    yield cls
+    cls.size = 1000
+    _HangingSync.hangs.set()
+    _HangingSync.hangs.clear()
+
+
+@pytest.mark.parametrize("size", [1000, None])
+def test_other_file_systems_that_hang(hanging: Any, size: int | None) -> None:
+    hanging.size = size
+    url = f"{hanging.protocol}://m.onnx"
+    with timed_out("limit.timeout", url):
+        onnxmap.load(url, limits=onnxmap.Limits(timeout=0.3))
+
+
+def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
+    """A file system that blocks may fetch a whole file for a few bytes, and is not judged."""
+    judged = hanging is _HangingAsync
+    limits = onnxmap.Limits(
+        low_speed_limit=100_000, low_speed_time=0.3, timeout=8 if judged else 0.8
+    )
+    url = f"{hanging.protocol}://m.onnx"
+    with timed_out("limit.low_speed" if judged else "limit.timeout", url):
+        onnxmap.load(url, limits=limits)
+
+
+class _Clock:
+    """In the place of the module `time`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    clock = _Clock()
+    monkeypatch.setattr(transfer_limits, "time", clock)
+    return clock
+
+
+def test_what_a_server_sends_to_others_counts(clock: _Clock) -> None:
+    """A read may have to wait for the requests of others."""
+    received = Received()
+    watch = TransferLimits("url", STRICT, received).watch()
+    for _ in range(4):
+        clock.now += 0.1
+        received.nbytes += 200
+        watch.check()
+    clock.now += 0.7
+    with pytest.raises(onnxmap.TransferTimeoutError):
+        watch.check()
+
+
+def test_a_process_that_was_stopped_does_not_blame_the_server(clock: _Clock) -> None:
+    received = Received()
+    watch = TransferLimits("url", onnxmap.Limits(), received).watch()
+    for second in range(1, 100):
+        clock.now += 600 if second == 50 else 1
+        received.nbytes += 5000
+        watch.check()
+
+    def silence() -> None:
+        for _ in range(130):  # seconds; a window that began with good ones is let through
+            clock.now += 1
+            watch.check()
+
+    with pytest.raises(onnxmap.TransferTimeoutError):
+        silence()
+
+
+@pytest.mark.parametrize("name", ["timeout", "low_speed_time"])
+def test_numbers_of_seconds(name: str) -> None:
+    for wrong in (0, -1, math.nan, -math.inf):
+        with pytest.raises(ValueError, match=f"{name} must be a positive number of seconds"):
+            onnxmap.Limits(**{name: wrong})
+    with pytest.raises(TypeError):
+        onnxmap.Limits(**{name: [1]})
+    assert getattr(onnxmap.Limits(**{name: 3}), name) == 3.0
+    assert onnxmap.Limits(**{name: 3}) != onnxmap.Limits()
+
+
+class _Rude(MemoryFileSystem):  # type: ignore[misc]
+    """Its errors quote a server, as those of aiohttp do."""
+
+    protocol = "rude"
+    cachable = False
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        raise RuntimeError("400, message:\n  Bad header\r\x1b[2J\u202e\ud800" + "x" * 5000)
+
+
+def test_messages_escape_and_cut_what_the_client_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
+    fsspec.register_implementation("rude", _Rude, clobber=True)
+    with pytest.raises(OSError, match="4 attempts") as caught:
+        onnxmap.load("rude://m.onnx")
+    message = str(caught.value)
+    assert "message:\\n  Bad header\\r\\x1b[2J\\u202e\\ud800xxx" in message
+    assert message.isprintable()
+    assert len(message) < 1000

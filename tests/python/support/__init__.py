@@ -1,0 +1,1 @@
+"""What the tests share: models and files to read, processes to run, and oracles."""

@@ -1,0 +1,67 @@
+"""Functions that the lines of `api_fuzz` wrap around a member of the public interface."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import threading
+from collections.abc import Callable, Mapping, ValuesView
+from typing import Any
+
+from support.api_fuzz_rules import ALLOWED, is_ours
+
+
+def some(value: Any, depth: int = 5) -> Any:
+    """The value, or a value that it holds: perhaps only that one is an object of ours."""
+    if isinstance(value, itertools.islice):
+        value = next(value)
+    if isinstance(value, ValuesView):
+        value = list(value)
+    if isinstance(value, Mapping) and value and not is_ours(value):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)) and value and depth and not hasattr(value, "_fields"):
+        return some(value[len(value) // 2], depth - 1)
+    return value
+
+
+def again(value: Any, protocol: int) -> Any:
+    """The object after pickling and unpickling."""
+    return pickle.loads(pickle.dumps(value, protocol))
+
+
+def entered(value: Any) -> Any:
+    """The value of a `with` block, after the block has ended."""
+    with value as found:
+        return found
+
+
+def with_members(cls: type, value: Any) -> Any:
+    """An object of a caller's class that is derived from one of ours."""
+    return type("Below", (cls,), {"name": property(lambda _: value)})(value)
+
+
+def in_threads(call: Callable[[], Any]) -> Any:
+    """Three threads do the same; one of their errors is raised."""
+    answers: list[Any] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answers.append(call())
+        except BaseException as error:  # noqa: BLE001 -- it is raised below
+            raised.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    raised.sort(key=lambda error: isinstance(error, ALLOWED))  # the worst comes first
+    for error in raised:
+        raise error
+    return answers[0]
+
+
+def names_of(model: Any) -> Any:
+    """Some names of initializers."""
+    return None if model is None else model.initializers.names()[:3]

@@ -1,0 +1,147 @@
+"""The members that the random calls of `api_fuzz` use, their parameters, and the errors that are allowed."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import keyword
+import pickle
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import onnxmap
+from support.api_fuzz_values import JunkError
+
+# What a call may raise. JunkError is raised by the arguments; StopIteration by next().
+ALLOWED = (
+    onnxmap.OnnxMapError, TypeError, ValueError, KeyError, IndexError, AttributeError, OSError,
+    BufferError, OverflowError, StopIteration, ZeroDivisionError, pickle.PicklingError, JunkError,
+)  # fmt: skip
+# What it may raise only if the line says why.
+ALLOWED_IF = {
+    UnicodeEncodeError: "ud800|udcff|Hostile|BYTES|PATHS|URLS",
+    MemoryError: r"2\*\*|10\*\*|range\(10|large",
+    ImportError: r"\.torch\(",
+    SystemError: r"released\(\)",  # iter() of such a memoryview is one in Python itself
+}
+NEVER = (UnicodeDecodeError, UnboundLocalError, FloatingPointError)
+
+# Members that are not called, each with its reason.
+LEFT_OUT = {
+    "__class__": "assigning it is as unsafe as ctypes, for every class of pybind11",
+    "__del__": "the interpreter calls it",
+    "__init_subclass__": "Python's own",
+    "__subclasshook__": "Python's own",
+    "__getattribute__": "getattr calls it",
+    "__setattr__": "setattr calls it",
+    "__delattr__": "delattr calls it",
+    "__reduce_ex__": "pickle calls it, in `again`",
+    "__getstate__": "pickle calls it",
+    "__setstate__": "pickle calls it",
+}
+
+PLAIN = {
+    *dir(object),
+    *dir(OSError),
+    *dir(Iterator),
+    "__dict__",
+    "__weakref__",
+    "__annotations__",
+    "__parameters__",
+    "__orig_bases__",
+    "__slotnames__",
+    "__reversed__",
+} - {"__iter__", "__next__"}
+
+
+class Failure(Exception):
+    """A call did something that no call may do."""
+
+
+def is_ours(value: object) -> bool:
+    """Whether it is an object whose class is onnxmap's."""
+    kind = type(value)
+    module = str(getattr(kind, "__module__", ""))
+    return module.partition(".")[0] == "onnxmap" and not isinstance(value, type)
+
+
+def is_closed(value: object) -> bool:
+    """Whether it is a closed model, which refuses everything."""
+    return isinstance(value, onnxmap.Model) and getattr(value, "_document", None) is None
+
+
+def members(value: object) -> list[str]:
+    """Names of the members that can be read or called, of its class or of itself."""
+    names = set(members_of(type(value)))
+    with contextlib.suppress(Exception):
+        names |= {name for name in dir(value) if _is_called(name)}
+    return sorted(names)
+
+
+def members_of(cls: type) -> list[str]:
+    """Names that a class has."""
+    return sorted(filter(_is_called, dir(cls)))
+
+
+def _is_called(name: str) -> bool:
+    if name in LEFT_OUT or not (name.isascii() and name.isidentifier()):
+        return False
+    return name not in PLAIN and (not name.startswith("_") or _is_protocol(name))
+
+
+def _is_protocol(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name != "__new__"
+
+
+def parameters(function: Any) -> list[tuple[str, bool, bool]]:
+    """Name of each parameter, whether it is needed, and whether it is given by name."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        return _parameters_of_doc(str(getattr(function, "__doc__", "") or ""))
+    kinds = inspect.Parameter
+    return [
+        (one.name, one.default is kinds.empty, one.kind is kinds.KEYWORD_ONLY)
+        for one in found
+        if one.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) and one.name != "self"
+    ]
+
+
+def _parameters_of_doc(doc: str) -> list[tuple[str, bool, bool]]:
+    """The parameters of a function of pybind11, from the first line of its docstring."""
+    found = re.match(r"\w+\((.*)\) -> ", doc.partition("\n")[0])
+    if found is None:
+        return [("arg0", True, False)] if doc.startswith("__") else []
+    names: list[tuple[str, bool, bool]] = []
+    only_by_name = False
+    for part in re.split(r", (?=\*|\w+:)", found[1]):
+        name = part.partition(":")[0].strip()
+        if name == "*":
+            only_by_name = True
+        elif name.isidentifier() and not keyword.iskeyword(name) and name != "self":
+            names.append((name, "=" not in part, only_by_name))
+    return names
+
+
+def judge(line: str, error: BaseException, before: list[str]) -> None:
+    """Raises Failure if a call may not end in that error."""
+    if isinstance(error, NameError) and re.match(r"name 'v\d+' is not", str(error)):
+        return  # a hostile object has cleared it away
+    if isinstance(error, RecursionError) and any("endless()" in made for made in before):
+        return  # something was made to hold itself
+    if isinstance(error, NEVER):
+        raise Failure(line) from error
+    for kind, reason in ALLOWED_IF.items():
+        if isinstance(error, kind):
+            if re.search(reason, line):
+                return
+            raise Failure(line) from error
+    if not isinstance(error, ALLOWED):
+        raise Failure(line) from error
+    if isinstance(error, onnxmap.OnnxMapError):
+        message = str(error)
+        if not error.code or not message.isprintable() or len(message) > 5000:
+            raise Failure(line) from error
+    if isinstance(error, ZeroDivisionError) and "1 / 0" not in line:
+        raise Failure(line) from error

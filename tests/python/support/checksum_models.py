@@ -1,0 +1,64 @@
+"""Models that declare checksums, their data files, and a `hashlib` that counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+import onnxmap
+from support.sample_models import external, model_of, write
+
+DATA = np.arange(16, dtype=np.float32).tobytes()
+WRONG = "0123456789" * 4
+MIB = 1 << 20
+
+
+def data_file(path: Path, content: bytes = DATA) -> str:
+    """Writes a file that seems to be old, so that a change of it now is seen; gives its digest."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    return hashlib.sha1(content).hexdigest()
+
+
+def declared(name: str, location: str, checksum: str | None, **entries: str) -> TensorProto:
+    extra = {} if checksum is None else {"checksum": checksum}
+    return external(name, [1], {"location": location, **extra, **entries})
+
+
+def load(folder: Path, *tensors: TensorProto, **options: Any) -> onnxmap.Model:
+    return onnxmap.load(write(model_of(list(tensors)), folder / "model.onnx"), **options)
+
+
+class Hashed:
+    """Stands in for `hashlib` in the module: counts files and bytes, and can do something at each."""
+
+    def __init__(self, at_update: Callable[[], object] = lambda: None) -> None:
+        self.files = 0
+        self.nbytes = 0
+        self._at_update = at_update
+        self._lock = threading.Lock()
+
+    def sha1(self, *, usedforsecurity: bool) -> Any:
+        assert not usedforsecurity  # else a system in FIPS mode refuses it
+        outer, real = self, hashlib.sha1()
+        with self._lock:
+            self.files += 1
+
+        class Counting:
+            hexdigest = real.hexdigest
+
+            def update(self, piece: memoryview) -> None:
+                outer._at_update()
+                real.update(piece)
+                with outer._lock:
+                    outer.nbytes += len(piece)
+
+        return Counting()

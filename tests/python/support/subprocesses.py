@@ -1,0 +1,70 @@
+"""Running a piece of Python in a process of its own: for crashes, memory peaks and interpreter exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+PRELUDE = '''
+import json, resource, sys
+sys.path.insert(0, {here!r})
+
+def peak_kib():
+    """The highest resident memory so far, in KiB, less what only the parent had."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+def resident_kib():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+def report(**facts):
+    print(json.dumps(facts))
+
+'''
+
+
+def run_python(
+    code: str, *arguments: str, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Runs `code` after the prelude; crashes are told by faulthandler on standard error."""
+    source = PRELUDE.format(here=str(Path(__file__).parents[1])) + textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-W", "error", "-c", source, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        env=os.environ,
+    )
+
+
+def facts_from(code: str, *arguments: str, timeout: float = 120) -> dict[str, Any]:
+    """What `code` reports by calling `report(...)`, once it has ended well."""
+    result = run_python(code, *arguments, timeout=timeout)
+    assert result.returncode == 0, result.stderr
+    facts: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return facts
+
+
+def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str, float]:
+    """How far the peak rises while `use` runs on the bytes that `make` makes."""
+    code = f"""
+    import gc
+    import onnxmap
+    from support import wire_bytes as wire
+    onnxmap.loads(wire.blob(7, b""))
+    data = {make}
+    gc.collect()
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before = resident_kib()
+    {use}
+    report(growth=peak_kib() - before, size=len(data) / 1024)
+    """
+    return facts_from(code)

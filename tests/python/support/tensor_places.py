@@ -1,0 +1,40 @@
+"""One tensor, stored as raw_data in each of the places where its bytes may be when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnxmap
+from support.sample_models import external, model_of, write
+from support.stored_tensors import in_buffer, number_of
+
+# In a mapped model, in a model read piece by piece, in a caller's buffer, in a data file.
+PLACES = ["mmap", "read", "loads", "external"]
+
+
+def place(
+    where: str, type_name: str, shape: Sequence[int], data: bytes, folder: Path
+) -> onnxmap.Tensor:
+    """The tensor named "t" with these bytes; in memory and in the data file they begin at an odd place."""
+    if where == "external":
+        (folder / "w.bin").write_bytes(b"123" + data + b"4")
+        entries = {"location": "w.bin", "offset": "3", "length": str(len(data))}
+        message = external("t", list(shape), entries, number_of(type_name))
+        path = write(model_of([message]), folder / "model.onnx")
+        return onnxmap.load(path).initializers["t"]
+    buffer, _ = in_buffer(type_name, shape, data, offset=3)
+    if where == "loads":
+        return onnxmap.loads(buffer).initializers["t"]
+    (folder / "model.onnx").write_bytes(buffer)
+    return onnxmap.load(folder / "model.onnx", io=where).initializers["t"]
+
+
+def file_of(address: int) -> str:
+    """The file that is mapped at this address; empty where it is memory of nobody else."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        bounds, _, _, _, _, *path = line.split(maxsplit=5)
+        begin, end = (int(bound, 16) for bound in bounds.split("-"))
+        if begin <= address < end:
+            return path[0] if path else ""
+    raise AssertionError(f"{address:#x} is not mapped")

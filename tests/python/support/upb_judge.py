@@ -1,0 +1,57 @@
+"""Compares upb's reading of an input with onnxmap's: the verdict and the canonical form.
+
+The canonical form is the message as upb writes it: known fields by number in their shortest form, then the
+unknown fields as they stand in the input. Equal bytes mean equal values, presence and unknown fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from support.canonical import DESCRIPTORS, parse
+from support.wire_mutator import without_zero_in_groups
+
+
+@dataclass
+class Reading:
+    """What onnxmap made of an input: a verdict (empty: accepted), and the canonical form if accepted."""
+
+    root: str
+    data: bytes
+    verdict: str
+    form: bytes
+
+
+def form_of(root: str, data: bytes) -> bytes | None:
+    """The canonical form; None if upb refuses the input."""
+    message = parse(data, root)
+    return None if message is None else message.SerializePartialToString(deterministic=True)
+
+
+def difference(reading: Reading) -> str:
+    """How upb disagrees, empty if it agrees."""
+    if reading.verdict and not reading.verdict.startswith(("wire.", "limit.")):
+        return reading.verdict
+    form = form_of(reading.root, reading.data)
+    if form is None:
+        return "" if reading.verdict else "upb refuses, onnxmap accepts"
+    if reading.verdict:
+        return f"upb accepts, onnxmap refuses: {reading.verdict}"
+    return "" if form == reading.form else "values differ"
+
+
+def is_stated_deviation(reading: Reading, read: Callable[[str, bytes], Reading]) -> bool:
+    """Whether a field number 0 in an unknown group is refused, and nothing else differs."""
+    if reading.verdict != "wire.field_number":
+        return False
+    mended = without_zero_in_groups(reading.data, DESCRIPTORS[reading.root])
+    return mended is not None and difference(read(reading.root, mended)) == ""
+
+
+def outcome(reading: Reading, read: Callable[[str, bytes], Reading]) -> str:
+    """ "accepted" or "rejected" by both, "deviation", or what differs; `read` asks onnxmap again."""
+    found = difference(reading)
+    if not found:
+        return "rejected" if reading.verdict else "accepted"
+    return "deviation" if is_stated_deviation(reading, read) else found

@@ -1,0 +1,260 @@
+"""onnxmap against upb: the same verdict and the same values for every prefix, bit flip and mutant."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from support import wire_bytes as wire
+from support import wire_mutator
+from support.canonical import DESCRIPTORS, Canonical, canonical, code_of, message_class, parse
+from support.full_messages import full_message
+from support.run_options import LONG, SANITIZED
+from support.small_models import SMALL_MODELS
+from support.upb_judge import Reading, form_of, outcome
+
+import onnxmap
+
+LARGE = 32 << 10
+
+# Mutants of all small models together: 100,000, 8,000 under the slow sanitizers, 2,000,000 in a long run.
+# `make differential` judges mutants of every type: 300,000 in CI.
+MUTANTS_PER_SEED = 400 if SANITIZED else 5_000
+LONG_MUTANTS_PER_SEED = 100_000
+MUTANTS_PER_TYPE = 30 if SANITIZED else 100
+LARGE_MUTANTS = 20 if SANITIZED else 100
+
+
+def judged(data: bytes, name: str = "ModelProto") -> str:
+    """How both agree on `data`: "accepted", "rejected" or "deviation"; fails on anything else."""
+    message, code = parse(data, name), code_of(data, name)
+    if message is None:
+        assert code is not None, f"upb refuses, onnxmap accepts: {data.hex()}"
+        assert code.startswith("wire.") or code == "limit.depth"
+        return "rejected"
+    if code == "wire.field_number":
+        mended = wire_mutator.without_zero_in_groups(data, DESCRIPTORS[name])
+        assert mended is not None, f"upb accepts, onnxmap refuses with {code}: {data.hex()}"
+        assert judged(mended, name) == "accepted"
+        return "deviation"
+    assert code is None, f"upb accepts, onnxmap refuses with {code}: {data.hex()}"
+    ours = canonical(onnxmap.loads_proto(data, name), name)
+    assert ours == canonical(message, name), f"values differ: {data.hex()}"
+    return "accepted"
+
+
+def test_the_small_models_are_small_and_valid() -> None:
+    assert len(SMALL_MODELS) == 20
+    for name, data in SMALL_MODELS.items():
+        assert 40 < len(data) < 300, name
+        assert parse(data) is not None, name
+        assert onnxmap.loads(data).proto.message_type == "ModelProto"
+
+
+def test_the_small_models_reach_every_message_of_a_model() -> None:
+    seen: set[str] = set()
+
+    def visit(form: Canonical) -> None:
+        name, known, _ = form
+        seen.add(name)
+        for _, value in known:
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, tuple):
+                    visit(inner)
+
+    for data in SMALL_MODELS.values():
+        visit(canonical(message_class("ModelProto").FromString(data), "ModelProto"))
+    missing = {row["type_name"] for rows in _model_rows() for row in rows} - seen - {"ModelProto"}
+    assert missing == set()
+
+
+def _model_rows() -> list[list[dict[str, Any]]]:
+    """The message-typed rows of the schema of every message that a model can hold."""
+    messages = onnxmap._core.schema()["messages"]
+    todo, done = ["ModelProto"], {}
+    while todo:
+        name = todo.pop()
+        if name not in done:
+            done[name] = [row for row in messages[name] if row["type"] == "message"]
+            todo += [row["type_name"] for row in done[name]]
+    return list(done.values())
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_small_model_itself(name: str) -> None:
+    view = onnxmap.loads_proto(SMALL_MODELS[name], "ModelProto")
+    message = message_class("ModelProto").FromString(SMALL_MODELS[name])
+    assert canonical(view, "ModelProto") == canonical(message, "ModelProto")
+    assert str(view) == str(message)
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_prefix(name: str) -> None:
+    data = SMALL_MODELS[name]
+    seen = Counter(judged(data[:size]) for size in range(len(data) + 1))
+    assert seen["accepted"] >= 2
+    assert seen["rejected"] > 0
+    assert seen.total() == len(data) + 1
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_prefix_through_loads(name: str) -> None:
+    """`loads` adds two refusals of its own: nothing at all, and no graph."""
+    data = SMALL_MODELS[name]
+    for size in range(len(data)):
+        message = parse(data[:size])
+        if message is not None and message.HasField("graph"):
+            assert onnxmap.loads(data[:size]).graph.proto.message_type == "GraphProto"
+            continue
+        with pytest.raises(onnxmap.ParseError) as caught:
+            onnxmap.loads(data[:size])
+        if message is not None:
+            assert caught.value.code == ("model.no_graph" if size else "model.empty")
+        else:
+            assert caught.value.code.startswith("wire.")
+            assert 0 <= caught.value.offset <= size
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_every_single_bit_flip(name: str) -> None:
+    data = bytearray(SMALL_MODELS[name])
+    seen: Counter[str] = Counter()
+    for index in range(len(data)):
+        for bit in range(8):
+            data[index] ^= 1 << bit
+            seen[judged(bytes(data))] += 1
+            data[index] ^= 1 << bit
+    assert seen.total() == 8 * len(data)
+    assert seen["accepted"] > len(data)
+    assert seen["rejected"] > len(data)
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_mutants(name: str) -> None:
+    """Seeded by the model's name: the same mutants on every run."""
+    rng = random.Random(name)
+    seeds = [SMALL_MODELS[name]] * 3 + list(SMALL_MODELS.values())
+    count = LONG_MUTANTS_PER_SEED if LONG else MUTANTS_PER_SEED
+    model = DESCRIPTORS["ModelProto"]
+    seen = Counter(judged(wire_mutator.mutant(rng, seeds, model)) for _ in range(count))
+    assert seen.total() == count
+    # The mutator does its work only while a good share of its output is readable.
+    assert seen["accepted"] > count // 5
+    assert seen["rejected"] > count // 20
+
+
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_mutants_of_every_message(name: str) -> None:
+    """From a message with every field set, twice over, so that its singular messages merge."""
+    rng, descriptor = random.Random(name), DESCRIPTORS[name]
+    seeds = [full_message(descriptor, depth) for depth in (0, 1, 1)]
+    seen = Counter(
+        judged(wire_mutator.mutant(rng, seeds, descriptor), name) for _ in range(MUTANTS_PER_TYPE)
+    )
+    assert seen["accepted"] > MUTANTS_PER_TYPE // 5
+    assert judged(seeds[1] + seeds[1], name) == "accepted"
+
+
+@pytest.mark.parametrize("name", ["ModelProto", "GraphProto", "TensorProto"])
+def test_large_mutants(name: str) -> None:
+    """From 32 KiB on a message is read by an index, and so are those around it."""
+    rng, descriptor = random.Random(name), DESCRIPTORS[name]
+    around = {"ModelProto": (7, 5), "GraphProto": (5,), "TensorProto": ()}[name]
+    payload = wire.blob(9, bytes(LARGE))  # raw_data
+    for number in reversed(around):
+        payload = wire.blob(number, payload)
+    seeds = [payload + full_message(descriptor, 1), full_message(descriptor, 0) + payload]
+    mutants = [wire_mutator.mutant(rng, seeds, descriptor) for _ in range(LARGE_MUTANTS)]
+    seen = Counter(judged(data, name) for data in mutants if len(data) >= LARGE)
+    assert seen.total() > LARGE_MUTANTS // 2
+    assert seen["accepted"] > LARGE_MUTANTS // 5
+
+
+def test_the_mutator_s_tree_gives_back_the_message() -> None:
+    for name, data in SMALL_MODELS.items():
+        again = wire_mutator.encode(wire_mutator.read_tree(data, DESCRIPTORS["ModelProto"]))
+        expected = canonical(message_class("ModelProto").FromString(data), "ModelProto")
+        assert canonical(message_class("ModelProto").FromString(again), "ModelProto") == expected, (
+            name
+        )
+
+
+def test_an_unexplained_disagreement_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison itself: a reader that accepts too much, too little or otherwise is noticed."""
+    good, bad = SMALL_MODELS["plain_nodes"], SMALL_MODELS["plain_nodes"][:-1]
+    real = onnxmap.loads_proto
+
+    def refuse(data: bytes, message: str) -> None:
+        real(bad, message)
+
+    monkeypatch.setattr(onnxmap, "loads_proto", lambda data, message: real(good, message))
+    with pytest.raises(AssertionError, match="onnxmap accepts"):
+        judged(bad)
+    with pytest.raises(AssertionError, match="values differ"):
+        judged(SMALL_MODELS["groups"])
+    monkeypatch.setattr(onnxmap, "loads_proto", refuse)
+    with pytest.raises(AssertionError, match="onnxmap refuses"):
+        judged(good)
+
+
+def read_by_upb(root: str, data: bytes) -> Reading:
+    """A reader that refuses what upb refuses, and any field number 0, like onnxmap."""
+    form = form_of(root, data)
+    if form is None:
+        return Reading(root, data, "wire.truncated", b"")
+    if wire_mutator.without_zero_in_groups(data, DESCRIPTORS[root]) is not None:
+        return Reading(root, data, "wire.field_number", b"")
+    return Reading(root, data, "", form)
+
+
+ZERO_IN_GROUP = wire.group(999, wire.scalar(0, 5))
+GRAPH = wire.blob(7, wire.blob(2, b"g"))
+
+
+@pytest.mark.parametrize(
+    ("data", "changes", "expected"),
+    [
+        (GRAPH, {}, "accepted"),
+        (GRAPH[:-1], {}, "rejected"),
+        (GRAPH + ZERO_IN_GROUP, {}, "deviation"),
+        (GRAPH[:-1], {"verdict": ""}, "upb refuses, onnxmap accepts"),
+        (GRAPH, {"form": GRAPH + b"\x08\x01"}, "values differ"),
+        (GRAPH, {"form": b""}, "values differ"),
+        (GRAPH, {"verdict": "limit.depth"}, "upb accepts, onnxmap refuses: limit.depth"),
+        # The deviation excuses a field number 0 in a group, and nothing else.
+        (
+            GRAPH,
+            {"verdict": "wire.field_number"},
+            "upb accepts, onnxmap refuses: wire.field_number",
+        ),
+        (
+            GRAPH + ZERO_IN_GROUP,
+            {"verdict": "wire.truncated"},
+            "upb accepts, onnxmap refuses: wire.truncated",
+        ),
+        (GRAPH[:-1], {"verdict": "file.changed"}, "file.changed"),
+        (
+            GRAPH,
+            {"verdict": "fault: at() and for_each() disagree"},
+            "fault: at() and for_each() disagree",
+        ),
+    ],
+)
+def test_the_judge_of_the_long_run(data: bytes, changes: dict[str, Any], expected: str) -> None:
+    """`make differential` asks this judge about each mutant."""
+    reading = dataclasses.replace(read_by_upb("ModelProto", data), **changes)
+    assert outcome(reading, read_by_upb) == expected
+
+
+def test_the_deviation_hides_no_other_difference() -> None:
+    """The same message without the field number 0 must be read alike."""
+    reading = read_by_upb("ModelProto", GRAPH + ZERO_IN_GROUP)
+
+    def reads_nothing(root: str, data: bytes) -> Reading:
+        return dataclasses.replace(read_by_upb(root, data), form=b"")
+
+    found = outcome(reading, reads_nothing)
+    assert found == "upb accepts, onnxmap refuses: wire.field_number"
