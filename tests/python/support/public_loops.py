@@ -29,8 +29,10 @@ REFUSALS = (
 _WITH_ARGUMENTS: dict[str, Loop] = {
     "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
-    "MessageList.count": lambda _: None,
-    "MessageList.index": lambda _: None,
+    "MessageList.count": lambda them: them.count(None),
+    "MessageList.index": lambda them: them.index(None),
+    "UnknownFieldList.count": lambda them: them.count(None),
+    "UnknownFieldList.index": lambda them: them.index(None),
     "Tensor.tofile": lambda tensor: tensor.tofile(_Nowhere()),
     "Initializers.get": lambda them: [them.get(name) for name in them],
 }
