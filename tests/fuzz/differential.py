@@ -24,10 +24,10 @@ from google.protobuf.message import Message
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "python"))
 
-from canonical import DESCRIPTORS, message_class, short_name
-from full_messages import full_message
-from small_models import SMALL_MODELS
-from upb_judge import Reading, form_of, outcome
+from support.canonical import DESCRIPTORS, message_class, short_name
+from support.full_messages import full_message
+from support.small_models import SMALL_MODELS
+from support.upb_judge import Reading, form_of, outcome
 
 BATCH = 512
 REPORT_EVERY = 1_000_000
