@@ -49,13 +49,8 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
             throw py::value_error("dtype must be a floating-point type that ONNX has");
         }
     }
-    for (const std::uint32_t position : positions) {
-        if (position >= graph.index->count(onnx::field<"GraphProto.initializer">)) {
-            throw py::index_error("no such initializer");
-        }
-    }
     const WithoutLock unlocked;  // this may open files and look for segments
-    bulk.plan = std::make_shared<const bulk::Plan>(graph.document, *graph.index, positions,
+    bulk.plan = std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
                                                    bulk::Options{bulk.float_type, copies, frugal});
     return bulk;
 }
@@ -91,8 +86,7 @@ class ArrayMaker {
         const bulk::Plan& plan = *bulk_.plan;
         return io::guard_reads(plan.document().source(), [&] {
             tensor::Header header;
-            const onnx::Message tensor = onnx::Message(onnx::message<"TensorProto">, item.message);
-            tensor::read_header(tensor, header);
+            tensor::read_header(item.tensor(), header);
             // Those of views are given back by the stream.
             if (item.is_fresh()) pages_.looked_at(item.message);
             py::object name = to_str(header.name);

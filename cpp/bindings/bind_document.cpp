@@ -43,12 +43,6 @@ class PythonBuffer final : public io::Source {
     Py_buffer view_{};
 };
 
-const wire::MessageTable& table_of(std::string_view name) {
-    const wire::MessageTable* table = onnx::find_message(name);
-    if (table == nullptr) throw py::value_error("no message " + std::string(name));
-    return *table;
-}
-
 // Values are checked by onnxmap._options.
 io::IoMode io_mode(std::string_view name) {
     if (name == "mmap") return io::IoMode::mmap;
@@ -81,7 +75,8 @@ void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
 model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;
-    options.root = &table_of(message);
+    options.root = onnx::find_message(message);
+    if (options.root == nullptr) throw py::value_error("no message " + std::string(message));
     options.scan_packed = given.attr("check").cast<std::string>() == "full";
     options.watch = is_true(given.attr("watch"));
     set_root(options.external, external_root);
@@ -121,10 +116,9 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
                         const py::object& external_root, const std::string& folder) {
     auto options = options_of(message, given, external_root);
     options.folder = folder;
-    const bool is_model = options.root == &onnx::message<"ModelProto">;
     auto source = std::make_shared<io::RemoteFile>(range_reader(file));
     const WithoutLock unlocked;
-    return model::load_source(std::move(source), options, is_model);
+    return model::load_source(std::move(source), options, options.is_model());
 }
 
 py::list tensors(const DocumentPtr& document) {

@@ -13,15 +13,11 @@ namespace onnxmap::bindings {
 
 namespace {
 
-std::vector<onnx::Message> tensors_at(const Graph& graph, const py::list& positions) {
-    const wire::FieldRow& row = onnx::field<"GraphProto.initializer">;
-    const std::uint64_t count = graph.index->count(row);
+std::vector<onnx::Message> tensors_at(const Graph& self, const py::list& positions) {
     std::vector<onnx::Message> tensors;
     tensors.reserve(positions.size());
-    for (const py::handle given : positions) {
-        const auto position = given.cast<std::uint64_t>();
-        if (position >= count) throw py::index_error("no such initializer");
-        tensors.emplace_back(onnx::message<"TensorProto">, graph.index->at(row, position).bytes);
+    for (const py::handle position : positions) {
+        tensors.push_back(self.graph->initializers().at(position.cast<std::uint64_t>()));
     }
     return tensors;
 }

@@ -20,8 +20,8 @@ const io::Source& source_of(const Bound& bound) {
     static_assert(!std::is_base_of_v<py::handle, Bound>, "say unguarded(), and why");
     if constexpr (std::is_same_v<Bound, DocumentPtr>) {
         return bound->source();
-    } else if constexpr (requires { bound.list.document; }) {
-        return bound.list.document->source();
+    } else if constexpr (requires { bound.list().document; }) {
+        return bound.list().document->source();
     } else {
         return bound.document->source();
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/document.hpp"
-#include "model/field_index.hpp"
+#include "model/initializers.hpp"
 #include "tensor/conversion.hpp"
 #include "tensor/values.hpp"
 
@@ -34,6 +34,8 @@ struct Item {
     std::uint32_t source;         // among those of the plan
     Reading reading;
 
+    [[nodiscard]] onnx::Message tensor() const { return {onnx::message<"TensorProto">, message}; }
+
     /// Bytes of the array.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * to->itemsize(); }
     /// Bytes that are in memory while its array is made: of what is decoded the message as well.
@@ -56,11 +58,11 @@ struct Options {
 
 class Plan {
   public:
-    /// `index`: of a graph; `positions`: in its list of initializers. Looks for changes, finds all
-    /// values and checks them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, and
-    /// `limit.overlap` where copies would be made of the same bytes again and again.
-    Plan(std::shared_ptr<const model::Document> document, const model::FieldIndex& index,
-         std::span<const std::uint32_t> positions, const Options& options);
+    /// `positions`: in the list of initializers. Looks for changes, finds all values and checks
+    /// them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, std::out_of_range, and
+    /// `limit.overlap` if copies would be made of the same bytes again and again.
+    Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+         const Options& options);
 
     [[nodiscard]] const model::Document& document() const noexcept { return *document_; }
     /// In the order in which they are stored.
@@ -87,7 +89,7 @@ class Plan {
     void look_again(std::span<const Item> items) const;
 
   private:
-    void add(ByteView message, std::uint32_t rank, const Options& options);
+    void add(const onnx::Message& tensor, std::uint32_t rank, const Options& options);
     [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const io::Source>& source);
     void check_overlap() const;
 

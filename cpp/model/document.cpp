@@ -50,7 +50,7 @@ Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
             tell(with_tensor_path(fault, *this, header.begin));
         };
     }
-    const bool is_model = options.root == &message<"ModelProto">;
+    const bool is_model = options.is_model();
     wire::PassOptions pass;
     pass.max_depth = options.limits.depth;
     pass.scan_packed = options.scan_packed;

@@ -45,6 +45,8 @@ struct LoadOptions {
     /// Set: tensors that are wrong in a way that onnx overlooks are read, and this is told about
     /// it.
     std::function<void(const Error&)> overlook;
+
+    [[nodiscard]] bool is_model() const noexcept { return root == &onnx::message<"ModelProto">; }
 };
 
 class Document {

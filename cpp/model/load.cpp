@@ -66,7 +66,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
 
 std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
                                           LoadOptions options) {
-    const bool is_model = options.root == &onnx::message<"ModelProto">;
+    const bool is_model = options.is_model();
     io::File file = io::File::open(path);
     options.external.model_folder = io::real_folder_of(path, file.identity());
     // Once more by a name that stays the same when the process changes its folder.
