@@ -4,7 +4,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
-#include "io/fork_safe_mutex.hpp"
+#include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
@@ -64,7 +64,7 @@ struct ListIterator {
     struct Position {
         explicit Position(const List& list) : cursor(cursor_of(list)) {}
 
-        io::ForkSafeMutex mutex;
+        os::ForkSafeMutex mutex;
         decltype(cursor_of(std::declval<List>())) cursor;
     };
 
