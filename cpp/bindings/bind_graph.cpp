@@ -168,8 +168,8 @@ class ViewMaker {
 
   private:
     const Graph& graph_;
-    io::Moment since_;
-    const io::Source* source_ = nullptr;
+    source::Moment since_;
+    const source::Source* source_ = nullptr;
     py::object owner_;
 };
 

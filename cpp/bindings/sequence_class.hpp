@@ -11,7 +11,7 @@
 
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
-#include "io/fork_safe_mutex.hpp"
+#include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
@@ -44,7 +44,7 @@ class ListIterator {
         explicit Position(const List& list_) : list(list_), cursor(ListTraits<List>::core(list)) {}
 
         List list;
-        io::ForkSafeMutex mutex;
+        os::ForkSafeMutex mutex;
         typename Core::Cursor cursor;
     };
 

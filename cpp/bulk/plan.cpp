@@ -86,7 +86,7 @@ void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& o
         item.to = &array_type(values.type(), options.float_type);
         item.count = values.count();
         item.reading = reading_of(values, options);
-        std::shared_ptr<const io::Source> source = document_->store().source;
+        std::shared_ptr<const source::Source> source = document_->store().source;
         item.offset = source->offset_of(item.message);
         if (values.payload() != nullptr) {
             source = values.payload()->source;
@@ -112,7 +112,7 @@ void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& o
     }
 }
 
-std::uint32_t Plan::source_number(const std::shared_ptr<const io::Source>& source) {
+std::uint32_t Plan::source_number(const std::shared_ptr<const source::Source>& source) {
     const auto number = static_cast<std::uint32_t>(sources_.size());
     const auto [entry, is_new] = source_numbers_.try_emplace(source.get(), number);
     if (is_new) sources_.push_back(source);
@@ -156,13 +156,13 @@ Error Plan::named(const Error& error, const Item& item) const {
 }
 
 void Plan::look_again(std::span<const Item> items) const {
-    const io::Moment now = io::now();
-    const io::Source* looked_at = nullptr;
+    const source::Moment now = source::now();
+    const source::Source* looked_at = nullptr;
     for (const Item& item : items) {
-        const io::Source& file = *source(item);
+        const source::Source& file = *source(item);
         if (&file == std::exchange(looked_at, &file)) continue;
-        document_->store().check_unchanged(file,
-                                           file.looked_at_after_reading() ? now : io::kRecently);
+        document_->store().check_unchanged(
+            file, file.looked_at_after_reading() ? now : source::kRecently);
     }
 }
 

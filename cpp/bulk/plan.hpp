@@ -67,10 +67,11 @@ class Plan {
     [[nodiscard]] const model::Document& document() const noexcept { return *document_; }
     /// In the order in which they are stored.
     [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
-    [[nodiscard]] const std::shared_ptr<const io::Source>& source(const Item& item) const noexcept {
+    [[nodiscard]] const std::shared_ptr<const source::Source>& source(
+        const Item& item) const noexcept {
         return sources_[item.source];
     }
-    [[nodiscard]] std::span<const std::shared_ptr<const io::Source>> sources() const noexcept {
+    [[nodiscard]] std::span<const std::shared_ptr<const source::Source>> sources() const noexcept {
         return sources_;
     }
     /// Of all arrays, but those of strings.
@@ -90,13 +91,13 @@ class Plan {
 
   private:
     void add(const onnx::Message& tensor, std::uint32_t rank, const Options& options);
-    [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const io::Source>& source);
+    [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const source::Source>& source);
     void check_overlap() const;
 
     std::shared_ptr<const model::Document> document_;
-    io::Moment since_;
-    std::vector<std::shared_ptr<const io::Source>> sources_;
-    std::unordered_map<const io::Source*, std::uint32_t> source_numbers_;
+    source::Moment since_;
+    std::vector<std::shared_ptr<const source::Source>> sources_;
+    std::unordered_map<const source::Source*, std::uint32_t> source_numbers_;
     std::vector<Item> items_;
     std::uint64_t nbytes_ = 0;
     std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays where they are larger

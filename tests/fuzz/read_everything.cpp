@@ -11,11 +11,11 @@
 
 #include "base/error.hpp"
 #include "bulk/read_items.hpp"
-#include "io/parallel.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/text_format.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::fuzz {
 
@@ -339,7 +339,7 @@ class Reading {
         const std::shared_ptr<const model::Document> borrowed(&document_, [](auto*) {});
         const bulk::Plan plan(borrowed, index, positions, options);
         require(plan.items().size() == positions.size(), "a plan leaves tensors out");
-        const io::WithEffort alone({1, nullptr});
+        const os::WithEffort alone({1, nullptr});
         std::atomic<std::uint64_t> done = 0;
         const auto places = bulk::read_items(plan, plan.items(), done);
         for (std::size_t i = 0; i < places.size(); ++i) {
@@ -363,7 +363,7 @@ class Reading {
 
 }  // namespace
 
-void load_and_read(std::shared_ptr<io::Source> source, const model::LoadOptions& options,
+void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOptions& options,
                    bool require_model, Bytes bytes) {
     const std::uint64_t size = source->size();
     std::shared_ptr<const model::Document> document;

@@ -28,12 +28,12 @@ constexpr std::uint64_t kWindow = 8 * kFile;
 struct ReadsFarAhead {
     static constexpr std::uint64_t kNbytes = 1 << 20;
     static constexpr std::uint64_t kPiece = 2 << 20;
-    static std::uint64_t nbytes(const io::Source&) { return kNbytes; }
+    static std::uint64_t nbytes(const source::Source&) { return kNbytes; }
 };
 struct ReadsNothingAhead {
     static constexpr std::uint64_t kNbytes = 0;
     static constexpr std::uint64_t kPiece = 0;
-    static std::uint64_t nbytes(const io::Source&) { return kNbytes; }
+    static std::uint64_t nbytes(const source::Source&) { return kNbytes; }
 };
 
 // Half a read-ahead before a page that is missing, and two behind it.
@@ -49,9 +49,9 @@ std::unique_ptr<bulk::Plan> planned(const TemporaryFolder& folder, const Bytes& 
                                     const std::vector<std::uint32_t>& positions) {
     model::LoadOptions options;
     options.root = &onnx::message<"ModelProto">;
-    options.external = external_place(folder.path().string(), io::IoMode::mmap);
+    options.external = external_place(folder.path().string(), source::IoMode::mmap);
     const std::string path = folder.write("m", ByteView(test::model(graph)));
-    const auto document = model::load_file(path, io::IoMode::mmap, options);
+    const auto document = model::load_file(path, source::IoMode::mmap, options);
     const auto index =
         document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
     return std::make_unique<bulk::Plan>(document, *index, positions,
@@ -74,7 +74,7 @@ struct TwoFiles {
     /// Touches all pages of the file, like the reader of a view.
     void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kFile); }
 
-    [[nodiscard]] const io::Source& source(std::size_t i) const { return *plan->sources()[i]; }
+    [[nodiscard]] const source::Source& source(std::size_t i) const { return *plan->sources()[i]; }
     [[nodiscard]] std::uint64_t held(std::size_t i) const { return caches[i]->held(0, kFile); }
     [[nodiscard]] std::uint64_t mapped(std::size_t i) const { return caches[i]->mapped(0, kFile); }
 
@@ -167,8 +167,8 @@ struct LongFile {
         plan = planned(folder, graph, positions);
     }
 
-    static std::uint64_t read_ahead(const io::Source&) { return kReadAhead; }
-    [[nodiscard]] const io::Source& source() const { return *plan->sources()[0]; }
+    static std::uint64_t read_ahead(const source::Source&) { return kReadAhead; }
+    [[nodiscard]] const source::Source& source() const { return *plan->sources()[0]; }
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const {
         return cache->held(begin, end);
     }

@@ -54,7 +54,7 @@ TEST_CASE("plan: files in the order in which they are named, each from its begin
     options.root = &onnx::message<"ModelProto">;
     options.external = external_place(folder.path().string());
     const std::string path = folder.write("m", ByteView(model(graph)));
-    const auto document = model::load_file(path, io::IoMode::mmap, options);
+    const auto document = model::load_file(path, source::IoMode::mmap, options);
     const auto index =
         document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
     const auto planned = [&](const std::vector<std::uint32_t>& positions) {
@@ -138,7 +138,7 @@ TEST_CASE("plan: copies of the same bytes have a limit") {
             options.root = &onnx::message<"ModelProto">;
             options.external = external_place(folder.path().string());
             options.limits.overlap = overlap;
-            const auto document = model::load_file(path, io::IoMode::mmap, options);
+            const auto document = model::load_file(path, source::IoMode::mmap, options);
             const auto index = document->index(
                 *document->child(document->root(), onnx::field<"ModelProto.graph">));
             std::vector<std::uint32_t> positions(tensors);
