@@ -29,7 +29,7 @@ Sources& open_sources() { return made_once(sources); }
 }  // namespace
 
 RemoteFile::RemoteFile(std::shared_ptr<const RangeReader> reader)
-    : RangeCopy(Reads::on_their_own, ReadAhead(kSizes)), reader_(std::move(reader)) {
+    : FetchedSource(Reads::on_their_own, ReadAhead(kSizes)), reader_(std::move(reader)) {
     size_ = reader_->size();
     path_ = reader_->url();
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "source/range_copy.hpp"
+#include "source/fetched_source.hpp"
 
 namespace onnxmap::source {
 
@@ -51,7 +51,7 @@ class RemoteFolder {
         std::string_view location) const = 0;
 };
 
-class RemoteFile final : public RangeCopy {
+class RemoteFile final : public FetchedSource {
   public:
     explicit RemoteFile(std::shared_ptr<const RangeReader> reader);
 

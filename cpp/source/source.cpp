@@ -6,9 +6,9 @@
 
 #include "base/error.hpp"
 #include "os/parallel.hpp"
-#include "source/file_copy.hpp"
 #include "source/mapped_file.hpp"
 #include "source/owned_bytes.hpp"
+#include "source/read_file.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::source {
@@ -43,13 +43,13 @@ void Source::check_unchanged(Moment since) const {
 std::shared_ptr<Source> open_source(os::File file, IoMode mode,
                                     std::shared_ptr<const os::WayToFile> way) {
     if (mode == IoMode::read || (mode == IoMode::automatic && file.on_network())) {
-        return std::make_shared<FileCopy>(std::move(file), std::move(way));
+        return std::make_shared<ReadFile>(std::move(file), std::move(way));
     }
     try {
         return std::make_shared<MappedFile>(file, way);
     } catch (const FileError&) {
         if (mode == IoMode::mmap) throw;
-        return std::make_shared<FileCopy>(std::move(file), std::move(way));
+        return std::make_shared<ReadFile>(std::move(file), std::move(way));
     }
 }
 

@@ -17,8 +17,8 @@
 #include "onnx/schema.hpp"
 #include "opened.hpp"
 #include "sample_models.hpp"
-#include "source/file_copy.hpp"
 #include "source/owned_bytes.hpp"
+#include "source/read_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -122,7 +122,7 @@ TEST_CASE("address_range: only used pages are mapped where address space is shor
     CHECK(in_child(use_unreserved) == Ending{0, 0});
 }
 
-TEST_CASE("file_copy: a file larger than the address space of the process" *
+TEST_CASE("read_file: a file larger than the address space of the process" *
           doctest::skip(!kCanLimitMemory)) {
     const TemporaryFolder folder;
     const std::string path = write_sparse(folder, kTiB, kTiB / 2, "weights");

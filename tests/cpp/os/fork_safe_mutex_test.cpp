@@ -11,7 +11,7 @@
 #include "base/made_once.hpp"
 #include "child_process.hpp"
 #include "opened.hpp"
-#include "source/file_copy.hpp"
+#include "source/read_file.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
@@ -108,14 +108,14 @@ TEST_CASE("fork_safe_mutex: a read file goes on in the child") {
     const Bytes bytes(1 << 20, 7);
     const std::string path = folder.write("f", ByteView(bytes));
     const auto open = [&] {
-        auto copy = std::make_shared<source::FileCopy>(os::File::open(path), os::way_by_path(path));
+        auto copy = std::make_shared<source::ReadFile>(os::File::open(path), os::way_by_path(path));
         static_cast<void>(copy->feed());
         return copy;
     };
     os::ForkSafeMutex mutex;
-    std::shared_ptr<source::FileCopy> current = open();
+    std::shared_ptr<source::ReadFile> current = open();
     const auto read = [&] {
-        std::shared_ptr<source::FileCopy> copy;
+        std::shared_ptr<source::ReadFile> copy;
         {
             const std::lock_guard lock(mutex);
             copy = current;

@@ -1,4 +1,4 @@
-#include "source/range_copy.hpp"
+#include "source/fetched_source.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,39 +21,39 @@ constexpr std::uint64_t kBelow = 8 << 20;
 
 class RangeFeed final : public ByteFeed {
   public:
-    RangeFeed(const RangeCopy& copy, ReadAhead read_ahead) noexcept
-        : copy_(copy), read_ahead_(read_ahead) {}
+    RangeFeed(const FetchedSource& source, ReadAhead read_ahead) noexcept
+        : source_(source), read_ahead_(read_ahead) {}
 
-    [[nodiscard]] std::uint64_t size() const noexcept override { return copy_.size(); }
+    [[nodiscard]] std::uint64_t size() const noexcept override { return source_.size(); }
 
     [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
-        const std::uint64_t left = copy_.size() - offset;
-        return copy_.resident(offset, std::min(read_ahead_.next(offset, least), left));
+        const std::uint64_t left = source_.size() - offset;
+        return source_.resident(offset, std::min(read_ahead_.next(offset, least), left));
     }
 
     void keep(std::uint64_t offset, std::uint64_t nbytes) override {
-        static_cast<void>(copy_.resident(offset, nbytes));
+        static_cast<void>(source_.resident(offset, nbytes));
     }
 
   private:
-    const RangeCopy& copy_;
+    const FetchedSource& source_;
     ReadAhead read_ahead_;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteFeed> RangeCopy::feed() {
+std::unique_ptr<ByteFeed> FetchedSource::feed() {
     take_addresses();
     return std::make_unique<RangeFeed>(*this, read_ahead_);
 }
 
-void RangeCopy::take_addresses() {
+void FetchedSource::take_addresses() {
     if (size_ == 0) return;
     const std::lock_guard lock(mutex_);
     data_ = memory().begin();
 }
 
-ByteView RangeCopy::resident(std::uint64_t offset, std::uint64_t nbytes) const {
+ByteView FetchedSource::resident(std::uint64_t offset, std::uint64_t nbytes) const {
     if (nbytes == 0) return {};
     const bool below = reads_ == Reads::below_the_mutex;
     const std::uint64_t end = offset + nbytes;
@@ -66,7 +66,7 @@ ByteView RangeCopy::resident(std::uint64_t offset, std::uint64_t nbytes) const {
     return {memory().begin() + offset, nbytes};
 }
 
-void RangeCopy::fill(std::uint64_t offset, std::uint64_t end) const {
+void FetchedSource::fill(std::uint64_t offset, std::uint64_t end) const {
     const std::lock_guard lock(mutex_);
     std::uint8_t* const bytes = memory().begin();
     memory().use(offset, end);
@@ -79,7 +79,7 @@ void RangeCopy::fill(std::uint64_t offset, std::uint64_t end) const {
 
 // Not below the mutex: whoever waits for it may hold a lock that read() needs to get on. Two that
 // want the same bytes both read them, and those of the first are kept.
-void RangeCopy::fill_on_their_own(std::uint64_t offset, std::uint64_t end) const {
+void FetchedSource::fill_on_their_own(std::uint64_t offset, std::uint64_t end) const {
     std::uint64_t first = end;
     std::uint64_t last = offset;
     {
@@ -102,7 +102,7 @@ void RangeCopy::fill_on_their_own(std::uint64_t offset, std::uint64_t end) const
     filled_.add(first, last);
 }
 
-os::AddressRange& RangeCopy::memory() const {
+os::AddressRange& FetchedSource::memory() const {
     try {
         if (!memory_) memory_.emplace(size_);
     } catch (const std::bad_alloc&) {

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "os/held_file.hpp"
-#include "source/range_copy.hpp"
+#include "source/fetched_source.hpp"
 
 namespace onnxmap::source {
 
-class FileCopy final : public RangeCopy {
+class ReadFile final : public FetchedSource {
   public:
-    FileCopy(os::File file, std::shared_ptr<const os::WayToFile> way);
+    ReadFile(os::File file, std::shared_ptr<const os::WayToFile> way);
 
     [[nodiscard]] const char* kind() const noexcept override { return "read"; }
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;

@@ -20,7 +20,7 @@ enum class Reads {
 };
 
 /// A derived class says by read() where the bytes come from.
-class RangeCopy : public Source {
+class FetchedSource : public Source {
   public:
     [[nodiscard]] bool viewable() const noexcept override { return false; }
     /// From here on the source has addresses; one whose structure nobody reads needs none.
@@ -29,7 +29,7 @@ class RangeCopy : public Source {
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;
 
   protected:
-    explicit RangeCopy(Reads reads, ReadAhead read_ahead = ReadAhead())
+    explicit FetchedSource(Reads reads, ReadAhead read_ahead = ReadAhead())
         : reads_(reads), read_ahead_(read_ahead) {}
 
     /// For feed().
