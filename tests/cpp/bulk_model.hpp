@@ -14,6 +14,7 @@
 
 #include "bulk/plan.hpp"
 #include "memory_source.hpp"
+#include "model/graph.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
 
@@ -89,9 +90,8 @@ struct BulkModel {
     }
 
     [[nodiscard]] std::shared_ptr<const bulk::Plan> plan(const bulk::Options& options = {}) const {
-        const auto graph = *document->child(document->root(), onnx::field<"ModelProto.graph">);
-        return std::make_shared<const bulk::Plan>(document, *document->index(graph), positions,
-                                                  options);
+        const model::Graph graph = model::main_graph(document);
+        return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);
     }
 
     std::shared_ptr<ObservedSource> source;

@@ -24,6 +24,7 @@
 #include "bulk/tensor_stream.hpp"
 #include "caught.hpp"
 #include "external_place.hpp"
+#include "model/graph.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
@@ -209,13 +210,12 @@ std::uint64_t read_values(const model::Document& document) {
 
 std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
                                            const bulk::Options& options) {
-    const auto index = document.index(*document.child(document.root(), field<"ModelProto.graph">));
-    std::vector<std::uint32_t> positions(index->count(field<"GraphProto.initializer">));
-    std::iota(positions.begin(), positions.end(), 0);
     // Whoever gets the plan does not outlive the document.
-    return std::make_shared<const bulk::Plan>(
-        std::shared_ptr<const model::Document>(&document, [](const model::Document*) {}), *index,
-        positions, options);
+    const std::shared_ptr<const model::Document> borrowed(&document, [](const model::Document*) {});
+    const model::Graph graph = model::main_graph(borrowed);
+    std::vector<std::uint32_t> positions(graph.initializers().count());
+    std::iota(positions.begin(), positions.end(), 0);
+    return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);
 }
 
 std::uint64_t read_arrays(const model::Document& document) {

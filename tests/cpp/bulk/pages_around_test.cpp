@@ -11,8 +11,7 @@
 
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
-#include "external_place.hpp"
-#include "model/load.hpp"
+#include "external_plan.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -45,19 +44,6 @@ void bring_next(PagesAround& pages, PagesAround::Place& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
 
-std::unique_ptr<bulk::Plan> planned(const TemporaryFolder& folder, const Bytes& graph,
-                                    const std::vector<std::uint32_t>& positions) {
-    model::LoadOptions options;
-    options.root = &onnx::message<"ModelProto">;
-    options.external = external_place(folder.path().string(), source::IoMode::mmap);
-    const std::string path = folder.write("m", ByteView(test::model(graph)));
-    const auto document = model::load_file(path, source::IoMode::mmap, options);
-    const auto index =
-        document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-    return std::make_unique<bulk::Plan>(document, *index, positions,
-                                        bulk::Options{nullptr, false, true});
-}
-
 struct TwoFiles {
     explicit TwoFiles(FakePageCache::Kernel kernel, std::uint64_t nbytes = kFile) {
         Bytes graph;
@@ -66,7 +52,7 @@ struct TwoFiles {
             append(graph, blob(5, external_tensor(name, name, 0, kFile)));
             caches.push_back(std::make_unique<FakePageCache>(path, kernel));
         }
-        plan = planned(folder, graph, {0, 1});
+        plan = external_plan(folder, graph, {0, 1}, {nullptr, false, true});
     }
 
     /// Reads the file like another process.
@@ -164,7 +150,7 @@ struct LongFile {
                 positions.push_back(static_cast<std::uint32_t>(positions.size()));
             }
         }
-        plan = planned(folder, graph, positions);
+        plan = external_plan(folder, graph, positions, {nullptr, false, true});
     }
 
     static std::uint64_t read_ahead(const source::Source&) { return kReadAhead; }

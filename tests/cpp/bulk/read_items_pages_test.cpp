@@ -13,8 +13,7 @@
 #include "bulk/read_items.hpp"
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
-#include "external_place.hpp"
-#include "model/load.hpp"
+#include "external_plan.hpp"
 
 namespace onnxmap::test {
 
@@ -40,14 +39,7 @@ struct DataFile {
             append(graph, blob(5, external_tensor(std::to_string(offset), "w", offset, nbytes)));
             offset += nbytes;
         }
-        model::LoadOptions options;
-        options.root = &onnx::message<"ModelProto">;
-        options.external = external_place(folder.path().string(), source::IoMode::mmap);
-        const std::string path = folder.write("m", ByteView(test::model(graph)));
-        const auto document = model::load_file(path, source::IoMode::mmap, options);
-        const auto index =
-            document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-        plan = std::make_unique<bulk::Plan>(document, *index, all(tensors.size()), bulk::Options{});
+        plan = external_plan(folder, graph, all(tensors.size()), {});
     }
 
     [[nodiscard]] static std::vector<std::uint32_t> all(std::size_t count) {
