@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from onnxmap import _core
 from onnxmap._enums import DataType
 from onnxmap.errors import ParseError
+from onnxmap.types import MapType, OptionalType, SequenceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,10 +89,9 @@ def numbered_files(folder: Path, stem: str) -> list[tuple[int, Path]]:
 
 def kind_of(info: _core.ValueInfo) -> Kind:
     """Which message of onnx-data.proto holds a value of this type."""
-    which = info.proto.type.WhichOneof("value")
-    kinds: dict[str | None, Kind] = {
-        "sequence_type": "sequence",
-        "map_type": "map",
-        "optional_type": "optional",
+    kinds: dict[type, Kind] = {
+        SequenceType: "sequence",
+        MapType: "map",
+        OptionalType: "optional",
     }
-    return kinds.get(which, "tensor")
+    return kinds.get(type(info.type), "tensor")

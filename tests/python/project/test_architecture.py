@@ -149,6 +149,18 @@ def test_the_bindings_call_the_package_through_one_table() -> None:
     assert [name for name, _, _ in rows if f"package::{name}()" not in bindings] == []
 
 
+# The bindings that show any message under the names of onnx.proto, by the rows of the schema.
+GENERIC = {"bind_proto_view.cpp", "bind_schema.cpp", "bind_unknown_fields.cpp"}
+GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
+
+
+def test_bindings_hold_no_rule_of_the_format() -> None:
+    """What a model means stands in model/: other bindings name no field and do not walk the wire."""
+    of_the_format = re.compile(r'\bwire::|\bfield<|\bmessage<"|"[A-Z]\w*Proto\.\w+"|for_each_field')
+    naming = {path.name for path in sources("bindings") if of_the_format.search(path.read_text())}
+    assert naming == GENERIC
+
+
 def test_wire_knows_no_onnx() -> None:
     for path in sources("wire"):
         code = re.sub(r"//.*", "", path.read_text())
