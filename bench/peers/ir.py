@@ -1,4 +1,4 @@
-"""onnx-ir: objects over protobuf; external data mapped a tensor at a time."""
+"""onnx-ir: objects over protobuf; external data are mapped, one tensor at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def decode(folder: Path) -> Task:
 
 
 def file_to_array(folder: Path) -> Task:
-    """A tensor's file, parsed by onnx since this peer has no reader of its own, and its array."""
+    """A tensor's file and its array. onnx parses the file, because this peer has no reader."""
     path = tensor_file(folder)
     return Task(
         lambda: onnx_ir.serde.deserialize_tensor(onnx.load_tensor(path)).numpy(), witness.array

@@ -1,4 +1,4 @@
-"""The `onnx` package: protobuf's C engine, then NumPy arrays by `numpy_helper`."""
+"""The package `onnx`: protobuf's C engine, then NumPy arrays from `numpy_helper`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def file_to_array(folder: Path) -> Task:
 
 
 def to_float32(folder: Path) -> Task:
-    """NumPy's or ml_dtypes' conversion of an array that is there already."""
+    """The conversion by NumPy or ml_dtypes of an array that exists already."""
     return _convert(folder, "float32")
 
 
@@ -89,7 +89,7 @@ def to_bfloat16(folder: Path) -> Task:
 
 
 def _convert(folder: Path, dtype: str) -> Task:
-    """The source is in aligned memory and unpacked, both more than a file gives."""
+    """The source is aligned and unpacked, which is easier than bytes in a file."""
     source = numpy_helper.to_array(onnx.load_tensor(tensor_file(folder)))
     out = touched_array(source.shape, dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes  # noqa: F401  imported lazily by onnxmap, eagerly by every peer
+import ml_dtypes  # noqa: F401  onnxmap imports it at first use; the peers import it at once
 import numpy as np
 
 import onnxmap
@@ -35,17 +35,17 @@ def names_shapes(folder: Path) -> Task:
 
 
 def stream_64mib(folder: Path) -> Task:
-    """Every byte of each array as it comes by, through a window of 64 MiB."""
+    """Every byte of one array after another, through a window of 64 MiB."""
     return _stream(folder, window="64MiB")
 
 
 def stream_copies_64mib(folder: Path) -> Task:
-    """The same, every array a copy of its own."""
+    """The same, with every array a copy."""
     return _stream(folder, window="64MiB", copy=True)
 
 
 def stream_float32_64mib(folder: Path) -> Task:
-    """The same, every array converted to float32: other bytes than the others touch."""
+    """The same, with every array converted to float32: other bytes than the other tasks."""
     return _stream(folder, "float32 checksum", window="64MiB", dtype="float32")
 
 
@@ -80,7 +80,7 @@ def walk(folder: Path) -> Task:
 
 
 def decode(folder: Path) -> Task:
-    """An array of a tensor that is loaded already, its bytes not yet read."""
+    """An array of a tensor that is loaded already but whose bytes have not been read."""
     return Task(onnxmap.load_tensor(tensor_file(folder)).numpy, witness.array)
 
 
@@ -91,27 +91,27 @@ def file_to_array(folder: Path) -> Task:
 
 
 def to_float32(folder: Path) -> Task:
-    """A tensor that is loaded already, its bytes not yet read, into an array of float32."""
+    """The same, converted into an array of float32."""
     return _convert(folder, "float32")
 
 
 def to_float16(folder: Path) -> Task:
-    """The same to float16."""
+    """The same, converted into an array of float16."""
     return _convert(folder, "float16")
 
 
 def to_bfloat16(folder: Path) -> Task:
-    """The same to bfloat16."""
+    """The same, converted into an array of bfloat16."""
     return _convert(folder, "bfloat16")
 
 
 def to_float32_again(folder: Path) -> Task:
-    """The same to float32 when the bytes have been read before: no page faults."""
+    """The same as `to_float32` if the bytes have been read before: no page faults."""
     return _convert(folder, "float32", read_before=True)
 
 
 def to_float16_again(folder: Path) -> Task:
-    """The same to float16."""
+    """The same as `to_float16` if the bytes have been read before."""
     return _convert(folder, "float16", read_before=True)
 
 

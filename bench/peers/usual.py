@@ -48,7 +48,7 @@ class Usual:
         self._peer = _command.PEERS[name].make()
 
     def load(self, folder: Path) -> Task:
-        """The model, with as little of its weights as the library can."""
+        """The model, with as few of its weights as the library can read."""
         files, outline = _files(folder), self._peer.outline
         if outline is None:
             return Task(lambda: self._peer.open(files))
@@ -67,12 +67,12 @@ class Usual:
         return Task(lambda: witness.touched(self._peer.arrays(files).values()), _checksum)
 
     def touch_only(self, folder: Path) -> Task:
-        """Every byte of arrays that are there already."""
+        """Every byte of arrays that exist already."""
         arrays: Any = self._peer.arrays(_files(folder))
         return Task(lambda: witness.touched(arrays.values()), _checksum)
 
     def touch_and_hold(self, folder: Path) -> Task:
-        """As `touch`, and the arrays stay."""
+        """The same as `touch`, but the arrays are kept."""
         files = _files(folder)
         return Task(lambda: witness.touched_and_held(self._peer.arrays(files)), witness.held)
 
@@ -82,6 +82,6 @@ class Usual:
         return Task(lambda: witness.touched(self._peer.each(files)), _checksum)
 
     def arrays(self, folder: Path) -> Task:
-        """Every initializer as an array of its own that may be written to."""
+        """Every initializer as a writable array with its own memory."""
         files = _files(folder)
         return Task(lambda: self._peer.copies(files), witness.arrays)
