@@ -197,8 +197,8 @@ def _by_reference(
     if found_size != file_size or _digest(tensor, nbytes) != digest:
         path = tensor.file or os.path.join(folder, location)
         raise FileChangedError(
-            f"tensor {tensor.name[:200]!r}: {path!r} changed after the tensor was pickled; "
-            "pickle it again",
+            f"tensor {tensor.name[:200]!r}: {path!r} is not the file that was pickled; "
+            "restore it, or pickle the tensor again",
             code="file.changed",
             path=path,
             filename=path,
