@@ -1,4 +1,4 @@
-"""Memory that a hypervisor has backed with real pages when a sample begins."""
+"""Keeps free memory backed by the hypervisor, so that samples are comparable."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 
 class BackedMemory:
-    """Memory that is held between samples and free, and backed, when one begins.
+    """Memory that is held between samples, and freed just before a sample begins.
 
-    A guest that tells its host which pages are free (free page reporting) loses them within seconds, and
-    the first touch of one is the host's work then, up to forty times what it costs otherwise: 3.4 GB took
-    0.4 s when they had just been freed, 7 s a second later, and 18 s after ten. So whatever takes new
-    memory would be measured by how long ago somebody else had it.
+    A guest may report its free pages to its host (free page reporting). The host takes them back
+    within seconds. The first touch of such a page is then work for the host, and up to forty times
+    as slow: 3.4 GB took 0.4 s if they had just been freed, 7 s one second later, and 18 s ten
+    seconds later. Without this class, a sample would measure when its memory was last in use.
 
-    Never more than half of what is available.
+    At most half of the available memory is held.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -38,7 +38,7 @@ class BackedMemory:
         self.give()
 
     def take(self) -> None:
-        """Map and touch it, unless it is held."""
+        """Map and touch the memory, unless it is held already."""
         if self._memory is not None or not self._nbytes:
             return
         self._memory = mmap.mmap(-1, self._nbytes)
@@ -47,7 +47,7 @@ class BackedMemory:
         np.frombuffer(self._memory, np.uint8)[:: mmap.PAGESIZE] = 1
 
     def give(self) -> None:
-        """Free it, for whoever comes next."""
+        """Free the memory for the next sample."""
         if self._memory is not None:
             self._memory.close()
             self._memory = None

@@ -1,4 +1,4 @@
-"""How long does it take when nothing of the files is in the page cache?"""
+"""How long does it take if no byte of the files is in the page cache?"""
 
 from __future__ import annotations
 

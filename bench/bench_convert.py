@@ -1,7 +1,7 @@
-"""How long does it take to convert a tensor into an array that is given, and is it exact?
+"""How long does it take to convert a tensor into a given array, and is the result exact?
 
-Times are held against targets on ordinary values. Random bits hold NaNs, infinities and subnormals;
-like everywhere, the results are compared bit for bit.
+The targets are for ordinary values. Random bits hold NaNs, infinities and subnormals. In both, the
+results are compared bit for bit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench.sampling import Work
 from bench.tensor_files import PACKED_BITS
 
 PAIRS, PAIRS_WITHOUT_TARGET, PAIRS_OF_BITS = 9, 5, 3
-TO_FLOAT32 = {  # the source type, and how many times NumPy's or ml_dtypes' speed is wanted
+TO_FLOAT32 = {  # source type: the target, in multiples of the speed of NumPy or ml_dtypes
     "float8_e4m3fn": 8,
     "float16": 6,
     "float8_e5m2": None,
@@ -31,12 +31,12 @@ WHAT = "elements of a loaded tensor into a given array"
 
 
 def peer_of(source: str, target: str) -> str:
-    """Whose conversion it is that `np.copyto` calls."""
+    """Return whose conversion `np.copyto` calls."""
     return "NumPy" if {source, target} == {"float16", "float32"} else "ml_dtypes"
 
 
 def on_ordinary_values(source: str, target: str, factor: float | None) -> Question:
-    """One pair of types, timed."""
+    """Return the question for a pair of types, on ordinary values."""
     peer, task, model = peer_of(source, target), f"to_{target}", f"{source}_ordinary"
     copy = "copy_float32" if target == "float32" else "copy_float16"
     works = {
@@ -56,7 +56,7 @@ def on_ordinary_values(source: str, target: str, factor: float | None) -> Questi
 
 
 def on_random_bits(source: str, target: str) -> Question:
-    """The same pair, compared where it is hardest to be exact."""
+    """Return the question for the same pair on random bits."""
     task, model = f"to_{target}", f"{source}_bits"
     return Question(
         key=f"P17 {source} to {target}, random bits",

@@ -1,4 +1,4 @@
-"""How long until every initializer is an array of its own that may be written to?"""
+"""How long until every initializer is a writable array with its own memory?"""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ P19 = Question(
     works={
         OURS: Work("import", "onnxmap"),
         "numpy": Work("import", "numpy"),
-        # onnxmap imports NumPy when the first array is made; this is the bill for both.
+        # The cost of both, in this order.
         "onnxmap, then numpy": Work("import", "onnxmap numpy", orientation=PARITY_PAIRS),
     }
     | {label: Work("import", module, orientation=5) for label, module in PEERS.items()},

@@ -50,7 +50,7 @@ P3 = Question(
 
 BYTES = {f"{tenths / 10:g} GB": f"growth_bytes_{tenths}" for tenths in (5, 10, 20, 40, 80)}
 THOUSANDS = (50, 100, 200, 400)
-LINEAR = 1.2  # a larger index misses the processor's caches more often; that much is no growth
+LINEAR = 1.2  # still linear: a larger index misses the processor's caches more often
 
 P21_BYTES = Question(
     key="P21 bytes",
@@ -62,7 +62,7 @@ P21_BYTES = Question(
 
 
 def linear(kind: str) -> Question:
-    """Eight times the items shall take eight times as long; a peer shows what that looks like."""
+    """Return the question whether eight times the items take eight times as long."""
     few, many = THOUSANDS[0], THOUSANDS[-1]
     return Question(
         key=f"P21 {kind}",

@@ -1,4 +1,4 @@
-"""How long does it take to load 200 000 nodes, to get whole columns of them, and to walk them?"""
+"""How long does it take to load 200 000 nodes, to get columns of them, and to walk them?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NODES = "nodes_200k"
 
 
 def against_onnx(task: str, title: str, bound: float, slow_ir_rounds: int, pairs: int) -> Question:
-    """One kind of work on the same model, held against the `onnx` package."""
+    """Return the question for one kind of work, compared with the package `onnx`."""
     works = {OURS: Work("ours", task, NODES), "onnx": Work("official", task, NODES)}
     if slow_ir_rounds:
         works["onnx-ir"] = Work("ir", task, NODES, orientation=slow_ir_rounds)

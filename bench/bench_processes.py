@@ -1,4 +1,4 @@
-"""How much memory do four processes take that have touched everything, and still hold it?"""
+"""How much memory do four processes need that have read everything and keep the arrays?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ INLINE, EXTERNAL = "inline_1800mb", "external_3400mb"
 
 
 def shared(dimensions: tuple[int, int, int, int]) -> Count:
-    """Pss: of a page that four processes map each counts a quarter. Idle interpreters are deducted."""
+    """Return the target for the Pss, in which a page that four processes map counts once in all.
+
+    The memory of the idle interpreters is deducted.
+    """
     _, model_bytes = largest_and_total(dimensions)
     return Count("Pss of all, less idle, bytes", OURS, "pss", int(1.05 * model_bytes))
 

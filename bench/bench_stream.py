@@ -1,4 +1,4 @@
-"""How long until every byte has come by in a window of 64 MiB, and how much memory does that take?"""
+"""How long does it take to read every byte in a window of 64 MiB, and how much memory?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VIEWS = "onnxmap, views"
 
 
 def streaming(key: str, title: str, model: str, dimensions: tuple[int, int, int, int]) -> Question:
-    """The stream against views of everything, which is P9's work."""
+    """Return the question that compares the stream with views of everything, the work of P9."""
     largest, _ = largest_and_total(dimensions)
     return Question(
         key=key,

@@ -1,4 +1,4 @@
-"""How long until every byte of every initializer has been read? (Touched, warm page cache.)"""
+"""How long until every byte of every initializer has been read, with a warm page cache?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ P9_ALONE = Question(
     targets=[at_most(1.0, OURS, "onnx-ir")],
 )
 
-# Inline weights start anywhere, so most views are unaligned, whoever maps them.
+# Inline weights begin at any byte, so most views are unaligned, for every contender.
 P9_INLINE = Question(
     key="P9 inline",
     title="the same as P9 on 1.8 GB inline (no target: onnx-ir copies)",

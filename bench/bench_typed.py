@@ -13,7 +13,7 @@ AT_LEAST = 5
 
 
 def varints(key: str, model: str, title: str) -> Question:
-    """Ten million integers, read from the file by everybody."""
+    """Return the question for ten million integers, from the file to an array."""
     return Question(
         key=key,
         title=title,

@@ -13,7 +13,7 @@ PAIRS_WITHOUT_TARGET = 5
 
 
 def unpacked(dtype: str) -> dict[str, Work]:
-    """Everybody who unpacks, and the memory copy of what comes out."""
+    """Return the works of all contenders that unpack, and of a memory copy of the result."""
     model = f"{dtype}_ordinary"
     return {
         OURS: Work("ours", "decode", model),

@@ -1,4 +1,4 @@
-"""How long until every initializer is there as an array? (Available, not touched.)"""
+"""How long until every initializer is an array? (No byte of it is read.)"""
 
 from __future__ import annotations
 

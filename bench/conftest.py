@@ -1,4 +1,4 @@
-"""Fixtures of the benchmarks: models made when first asked for, questions answered once, a report."""
+"""Fixtures of the benchmarks: models, answers to questions, and the report."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def smoke(request: pytest.FixtureRequest) -> bool:
-    """Whether the run is only to show that everything still works."""
+    """Whether this run only checks that everything works."""
     return bool(request.config.getoption("--smoke")) or os.environ.get(
         "ONNXMAP_BENCH_SMOKE", ""
     ) not in ("", "0")
 
 
 class Shelf:
-    """The models, each made when it is first asked for.
+    """The models. Each is made at its first use.
 
-    Models that stand in the folder already are used and left there; those made here are removed.
+    Models that are in the folder already are used and kept. Models that are made here are removed.
     """
 
     def __init__(self, folder: Path, smoke: bool) -> None:
@@ -80,7 +80,7 @@ def shelf(smoke: bool) -> Iterator[Shelf]:
 def answers(
     shelf: Shelf, smoke: bool, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[Question], Answer]]:
-    """Answers to questions, each measured once for all of its contenders, in turns."""
+    """Answers to questions. A question is measured once for all of its contenders, in turns."""
     compile_floors()
     once = smoke or request.config.getoption("benchmark_disable")
     if not once:
@@ -108,17 +108,17 @@ def answers(
 def ask(
     answers: Callable[[Question], Answer], smoke: bool, request: pytest.FixtureRequest
 ) -> Callable[[Question, str], None]:
-    """Give one contender's samples of a question to pytest-benchmark, with the targets beside."""
+    """Give one contender's samples of a question, and the targets, to pytest-benchmark."""
 
     def put(question: Question, contender: str) -> None:
         found = answers(question)
         error = found.error(contender)
         known = question.works[contender].fails
-        if known and not smoke:  # the small models of a smoke run are not beyond anybody
+        if known and not smoke:  # every contender can do the small models of a smoke run
             assert error, f"{contender} was known to fail ({known}) and no longer does"
             pytest.skip(f"{known}: {error}")
         assert not error, error
-        # Only now: an unused benchmark fixture is an error of its own.
+        # Requested only now, because an unused benchmark fixture is an error.
         benchmark: BenchmarkFixture = request.getfixturevalue("benchmark")
         benchmark.group = f"{question.key}: {question.title}"
         benchmark.extra_info["targets"] = found.verdicts()

@@ -1,4 +1,4 @@
-"""What a process holds, as the kernel counts it: the figures that stand beside every time."""
+"""Counters of the kernel for a process. They are reported beside every time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def read_counters(folder: Path) -> dict[str, int]:
-    """Memory in bytes, page faults, descriptors and mappings of this process, now.
+    """Return the memory in bytes, page faults, descriptors and mappings of this process.
 
     Args:
-        folder: the model's folder; mappings of files in it are counted on their own.
+        folder: the model's folder. Mappings of its files are also counted separately.
     """
     status = {}
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -38,7 +38,7 @@ def reset_peak() -> None:
 
 
 def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
-    """What was added; the peak is counted from what was resident before."""
+    """Return what was added. The peak is relative to what was resident before."""
     resident = before["rss_anon"] + before["rss_file"]
     added = {name: after[name] - before[name] for name in after}
     added["rss"] = added["rss_anon"] + added["rss_file"]
@@ -47,7 +47,7 @@ def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
 
 
 def proportional(process: int) -> int:
-    """The memory of a process in bytes, of pages that several processes map its share only (Pss)."""
+    """Return the memory of a process in bytes. A shared page counts by its share (Pss)."""
     for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""Compiles and loads `floors.c`, once per interpreter and version of the source, under `build/`."""
+"""Compiles and loads `floors.c`. The result is kept in `build/` by interpreter and source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUILD_FOLDER = SOURCE.parent.parent / "build" / "bench"
 
 
 def compile_floors() -> Path:
-    """The path of the compiled extension, which is compiled now if it is not there yet."""
+    """Compile the extension unless it exists, and return its path."""
     digest = hashlib.sha256(SOURCE.read_bytes() + np.__version__.encode()).hexdigest()[:12]
     target = BUILD_FOLDER / f"_bench_floors-{digest}{sysconfig.get_config_var('EXT_SUFFIX')}"
     if not target.exists():
@@ -26,7 +26,10 @@ def compile_floors() -> Path:
         compiler = (sysconfig.get_config_var("CC") or "cc").split()
         includes = [f"-I{sysconfig.get_path('include')}", f"-I{np.get_include()}"]
         options = ["-O2", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra"]
-        quiet = ["-Wno-unused-parameter", "-Wno-cast-function-type"]  # what the Python API asks for
+        quiet = [
+            "-Wno-unused-parameter",
+            "-Wno-cast-function-type",
+        ]  # the Python API causes these warnings
         files = [str(SOURCE), "-o", str(unfinished)]
         subprocess.run([*compiler, *options, *quiet, *includes, *files], check=True)
         unfinished.rename(target)
@@ -34,7 +37,7 @@ def compile_floors() -> Path:
 
 
 def load_floors() -> ModuleType:
-    """The extension module, imported."""
+    """Return the extension module."""
     spec = importlib.util.spec_from_file_location("_bench_floors", compile_floors())
     assert spec is not None
     assert spec.loader is not None

@@ -1,7 +1,7 @@
-"""The models that are measured, made from a seed: `python -m bench.models DIRECTORY` makes them all.
+"""Makes the models from a seed. `python -m bench.models DIRECTORY` makes all of them.
 
-Beside each model lies `manifest.json`, which says where every initializer's header and bytes are. It
-is what the floors and `np.memmap` are given, since they cannot find that out by themselves.
+Beside each model is a `manifest.json`, which says where the header and bytes of every initializer
+are. The floors and `np.memmap` use it, because they cannot find that out themselves.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ NUMPY_NAME = {FLOAT: "float32", INT64: "int64", FLOAT16: "float16", BFLOAT16: "b
 SAFETENSORS_NAME = {FLOAT: "F32", INT64: "I64", FLOAT16: "F16", BFLOAT16: "BF16"}
 ITEM_BYTES = {FLOAT: 4, INT64: 8, FLOAT16: 2, BFLOAT16: 2}
 EXTERNAL = 1  # TensorProto.DataLocation
-IR_VERSION, OPSET = 10, 21  # what every peer here reads, onnxruntime included
+IR_VERSION, OPSET = 10, 21  # every peer reads these, onnxruntime included
 DATA_ALIGNMENT = 4096
 
 
 @dataclass
 class TensorSpec:
-    """One initializer to be written, and, once it is, where it landed."""
+    """One initializer, and where it is in the file after it was written."""
 
     name: str
     data_type: int
@@ -37,7 +37,7 @@ class TensorSpec:
     header: Mark
 
     def as_json(self) -> dict[str, object]:
-        """The manifest's line for this initializer."""
+        """Return the line of the manifest for this initializer."""
         return {
             "name": self.name,
             "dtype": NUMPY_NAME[self.data_type],
@@ -51,7 +51,7 @@ class TensorSpec:
 def tensor(
     name: str, data_type: int, shape: tuple[int, ...], seed: int, sparse: bool = False
 ) -> TensorSpec:
-    """A tensor of random bytes (every bit pattern is a value; nobody computes with them)."""
+    """Return a tensor of random bytes: every bit pattern is a value."""
     nbytes = ITEM_BYTES[data_type]
     for extent in shape:
         nbytes *= extent
@@ -59,7 +59,7 @@ def tensor(
 
 
 def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> list[TensorSpec]:
-    """The weights of a decoder: 7 tensors a layer and 4 around them, of very different sizes."""
+    """Return the weights of a decoder: 7 tensors per layer and 4 others, of all sizes."""
     square, wide = (hidden, hidden), (hidden, 4 * hidden)
     shapes: list[tuple[str, int, tuple[int, ...]]] = [
         ("model.embed_tokens.weight", data_type, (vocabulary, hidden))
@@ -84,19 +84,19 @@ def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> li
 
 
 def largest_and_total(dimensions: tuple[int, int, int, int]) -> tuple[int, int]:
-    """The bytes of the largest tensor of such a decoder, and of all of them."""
+    """Return the bytes of the largest tensor of a decoder, and of all its tensors."""
     sizes = [spec.payload.nbytes for spec in transformer(*dimensions)]
     return max(sizes), sum(sizes)
 
 
 def even(count: int, nbytes: int) -> list[TensorSpec]:
-    """`count` matrices that make up about `nbytes`, as holes: for loading, never for reading."""
+    """Return `count` matrices of about `nbytes` in all. They are holes: good for loading only."""
     rows = max(1, nbytes // count // 8192)
     return [tensor(f"weight_{i}", FLOAT16, (rows, 4096), i, sparse=True) for i in range(count)]
 
 
 def small(count: int, data_type: int = FLOAT) -> list[TensorSpec]:
-    """`count` small tensors of one, two and three dimensions."""
+    """Return `count` small tensors of one, two and three dimensions."""
     shapes = ((16,), (4, 6), (2, 3, 3))
     return [
         tensor(f"/block.{i}/weight", data_type, shapes[i % len(shapes)], i) for i in range(count)
@@ -104,7 +104,7 @@ def small(count: int, data_type: int = FLOAT) -> list[TensorSpec]:
 
 
 def write_tensors(folder: Path, tensors: list[TensorSpec], external: bool = False) -> None:
-    """A model that holds `tensors` and one Identity node for each, so that runtimes accept it."""
+    """Write a model with `tensors`, and an Identity node for each, so that runtimes accept it."""
     if external:
         write_weights(folder / "weights.safetensors", tensors)
     graph = Message()
@@ -121,7 +121,7 @@ def write_tensors(folder: Path, tensors: list[TensorSpec], external: bool = Fals
 
 
 def write_nodes(folder: Path, count: int) -> None:
-    """A chain of `count` nodes of a dozen operators, some with an attribute, and one initializer."""
+    """Write a chain of `count` nodes of nine operators, some with an attribute."""
     operators = ("MatMul", "Add", "Mul", "Relu", "Reshape", "Transpose", "Softmax", "Cast", "Gemm")
     spec = tensor("w", FLOAT, (4,), 0)
     graph = Message()
@@ -140,7 +140,7 @@ def write_nodes(folder: Path, count: int) -> None:
 
 
 def node(operator: str, inputs: list[str], outputs: list[str], name: str) -> Message:
-    """A NodeProto."""
+    """Return a NodeProto."""
     message = Message()
     for text in inputs:
         message.text(1, text)
@@ -150,7 +150,7 @@ def node(operator: str, inputs: list[str], outputs: list[str], name: str) -> Mes
 
 
 def initializer(spec: TensorSpec, external: bool = False) -> Message:
-    """A TensorProto, fields in the order in which protobuf writes them."""
+    """Return a TensorProto, with its fields in the order in which protobuf writes them."""
     message = Message()
     for extent in spec.shape:  # onnx.proto is proto2: repeated integers are not packed
         message.integer(1, extent)
@@ -168,7 +168,7 @@ def initializer(spec: TensorSpec, external: bool = False) -> Message:
 
 
 def value_info(name: str, data_type: int, shape: tuple[int, ...]) -> Message:
-    """A ValueInfoProto of a dense tensor."""
+    """Return a ValueInfoProto of a dense tensor."""
     dimensions = Message()
     for extent in shape:
         dimensions.message(1, Message().integer(1, extent))
@@ -177,7 +177,7 @@ def value_info(name: str, data_type: int, shape: tuple[int, ...]) -> Message:
 
 
 def write_weights(path: Path, tensors: list[TensorSpec]) -> None:
-    """All payloads in one file that is a safetensors file too, so that both read the same bytes."""
+    """Write all payloads into one file, which is also a safetensors file."""
     relative, entries = 0, {}
     for spec in tensors:
         end = relative + spec.payload.nbytes
@@ -188,14 +188,14 @@ def write_weights(path: Path, tensors: list[TensorSpec]) -> None:
         }
         relative = end
     header = json.dumps(entries).encode()
-    header += b" " * (-(len(header) + 8) % DATA_ALIGNMENT)  # so that the data begin on a page
+    header += b" " * (-(len(header) + 8) % DATA_ALIGNMENT)  # the data begin at a page
     with path.open("wb") as file:
         preamble = len(header).to_bytes(8, "little") + header
         write_pieces(file, [preamble, *(spec.payload for spec in tensors)])
 
 
 def write_model(folder: Path, graph: Message, tensors: list[TensorSpec]) -> None:
-    """`model.onnx` and `manifest.json`."""
+    """Write `model.onnx` and `manifest.json`."""
     model = Message().integer(1, IR_VERSION).text(2, "onnxmap.bench").message(7, graph)
     model.message(8, Message().integer(2, OPSET))
     model.write(folder / "model.onnx")
@@ -204,27 +204,27 @@ def write_model(folder: Path, graph: Message, tensors: list[TensorSpec]) -> None
 
 
 def write_inline_transformer(folder: Path, *dimensions: int) -> None:
-    """Weights in the model file itself."""
+    """Write a decoder with its weights in the model file."""
     write_tensors(folder, transformer(*dimensions))
 
 
 def write_external_transformer(folder: Path, *dimensions: int) -> None:
-    """Weights in one file beside the model."""
+    """Write a decoder with its weights in one file beside the model."""
     write_tensors(folder, transformer(*dimensions), external=True)
 
 
 def write_even(folder: Path, count: int, nbytes: int) -> None:
-    """Weights as holes in the model file."""
+    """Write a model whose weights are holes in the model file."""
     write_tensors(folder, even(count, nbytes))
 
 
 def write_small(folder: Path, count: int) -> None:
-    """Many small tensors in the model file."""
+    """Write a model with many small tensors in the model file."""
     write_tensors(folder, small(count))
 
 
 def write_small_external(folder: Path, count: int) -> None:
-    """Many small tensors in one file beside the model."""
+    """Write a model with many small tensors in one file beside it."""
     write_tensors(folder, small(count), external=True)
 
 

@@ -1,4 +1,4 @@
-"""Files that are in the page cache before a sample, or are not."""
+"""Puts files into the page cache before a sample, or takes them out."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 
 CHUNK_BYTES = 8 << 20
-COLD_SHARE = 0.001  # a page that is being looked at just now cannot be dropped
+COLD_SHARE = 0.001  # the largest resident share of a cold file: a page in use cannot be dropped
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
-Span = tuple[Path, int, int]  # a file, and the bytes [begin, end) of it that the work may read
+Span = tuple[Path, int, int]  # a file, and the bytes [begin, end) that the work may read
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 
 
 def resident_share(spans: Iterable[Span]) -> float:
-    """The share of the spans' pages that is in the page cache, as `mincore` says."""
+    """Return the share of the spans' pages that is in the page cache, by `mincore`."""
     resident = total = 0
     for path, begin, end in spans:
         begin -= begin % mmap.PAGESIZE
@@ -30,7 +30,7 @@ def resident_share(spans: Iterable[Span]) -> float:
             view = np.frombuffer(mapped, np.uint8)
             address = view.ctypes.data + begin
             failed = _libc.mincore(address, end - begin, pages.ctypes.data)
-            del view  # the mapping cannot be closed while somebody looks into it
+            del view  # the mapping cannot be closed while a view of it exists
             if failed:
                 raise OSError(ctypes.get_errno(), "mincore", str(path))
         resident += int((pages & 1).sum())
@@ -39,7 +39,7 @@ def resident_share(spans: Iterable[Span]) -> float:
 
 
 def warm(spans: Iterable[Span]) -> None:
-    """Read the spans, so that the page cache holds them."""
+    """Read the spans into the page cache."""
     chunk = bytearray(CHUNK_BYTES)
     for path, begin, end in spans:
         descriptor = os.open(path, os.O_RDONLY)
@@ -51,24 +51,24 @@ def warm(spans: Iterable[Span]) -> None:
 
 
 def drop(path: Path) -> None:
-    """Take a file that was just written out of the page cache.
+    """Drop a file from the page cache, for example after writing it.
 
-    The kernel keeps written pages one by one and pages that were read in large pieces, which are mapped
-    many times faster. A model that somebody loads was read.
+    The kernel caches written pages one by one, and read pages in large folios, which are mapped
+    many times faster. The files of a real model have been read, so they must be in large folios.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)  # what is not on disk yet stays
+        os.fsync(descriptor)  # pages that are not on disk yet cannot be dropped
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(descriptor)
 
 
 def chill(spans: Iterable[Span]) -> float:
-    """Take the spans' files out of the page cache; returns the share that could not be taken.
+    """Drop the spans' files from the page cache, and return the share that is still resident.
 
-    Other files stay, so that what a library imports while it works is as warm as ever. Only where that
-    leaves pages behind, and root may do it, the whole page cache is dropped.
+    Other files stay cached, so that imports during a sample stay warm. If pages of the spans remain
+    and this process is root, the whole page cache is dropped.
     """
     spans = list(spans)
     for path in {path for path, _, _ in spans}:
@@ -82,7 +82,7 @@ def chill(spans: Iterable[Span]) -> float:
 
 
 def can_be_cold(folder: Path) -> bool:
-    """Whether files in `folder` can leave the page cache at all; those of a tmpfs cannot."""
+    """Return whether files in `folder` can leave the page cache; files on a tmpfs cannot."""
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         file.write(bytes(CHUNK_BYTES))
         file.flush()

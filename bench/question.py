@@ -1,4 +1,4 @@
-"""A question: who does what, in how many rounds, and which targets the answer is held against."""
+"""A question of the benchmarks: its contenders, works, rounds and targets. And its answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.sampling import Model, Sample, Work, take_turns
 
 WARMUP_ROUNDS = 2
 OURS = "onnxmap"
-MOST_TAKEN = 8 * 10**9  # bytes of new memory: what the peers take of a model of 3.4 GB
+MOST_TAKEN = 8 * 10**9  # bytes of new memory that the peers need for a model of 3.4 GB
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Question:
     """One row of the table of targets.
 
     Attributes:
-        takes: so many bytes of new memory are backed when a sample begins; the most that one touches,
-            as an array of its own or as page cache.
+        takes: bytes of new memory that are backed when a sample begins. It is the most that one
+            sample touches, as arrays or as page cache.
     """
 
     key: str
@@ -36,12 +36,12 @@ class Question:
 
     @property
     def contenders(self) -> list[str]:
-        """The names under which the contenders appear in every table."""
+        """The names of the contenders in every table."""
         return list(self.works)
 
     @property
     def models(self) -> list[str]:
-        """The names of the models that are needed."""
+        """The names of the models that the works need."""
         return sorted({work.model for work in self.works.values() if work.model})
 
 
@@ -53,11 +53,11 @@ class Answer:
     samples: Mapping[str, Sequence[Sample]]
 
     def error(self, contender: str) -> str:
-        """Why the contender has no time; empty where it has."""
+        """Return why the contender has no time; empty if it has one."""
         return next((s.error for s in self.samples[contender] if s.error), "")
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Every target with what was found; a target whose contenders failed has no finding."""
+        """Return every target with its result; there is none if a contender failed."""
         found = []
         for target in self.question.targets:
             able = {
@@ -72,7 +72,7 @@ class Answer:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """The report's entry."""
+        """Return the entry of the report."""
         contenders = {}
         for label, samples in self.samples.items():
             work = self.question.works[label]
@@ -111,22 +111,22 @@ def answer(
     warmups: int,
     memory: BackedMemory,
 ) -> Answer:
-    """Take all samples of a question; `memory` is free while one is taken."""
+    """Take all samples of a question. `memory` is freed during a sample."""
     return Answer(question, take_turns(question.works, models, rounds, warmups, memory))
 
 
 class Replay:
-    """Lets pytest-benchmark record times that were measured elsewhere.
+    """A clock for pytest-benchmark, which records times that were measured before.
 
-    Its runner reads a clock before and after a call. The samples have been taken already, in their
-    own processes and in turns; so the call sets this clock forward by the next sample's seconds.
+    pytest-benchmark reads a clock before and after a call. The samples were taken earlier, in other
+    processes and in turns. So the call moves this clock forward by the seconds of the next sample.
     """
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def __call__(self) -> float:
-        """The clock."""
+        """Return the time of this clock."""
         return self.now
 
     def run(self, benchmark: BenchmarkFixture, samples: Sequence[Sample]) -> None:

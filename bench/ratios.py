@@ -1,4 +1,4 @@
-"""Paired ratios: what is claimed, what was found, and whether it holds."""
+"""Targets: ratios of paired times, and counters. Each is judged on the samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.sampling import Sample
 
-PARITY_PAIRS = 31  # from here on a bootstrap interval decides, not the median
+PARITY_PAIRS = 31  # from this number on, a bootstrap interval decides, not the median
 PARITY_TOLERANCE = 0.05
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -21,10 +21,10 @@ Seconds = Mapping[str, float]  # one round: contender -> seconds
 
 @dataclass(frozen=True)
 class Ratio:
-    """A target for a quotient of times, taken round by round.
+    """A target for a ratio of times, computed for each round.
 
-    Where parity is the question (31 pairs) the target is met when the unfavourable end of the
-    bootstrap interval of the median lies within 5 % of the bound; else the median decides.
+    With 31 pairs or more, the target is met if the worse end of the bootstrap interval of the
+    median is within 5 % of the bound. With fewer pairs, the median decides.
     """
 
     claim: str
@@ -61,14 +61,14 @@ class Ratio:
 
 
 def at_most(bound: float, ours: str, peer: str, claim: str = "") -> Ratio:
-    """Our time is at most `bound` times the peer's."""
+    """Return the target that our time is at most `bound` times the peer's."""
     return Ratio(
         claim or f"{ours} / {peer}", lambda seconds: seconds[ours] / seconds[peer], bound, True
     )
 
 
 def at_least(bound: float, ours: str, peer: str, claim: str = "") -> Ratio:
-    """The peer's time is at least `bound` times ours."""
+    """Return the target that the peer's time is at least `bound` times ours."""
     return Ratio(
         claim or f"{peer} / {ours}", lambda seconds: seconds[peer] / seconds[ours], bound, False
     )
@@ -76,7 +76,7 @@ def at_least(bound: float, ours: str, peer: str, claim: str = "") -> Ratio:
 
 @dataclass(frozen=True)
 class Count:
-    """A target for something counted beside the time; the worst sample decides."""
+    """A target for a counter. The worst sample decides."""
 
     claim: str
     contender: str
@@ -91,7 +91,7 @@ class Count:
 
 
 def summary(values: Sequence[float]) -> dict[str, Any]:
-    """Median, least and greatest."""
+    """Return the median, the least and the greatest value."""
     if not values:
         return {"pairs": 0}
     return {
@@ -103,7 +103,7 @@ def summary(values: Sequence[float]) -> dict[str, Any]:
 
 
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % percentile interval of the median."""
+    """Return the 95 % percentile interval of the median."""
     generator = np.random.default_rng(0)
     drawn = generator.choice(np.asarray(values, float), (RESAMPLES, len(values)))
     tail = (1 - CONFIDENCE) / 2

@@ -1,4 +1,4 @@
-"""How a folder that is measured on is made: at full size, or small enough for a smoke run."""
+"""How a model folder is made: in full size, or small for a smoke run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Recipe:
 
     full: Callable[[Path], None]
     smoke: Callable[[Path], None]
-    payload_is_read: bool = True  # False: a payload of holes, which no page cache needs to hold
+    payload_is_read: bool = True  # False: the payload is a hole, and need not be in the page cache
 
     def make(self, folder: Path, smoke: bool) -> None:
-        """Make the model in `folder`; a failure leaves nothing there."""
+        """Make the model in `folder`. After a failure `folder` does not exist."""
         partial_folder = folder.with_name(folder.name + ".part")
         shutil.rmtree(partial_folder, ignore_errors=True)
         partial_folder.mkdir(parents=True)

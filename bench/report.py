@@ -1,7 +1,7 @@
-"""The report: `build/bench/report.json` and `.md`, and the table in this folder's README.
+"""The report: `build/bench/report.json` and `.md`, and the tables in this folder's README.
 
-`python -m bench.report` prints the tables from the JSON; with `--readme` it puts them into README.md, where
-the rows of questions that the JSON lacks stay.
+`python -m bench.report` prints the tables of the JSON file. With `--readme` it puts them into
+README.md. There, rows of questions that are not in the JSON file stay.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ PACKAGES = (
 )  # fmt: skip
 MEGABYTE = 1e6
 CONTENDER_HEADING = (
-    "| # | Contender | ours / this | time of this | anonymous + file MB | peak MB | faults | descriptors "
-    "| mappings | Pss MB |"
+    "| # | Contender | ours / this | time of this | anonymous + file MB | peak MB | faults "
+    "| descriptors | mappings | Pss MB |"
 )
 MEASURED_ON = ": measured on "
 
 
 def report_path(smoke: bool) -> Path:
-    """A smoke run never overwrites what was measured."""
+    """Return the path of the report. A smoke run has its own, and never overwrites figures."""
     return BUILD_FOLDER / ("smoke.json" if smoke else "report.json")
 
 
 def record(answer: Answer, smoke: bool) -> None:
-    """Put one question's answer into the JSON report; the other questions' answers stay."""
+    """Put the answer to one question into the JSON report. Other answers stay."""
     path = report_path(smoke)
     path.parent.mkdir(parents=True, exist_ok=True)
     found = json.loads(path.read_text()) if path.exists() else {}
@@ -50,7 +50,7 @@ def record(answer: Answer, smoke: bool) -> None:
 
 
 def write_markdown(smoke: bool) -> Path:
-    """The JSON report as Markdown beside it."""
+    """Write the JSON report as Markdown beside it, and return the path."""
     path = report_path(smoke)
     target = path.with_suffix(".md")
     target.write_text(markdown(json.loads(path.read_text()), once=smoke))
@@ -58,7 +58,7 @@ def write_markdown(smoke: bool) -> Path:
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on."""
+    """Return what the figures depend on: machine, system and versions."""
     cpu = ""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -76,7 +76,7 @@ def environment() -> dict[str, Any]:
 
 
 def is_editable() -> bool:
-    """Whether onnxmap is an editable install, whose import hook costs what a user never pays."""
+    """Return whether onnxmap is an editable install, whose import hook costs time."""
     return any("editable" in type(finder).__module__ for finder in sys.meta_path) and bool(
         importlib.util.find_spec("onnxmap")
     )
@@ -91,7 +91,7 @@ def _version(name: str) -> str:
 
 @dataclass
 class Tables:
-    """The rows of both tables by question, and on what which questions were answered."""
+    """The rows of both tables by question, and the questions by environment."""
 
     targets: dict[str, list[str]]
     contenders: dict[str, list[str]]
@@ -99,7 +99,7 @@ class Tables:
 
     @classmethod
     def of_report(cls, found: dict[str, Any]) -> Tables:
-        """What a run has found."""
+        """Make the tables of a report."""
         tables = cls({}, {}, {})
         for key, entry in found.items():
             title, contenders = entry["title"], entry["contenders"]
@@ -111,7 +111,7 @@ class Tables:
 
     @classmethod
     def of_text(cls, text: str) -> Tables:
-        """What `text` made of tables once."""
+        """Read tables back from the text that `text()` made."""
         tables = cls({}, {}, {})
         rows = tables.targets
         for line in text.splitlines():
@@ -125,7 +125,7 @@ class Tables:
         return tables
 
     def update(self, new: Tables) -> None:
-        """Replace the rows of the questions that `new` has."""
+        """Replace the rows of all questions in `new`."""
         renewed = new.contenders.keys()
         self.targets = {k: rows for k, rows in self.targets.items() if k not in renewed}
         self.targets |= new.targets
@@ -136,13 +136,14 @@ class Tables:
             self.environments.setdefault(text, set()).update(keys)
 
     def text(self) -> str:
-        """Targets first, then all contenders, then the environments."""
+        """Return the targets, then all contenders, then the environments."""
         lines = [
             "| # | Work | Target | Found: median (min to max) | Pairs | Met |",
             "|---|---|---|---|---|---|",
             *_in_order(self.targets),
             "",
-            "Every contender. Times are for orientation only; the rest is what the work added (medians).",
+            "Every contender. "
+            + "Times are for orientation only; the rest is what the work added (medians).",
             "",
             CONTENDER_HEADING,
             "|---|---|---|---|---|---|---|---|---|---|",
@@ -155,8 +156,8 @@ class Tables:
 
 
 def markdown(found: dict[str, Any], once: bool = False) -> str:
-    """Both tables of a report."""
-    head = "A run of one round each: the figures mean nothing.\n\n" if once else ""
+    """Return both tables of a report."""
+    head = "One round of each contender: the figures mean nothing.\n\n" if once else ""
     return head + Tables.of_report(found).text()
 
 
@@ -235,7 +236,7 @@ def _environment_text(environment: dict[str, Any]) -> str:
 
 
 def fill_readme(found: dict[str, Any]) -> None:
-    """Put the tables between the marks of README.md; rows of questions not in the report stay."""
+    """Put the tables between the marks of README.md. Rows of other questions stay."""
     readme = FOLDER / "README.md"
     head, _, rest = readme.read_text().partition(BEGIN)
     old, _, tail = rest.partition(END)

@@ -1,4 +1,4 @@
-"""Samples, each in a fresh process, and rounds of samples that take turns: A B A B."""
+"""Samples, each in a new process, and rounds in which contenders take turns: A B A B."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.counters import proportional
 from bench.worker_process import WorkerProcess
 
 TIME_LIMIT_SECONDS = 600
-WARM_SHARE = 0.999  # a page or two may be given back at any moment
+WARM_SHARE = 0.999  # the system may drop a page or two at any time
 
 # An import is timed by a process that has imported nothing else.
 IMPORT_PROGRAM = """
@@ -36,10 +36,11 @@ class Work:
     """One contender: a task of a peer on a model.
 
     Attributes:
-        orientation: a contender that no target names takes part in only so many rounds.
-        fails: why this peer is known to be unable to do it.
-        cold: the model's files are taken out of the page cache just before.
-        processes: so many do it at the same time, and hold what they got until all are done.
+        orientation: the number of rounds, for a contender that no target names; 0 for all.
+        fails: why this peer is known to fail; empty if it does not.
+        cold: take the model's files out of the page cache just before.
+        processes: the number of processes that do the work at the same time. They keep the result
+            until all are done.
     """
 
     peer: str
@@ -53,14 +54,14 @@ class Work:
 
 @dataclass
 class Model:
-    """A model on disk, and what of it must be in the page cache."""
+    """A model on disk, and the bytes that must be in the page cache."""
 
     folder: Path
     payload_is_read: bool
     _spans: list[page_cache.Span] = field(default_factory=list)
 
     def spans(self) -> list[page_cache.Span]:
-        """All bytes of its files; without the payload where that is a hole that nobody reads."""
+        """Return all bytes of its files, without a payload that is a hole and never read."""
         if not self._spans:
             if self.payload_is_read:
                 files = [f for f in self.folder.iterdir() if f.name != "manifest.json"]
@@ -76,7 +77,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one process reported, or several that worked together."""
+    """The report of one process, or of several that worked at the same time."""
 
     seconds: float = float("nan")
     counters: Mapping[str, int] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Sample:
 def take_sample(
     work: Work, model: Model | None, memory: BackedMemory, full_witness: bool = False
 ) -> Sample:
-    """Start processes, let them import and prepare, see to the page cache and to memory, and say go."""
+    """Start processes, prepare the page cache and memory, let the processes work, and report."""
     if model is None:
         return _sample_import(work)
     arguments = (work.peer, work.task, str(model.folder), "full" if full_witness else "light")
@@ -96,7 +97,7 @@ def take_sample(
         workers = [running.enter_context(WorkerProcess(*arguments)) for _ in range(work.processes)]
         with _time_limit(workers) as is_over:
             sample = _sample(work, model, workers, memory)
-    memory.take()  # at once, before the host has it
+    memory.take()  # before the host takes it back
     return Sample(error=f"not done after {TIME_LIMIT_SECONDS} s") if is_over.is_set() else sample
 
 
@@ -118,7 +119,7 @@ def _sample(
         return Sample(error=error)
     if len(workers) == 1:
         return Sample(**reports[0], resident=resident)
-    # All of them still hold what they got.
+    # All processes still hold their results.
     pss = sum(proportional(worker.number) for worker in workers) - idle
     if any(report["witness"] != reports[0]["witness"] for report in reports):
         raise AssertionError(f"unequal work: processes of {work.peer} {work.task} differ")
@@ -130,7 +131,7 @@ def _sample(
 
 @contextmanager
 def _time_limit(workers: Sequence[WorkerProcess]) -> Iterator[threading.Event]:
-    """Kill the workers when time is up; the event then is set."""
+    """Kill the workers and set the event if they take too long."""
     is_over = threading.Event()
 
     def stop() -> None:
@@ -170,10 +171,10 @@ def take_turns(
     warmups: int,
     memory: BackedMemory,
 ) -> dict[str, list[Sample]]:
-    """Rounds in which every contender has one turn; the warm-up rounds come first and are dropped.
+    """Take the samples of all rounds. In a round, every contender has one turn.
 
-    The first turn of each also reads every byte of its result, which is compared between contenders.
-    A contender that fails has no further turns.
+    The warm-up rounds come first and are dropped. The first turn of each contender also reads every
+    byte of its result, to compare it with the others. A contender that fails has no further turns.
     """
     first = {
         label: take_sample(work, models.get(work.model), memory, full_witness=True)
@@ -194,13 +195,13 @@ def take_turns(
         able, [(label, sample) for label, found in samples.items() for sample in found]
     )
     for name in {work.model for work in works.values() if work.cold}:
-        # Whoever read it last left pages of its own liking; the next question reads them in large pieces.
+        # The last reader may have left small folios. The next question must find large ones.
         page_cache.chill(models[name].spans())
     return samples
 
 
 def _refuse_unequal_work(works: Mapping[str, Work], samples: Sequence[tuple[str, Sample]]) -> None:
-    """Raise unless all who read the same thing of the same model read the same."""
+    """Raise if two contenders read different values of the same model."""
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for label, sample in samples:
         if label not in works:

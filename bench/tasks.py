@@ -1,4 +1,4 @@
-"""What a peer module offers: functions that take a model's folder and return a `Task`."""
+"""`Task`: a peer module has functions that take a model's folder and return one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ Witness = Callable[[Any, bool], dict[str, str]]
 class Task:
     """One piece of work of one peer.
 
-    What must happen before the timer starts (imports, a model that is already loaded) has happened
-    when the task exists. `witness` gets what `run` returned, after the timer has stopped, and
-    whether every byte shall be read.
+    Everything that comes before the timer (imports, perhaps loading a model) is done when the task
+    exists. After the timer, `witness` gets what `run` returned, and whether to read every byte.
     """
 
     run: Callable[[], Any]
@@ -27,37 +26,37 @@ class Task:
 
 
 def model_file(folder: Path) -> str:
-    """The model in its folder."""
+    """Return the path of the model in its folder."""
     return str(folder / "model.onnx")
 
 
 def tensor_file(folder: Path) -> str:
-    """The serialized TensorProto in its folder."""
+    """Return the path of the serialized TensorProto in its folder."""
     return str(folder / "tensor.pb")
 
 
 def touched_array(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
-    """An array whose memory has been written before."""
+    """Return an array whose memory has been written before."""
     array = np.empty(shape, dtype)
     array.view(np.uint8).fill(0x5A)
     return array
 
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
-    """Where the initializers are; see models.py."""
+    """Return where the initializers are; see models.py."""
     lines: list[dict[str, Any]] = json.loads((folder / "manifest.json").read_text())
     return lines
 
 
 def data_file(folder: Path) -> Path:
-    """The file that holds the initializers' bytes."""
+    """Return the path of the file that holds the bytes of the initializers."""
     external = folder / "weights.safetensors"
     return external if external.exists() else folder / "model.onnx"
 
 
 @dataclass(frozen=True)
 class Place:
-    """An initializer and where in `data_file` its bytes are."""
+    """An initializer, and where its bytes are in `data_file`."""
 
     name: str
     dtype: np.dtype[Any]
@@ -67,7 +66,7 @@ class Place:
 
 
 def places(folder: Path) -> list[Place]:
-    """Where the manifest says that the initializers are."""
+    """Return where the initializers are, from the manifest."""
     return [
         Place(
             line["name"],

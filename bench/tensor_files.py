@@ -1,8 +1,8 @@
-"""The tensors that are decoded and converted: one serialized TensorProto in each folder, from a seed.
+"""Makes the tensors for decoding and converting: one serialized TensorProto in each folder.
 
-Two kinds of values for each element type that has NaN or infinity: `ordinary` ones, on which times are
-taken, and random `bits`, which hold every special value and prove the conversion exact. Every code
-of the other types is an ordinary number.
+Element types with NaN or infinity have two kinds of values. Times are measured on `ordinary`
+values. Random `bits` hold every special value, and show that a conversion is exact. For the other
+types, every code is an ordinary number. All values are made from a seed.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ WITH_SPECIAL_VALUES = [name for name in NUMBERS if name not in {*PACKED_BITS, "i
 INT64_DATA, RAW_DATA = 7, 9  # fields of TensorProto
 
 SHAPE, SMOKE_SHAPE = (8192, 8192), (64, 8192)  # 64 Mi elements
-BITS_SHAPE = (512, 8192)  # 4 Mi elements: every code of the types of up to 16 bits, and then some
+BITS_SHAPE = (512, 8192)  # 4 Mi elements: enough for every code of 16 bits
 VARINTS, SMOKE_VARINTS = 10_000_000, 10_000
 LONGEST_VARINT = 10
-BLOCK_ELEMENTS = 4 << 20  # made once and repeated: too long for a processor to learn by heart
+BLOCK_ELEMENTS = 4 << 20  # made once and repeated; too long for branch predictors to learn
 
 Block = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 def ordinary(dtype: str, count: int, generator: np.random.Generator) -> Block:
-    """Values as weights have them: normally distributed, or any code where none is special."""
+    """Return values like those of weights: normally distributed; or any code if none is special."""
     if dtype in PACKED_BITS:
         return random_bits(dtype, count, generator)
     if dtype == "float8_e8m0fnu":  # scales: powers of two around one, whose code is 127
@@ -56,12 +56,12 @@ def ordinary(dtype: str, count: int, generator: np.random.Generator) -> Block:
 
 
 def random_bits(dtype: str, count: int, generator: np.random.Generator) -> Block:
-    """Any bit pattern at all."""
+    """Return random bit patterns."""
     return np.frombuffer(generator.bytes(stored_bytes(dtype, count)), np.uint8)
 
 
 def stored_bytes(dtype: str, count: int) -> int:
-    """How many bytes `count` elements take as raw_data."""
+    """Return how many bytes `count` elements take as raw_data."""
     return -(-count * PACKED_BITS.get(dtype, 8 * np.dtype(dtype).itemsize) // 8)
 
 
@@ -71,7 +71,7 @@ def write_raw(
     shape: tuple[int, int],
     values: Callable[[str, int, np.random.Generator], Block],
 ) -> None:
-    """A tensor whose elements are stored as raw_data."""
+    """Write a tensor whose elements are stored as raw_data."""
     count = shape[0] * shape[1]
     block = values(dtype, min(count, BLOCK_ELEMENTS), np.random.default_rng(NUMBERS[dtype]))
     nbytes = stored_bytes(dtype, count)
@@ -80,7 +80,7 @@ def write_raw(
 
 
 def mixed_integers(count: int, generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """As many integers of each length from one byte to ten, shuffled; those of ten are negative."""
+    """Return integers of one to ten bytes, equally many of each, shuffled. Ten bytes: negative."""
     lengths = np.arange(count) % LONGEST_VARINT + 1
     generator.shuffle(lengths)
     most_bits = np.minimum(7 * lengths, 64).astype(np.uint64)
@@ -90,14 +90,14 @@ def mixed_integers(count: int, generator: np.random.Generator) -> np.ndarray[Any
 
 
 def small_integers(count: int, generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Integers of one byte."""
+    """Return integers of one byte."""
     return generator.integers(0, 128, count, dtype=np.uint64)
 
 
 def write_varints(
     folder: Path, count: int, values: Callable[[int, np.random.Generator], np.ndarray[Any, Any]]
 ) -> None:
-    """A tensor whose elements are stored as a packed run of int64_data."""
+    """Write a tensor whose elements are packed in int64_data."""
     data = packed_varints(values(count, np.random.default_rng(count)))
     write_tensor(folder, "int64", (count,), INT64_DATA, [data])
 
@@ -105,7 +105,7 @@ def write_varints(
 def write_tensor(
     folder: Path, dtype: str, shape: tuple[int, ...], field: int, data: list[Block]
 ) -> None:
-    """`tensor.pb` and `manifest.json`; fields in the order in which protobuf writes them."""
+    """Write `tensor.pb` and `manifest.json`, with the fields in protobuf's order."""
     nbytes = sum(len(piece) for piece in data)
     header = Message()
     for extent in shape:

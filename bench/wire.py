@@ -1,7 +1,7 @@
-"""A protobuf writer small enough to trust: messages hold bytes and payloads that are made while writing.
+"""A small protobuf writer whose payloads are made only while they are written.
 
-The benchmarks do not build their models with a peer or with onnxmap: both would decide what is in
-the file, and both hold the weights in memory. Here a payload exists only while it is written.
+The benchmarks do not make their models with onnxmap or a peer. A contender would decide what is in
+the file, and would hold all weights in memory.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, BinaryIO
 import numpy as np
 
 VARINT, LENGTH_DELIMITED = 0, 2
-BLOCK_BYTES = 32 << 20  # random bytes made once; every payload is a stretch of them
+BLOCK_BYTES = 32 << 20  # random bytes, made once; every payload is a part of them
 
 
 @dataclass
 class Payload:
-    """Bytes that stand for weights, made from a seed when they are written.
+    """The bytes of a weight, made from a seed when they are written.
 
-    A sparse payload is a hole in the file: it has a length and no disk blocks, for payloads that
-    nobody reads. `offset` is where in the file it landed.
+    A sparse payload is a hole in the file, with a length but no disk blocks. It is for payloads
+    that are never read. `offset` is the place in the file, set when it is written.
     """
 
     nbytes: int
@@ -34,13 +34,13 @@ class Payload:
 
 @dataclass
 class Mark:
-    """A place in the file worth remembering (where an initializer's header begins)."""
+    """A place in the file, for example where an initializer's header begins."""
 
     offset: int = -1
 
 
 def varint(value: int) -> bytes:
-    """The base-128 form of a non-negative integer."""
+    """Return the base-128 form of a non-negative integer."""
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -52,7 +52,7 @@ def varint(value: int) -> bytes:
 def packed_varints(
     values: np.ndarray[Any, np.dtype[np.uint64]],
 ) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The base-128 forms of many integers one after another, as in a packed field."""
+    """Return the base-128 forms of many integers one after another, as in a packed field."""
     lengths = np.ones(len(values), np.int64)
     for bits in range(7, 64, 7):
         lengths += values >= np.uint64(1 << bits)
@@ -93,7 +93,7 @@ class Message:
         return self
 
     def message(self, number: int, child: Message) -> Message:
-        """Append a message field; the child's payloads stay payloads."""
+        """Append a message field. Its payloads are still made while writing."""
         self._append(varint(number << 3 | LENGTH_DELIMITED) + varint(child.nbytes))
         for piece in child.pieces:
             if isinstance(piece, bytearray):
@@ -104,19 +104,19 @@ class Message:
         return self
 
     def payload(self, number: int, payload: Payload) -> Message:
-        """Append a bytes field whose content is made while writing."""
+        """Append a bytes field whose content is made while it is written."""
         self._append(varint(number << 3 | LENGTH_DELIMITED) + varint(payload.nbytes))
         self.pieces.append(payload)
         self.nbytes += payload.nbytes
         return self
 
     def mark(self, mark: Mark) -> Message:
-        """Remember where in the file the next field begins."""
+        """Mark where the next field begins in the file."""
         self.pieces.append(mark)
         return self
 
     def write(self, path: Path) -> None:
-        """Write the file, filling in the offsets of payloads and marks."""
+        """Write the file, and set the offsets of payloads and marks."""
         with path.open("wb") as file:
             write_pieces(file, self.pieces)
 
@@ -124,7 +124,7 @@ class Message:
 def write_pieces(
     file: BinaryIO, pieces: Iterable[bytearray | bytes | memoryview | Payload | Mark]
 ) -> None:
-    """Write pieces one after another; memory stays at one block however large the payloads are."""
+    """Write pieces one after another, with the memory of one block for payloads of any size."""
     block = None
     position = file.tell()
     for piece in pieces:
@@ -143,11 +143,13 @@ def write_pieces(
             file.write(piece)
             position += len(piece)
     file.flush()
-    os.truncate(file.fileno(), position)  # a hole at the end has no byte that would make it exist
+    os.truncate(file.fileno(), position)  # a hole at the end has no byte that makes the file longer
 
 
 def _write_stretch(file: BinaryIO, block: memoryview, payload: Payload) -> None:
-    start = payload.seed * 1_000_003 % len(block)  # a prime step: no two tensors begin alike
+    start = (
+        payload.seed * 1_000_003 % len(block)
+    )  # a prime step, so that no two tensors begin alike
     remaining = payload.nbytes
     while remaining:
         stretch = block[start : start + remaining]

@@ -1,7 +1,7 @@
-"""Proof of equal work: what a sample read, reduced to checksums that must agree between peers.
+"""Proof of equal work: checksums of what a sample read. They must agree between contenders.
 
-Taken after the timer has stopped. The bytes themselves are compared once per contender and model,
-in a warm-up sample; the rest in every sample.
+They are computed after the timer has stopped. The bytes are compared once per contender and model,
+in a warm-up sample. Everything else is compared in every sample.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 
 
 def digest(value: object) -> str:
-    """A checksum of names, shapes and the like."""
+    """Return a checksum of names, shapes or other small values."""
     return f"{zlib.crc32(repr(value).encode('utf-8', 'surrogateescape')):08x}"
 
 
 def outline(names: Iterable[str], node_count: int) -> dict[str, str]:
-    """That the structure was read: the initializers' names in order and the number of nodes."""
+    """Prove that the structure was read: names of initializers in order, number of nodes."""
     return {"outline": digest((list(names), node_count))}
 
 
 def arrays(found: Mapping[str, np.ndarray[Any, Any]], full: bool) -> dict[str, str]:
-    """That every initializer is there: names, types and shapes; with `full` every byte."""
+    """Prove that every initializer was found: name, type and shape; with `full` every byte."""
     described = [(name, a.dtype.name, a.shape) for name, a in sorted(found.items())]
     seen = {"arrays": digest(described)}
     if full:
@@ -38,12 +38,12 @@ def arrays(found: Mapping[str, np.ndarray[Any, Any]], full: bool) -> dict[str, s
 
 
 def array(found: np.ndarray[Any, Any], full: bool) -> dict[str, str]:
-    """That one tensor is there, as `arrays`."""
+    """Prove that one tensor was found, as `arrays` does."""
     return arrays({"": found}, full)
 
 
 def touched(found: Iterable[np.ndarray[Any, Any]]) -> int:
-    """The sum of all bytes read as 64-bit integers: the cheapest work that touches every byte."""
+    """Return the sum of all bytes as 64-bit integers: the cheapest work that reads every byte."""
     total = 0
     for array in found:
         stored = array.reshape(-1).view(np.uint8)
@@ -57,20 +57,20 @@ Held = tuple[int, Mapping[str, np.ndarray[Any, Any]]]
 
 
 def touched_and_held(found: Mapping[str, np.ndarray[Any, Any]]) -> Held:
-    """The sum of all bytes, and the arrays."""
+    """Return the sum of all bytes, and the arrays."""
     return touched(found.values()), found
 
 
 def held(result: Held, _full: bool) -> dict[str, str]:
-    """That every byte was touched, and that every array is still there."""
+    """Prove that every byte was read, and that every array still exists."""
     return {"checksum": str(result[0]), **arrays(result[1], full=False)}
 
 
 def walked(nodes: Iterable[Any], inputs_of: str) -> int:
-    """A Python walk that reads the operator and every input of every node; returns their length.
+    """Read the operator and every input of every node in Python, and return their total length.
 
     Args:
-        nodes: what the peer gives for a graph's nodes.
+        nodes: the nodes of the graph, as the peer gives them.
         inputs_of: the name of the attribute that holds a node's inputs, as strings.
     """
     length = 0

@@ -1,10 +1,10 @@
-"""One sample: a process that imports, prepares, waits for the word, does the work once, and reports.
+"""One sample: a process that does the work of a task once, and reports.
 
     python -m bench.worker PEER TASK FOLDER WITNESS
 
-It prints `ready`, reads a line (the parent sees to the page cache meanwhile), does the timed work,
-prints one line of JSON, and keeps what it got until it is told to end: the parent may look at it from
-outside.
+When everything is imported and prepared, it prints `ready` and waits for a line. Meanwhile the
+parent prepares the page cache. Then it does the timed work and prints one line of JSON. It keeps
+the result until standard input ends, so that the parent can measure its memory from outside.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from bench.counters import difference, read_counters, reset_peak
 from bench.tasks import Task
 
-USUAL_DESCRIPTORS = 1024  # the soft limit of nearly every system, whatever this shell's is
+USUAL_DESCRIPTORS = 1024  # the soft limit on nearly every system; that of this shell may differ
 
 
 def measure(task: Task, folder: Path, full_witness: bool) -> tuple[dict[str, object], object]:
-    """Do the work once between two readings of the counters; the report, and what the work gave."""
+    """Do the work once between two readings of the counters. Return the report and the result."""
     gc.collect()
-    for _ in range(2):  # the first reading makes memory of its own resident
+    for _ in range(2):  # the first reading itself makes memory resident
         before = read_counters(folder)
     reset_peak()
     start = time.perf_counter_ns()
@@ -42,7 +42,7 @@ def measure(task: Task, folder: Path, full_witness: bool) -> tuple[dict[str, obj
 
 
 def main() -> None:
-    """Run one sample as the command line says; a failing peer is a result, not a crash."""
+    """Run the sample of the command line. A failing peer is a result, not a crash."""
     peer, work, folder, witness = sys.argv[1:]
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(USUAL_DESCRIPTORS, hard), hard))
@@ -53,7 +53,7 @@ def main() -> None:
         task = prepare(Path(folder))
         print("ready", file=answer, flush=True)
         if not sys.stdin.readline():
-            return  # the parent has thought better of it
+            return  # the parent does not want the sample any longer
         report, kept = measure(task, Path(folder), witness == "full")
     except Exception as error:  # noqa: BLE001 whatever a peer raises is its result
         message = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""A worker as the parent sees it: started, told to go, asked for its report, and ended."""
+"""A process of `worker.py`, controlled by its parent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class WorkerProcess:
-    """A process of `worker.py`; see there what it says and waits for."""
+    """A process of `worker.py`, which describes what it prints and waits for."""
 
     def __init__(self, *arguments: str) -> None:
         self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 closed by __exit__
@@ -47,25 +47,25 @@ class WorkerProcess:
 
     @property
     def number(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     def is_ready(self) -> bool:
-        """Wait until it has imported and prepared; False where that failed, as its report will say."""
+        """Wait until it has imported and prepared. False if that failed; its report says why."""
         self._read()
         return self._line.strip() == "ready"
 
     def go(self) -> None:
         """Let it do the work."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it has died; the report tells
+        with suppress(BrokenPipeError):  # it has died; the report says why
             self._process.stdin.write("go\n")
             self._process.stdin.flush()
 
     def report(self) -> dict[str, Any]:
-        """Wait for what it has to say; a process that died has nothing but its status and last words.
+        """Wait for its report. If it died, the report is its status and last line of errors.
 
-        It still holds everything that the work gave.
+        A process that did not die still holds the result of its work.
         """
         if self._line.strip() in ("", "ready"):
             self._read()
@@ -79,11 +79,11 @@ class WorkerProcess:
         return report
 
     def kill(self) -> None:
-        """End it now; whoever waits for its report gets what a dead process has to say."""
+        """Kill it now. Its report then says how it ended."""
         self._process.kill()
 
     def end(self) -> None:
-        """Let it drop what it holds, and wait until it is gone."""
+        """Let it drop its result, and wait until it has ended."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()

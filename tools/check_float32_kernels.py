@@ -1,9 +1,9 @@
-"""Converts each of the 2^32 float32 codes to float16 and to bfloat16, and compares with NumPy and ml_dtypes.
+"""Converts all 2^32 float32 codes to float16 and bfloat16; compares with NumPy and ml_dtypes.
 
-    python tools/check_float32_kernels.py                  # all codes, all sets of kernels: some minutes
+    python tools/check_float32_kernels.py           # all codes, all sets of kernels: some minutes
     python tools/check_float32_kernels.py --codes 0x7f800000 0x80000000 --kernels scalar
 
-Ends with status 1 at the first code whose result differs in a bit. Works in pieces, within 1 GB of memory.
+It stops with status 1 at the first code whose result differs in a bit. It needs 1 GB of memory.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def _varint(value: int) -> bytes:
 
 
 def tensor_of(codes: Array) -> onnxmap.Tensor:
-    """A FLOAT tensor stored as raw_data with these bits: the only initializer of a model in memory."""
-    # TensorProto: name "t", data_type FLOAT, dims, raw_data; the initializer of GraphProto, in ModelProto.
+    """Return a FLOAT tensor with these bits as raw_data, from a model in memory."""
+    # A ModelProto with a GraphProto, whose initializer has name "t", data_type, dims and raw_data.
     tensor = b"\x42\x01t\x10\x01\x08" + _varint(codes.size) + b"\x4a" + _varint(codes.nbytes)
     graph = b"\x2a" + _varint(len(tensor) + codes.nbytes) + tensor
     head = b"\x08\x0a\x3a" + _varint(len(graph) + codes.nbytes) + graph
@@ -48,13 +48,13 @@ def tensor_of(codes: Array) -> onnxmap.Tensor:
 
 
 def first_difference(found: Array, expected: Array) -> int | None:
-    """Position of the first element whose bits differ."""
+    """Return the position of the first element whose bits differ, or None."""
     different = found.view(np.uint16) != expected.view(np.uint16)
     return int(different.argmax()) if different.any() else None
 
 
 def check_piece(begin: int, end: int, kernels: Sequence[str]) -> bool:
-    """Whether the codes from `begin` to `end` are converted right; says which is not."""
+    """Return whether the codes from `begin` to `end` are converted right; print one that is not."""
     codes = np.arange(begin, end, dtype=np.uint64).astype(np.uint32)
     tensor = tensor_of(codes)
     for target, dtype in TARGETS.items():
@@ -66,7 +66,8 @@ def check_piece(begin: int, end: int, kernels: Sequence[str]) -> bool:
             if (at := first_difference(found, expected)) is not None:
                 ours, theirs = (int(array.view(np.uint16)[at]) for array in (found, expected))
                 print(
-                    f"\n{name}: float32 {begin + at:#010x} to {target}: {ours:#06x}, not {theirs:#06x}",
+                    f"\n{name}: float32 {begin + at:#010x} to {target}: "
+                    f"{ours:#06x}, not {theirs:#06x}",
                     file=sys.stderr,
                 )
                 return False
@@ -78,13 +79,13 @@ def _number(text: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
         "--codes", nargs=2, type=_number, default=(0, ALL_CODES), metavar=("BEGIN", "END"),
-        help="only these codes, END not among them",
+        help="check only these codes, without END",
     )  # fmt: skip
     parser.add_argument(
         "--kernels", nargs="+", default=_core.kernel_paths(), choices=_core.kernel_paths()

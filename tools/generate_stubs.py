@@ -1,11 +1,11 @@
-"""Writes the type stubs of the package from the extension that is installed.
+"""Writes the type stubs of the package from the installed extension.
 
-    python tools/generate_stubs.py            # writes them anew
-    python tools/generate_stubs.py --check    # only says, by its exit status, whether they are the same
+    python tools/generate_stubs.py            # writes the stubs
+    python tools/generate_stubs.py --check    # has exit status 1 if they would change
 
-pybind11-stubgen sees what C++ declares; what C++ returns as "some Python object" is told here: a field
-of a message by the schema, anything else by `RETURNS`. The enums are made from the core's tables when
-the package is imported, so type checkers need them written out.
+pybind11-stubgen sees what C++ declares. If C++ returns just a Python object, this file gives the
+type: for a field of a message from the schema, for anything else from `RETURNS`. The enums are made
+from the core's tables when the package is imported, so type checkers need them written out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
 HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
 
 ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
-# What a member returns, by `Class.member`, by `member` for the same in all classes, or by function.
+# The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
     "__repr__": "str",
     "_repr_html_": "str",
@@ -130,7 +130,7 @@ from onnxmap.types import ExternalData
 
 _Message_co = TypeVar("_Message_co", covariant=True)
 """
-# The lazy sequences, written out: pybind11-stubgen knows neither their elements nor their base class.
+# The lazy sequences, because pybind11-stubgen knows neither their elements nor their base class.
 SEQUENCES = {"MessageList": "_Message_co", "UnknownFieldList": "UnknownField"}
 ITERATORS = {"MessageIterator": "_Message_co", "UnknownFieldIterator": "UnknownField"}
 SEQUENCE = """
@@ -159,7 +159,7 @@ SCALARS = {
 
 
 class ReturnTypes(ast.NodeTransformer):
-    """Fills in what pybind11-stubgen could not know, and notes which entries of RETURNS it used."""
+    """Fills in what pybind11-stubgen cannot know, and notes which entries of RETURNS it used."""
 
     def __init__(self) -> None:
         self.class_name = ""
@@ -167,7 +167,7 @@ class ReturnTypes(ast.NodeTransformer):
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Remembers whose methods come next. Sequences and iterators are written out."""
+        """Note the class of the methods that follow. Replace sequences and iterators."""
         for elements, form in ((SEQUENCES, SEQUENCE), (ITERATORS, ITERATOR)):
             if node.name in elements:
                 text = form.format(name=node.name, element=elements[node.name])
@@ -181,8 +181,8 @@ class ReturnTypes(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
-        """Says what it returns, and that vague arguments may be anything."""
-        # `__init__` refuses: Python makes no object of a bound class. The other two are as in `object`.
+        """Set the return type, and make vague arguments `Any`."""
+        # Python cannot make objects of bound classes. The other two are declared by `object`.
         if node.name in ("__init__", "__eq__", "__hash__"):
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
@@ -206,7 +206,7 @@ VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
 
 
 def field_type(documentation: str) -> str:
-    """The type of the field that a property's docstring names, such as `NodeProto.op_type`."""
+    """Return the type of the field that a docstring names, like `NodeProto.op_type`; or ""."""
     message, _, name = documentation.strip().rpartition(".")
     for row in _core.schema()["messages"].get(message, ()):
         if row["name"] == name:
@@ -215,7 +215,7 @@ def field_type(documentation: str) -> str:
 
 
 def row_type(row: dict[str, object]) -> str:
-    """What the friendly classes give for a field of the schema."""
+    """Return the type that the friendly classes have for a field of the schema."""
     repeated = row["label"] == "repeated"
     if row["type"] != "message":
         scalar = SCALARS[str(row["type"])]
@@ -227,13 +227,13 @@ def row_type(row: dict[str, object]) -> str:
 
 
 def friendly_class(message: str) -> str:
-    """The class that the core makes of a message: see `wrap_message` in python_objects.cpp."""
+    """Return the class that the core makes of a message; see `wrap_message` in the bindings."""
     renamed = {"GraphProto": "_Graph", "TensorAnnotation": "QuantizationAnnotation"}
     return renamed.get(message, message.removesuffix("Proto"))
 
 
 def core_stubs() -> str:
-    """The stubs of onnxmap._core."""
+    """Return the stubs of onnxmap._core."""
     logging.getLogger("pybind11_stubgen").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
         stubgen_main(["onnxmap._core", "--output-dir", folder])
@@ -243,12 +243,12 @@ def core_stubs() -> str:
     body = ast.unparse(types.visit(ast.parse(text)))
     stale = sorted(RETURNS.keys() - types.used)
     if types.unknown or stale:
-        raise SystemExit(f"RETURNS lacks {types.unknown} and need not have {stale}")
+        raise SystemExit(f"RETURNS: add {types.unknown}, remove {stale}")
     return IMPORTS + body
 
 
 def enum_stubs() -> str:
-    """The stubs of onnxmap._enums."""
+    """Return the stubs of onnxmap._enums."""
     bits = DataType.bits.__doc__  # type: ignore[attr-defined]
     return f'''
 from enum import IntEnum
@@ -268,13 +268,13 @@ import numpy
 
 
 def enum_class(enum: type[IntEnum]) -> str:
-    """The enum as one would write it by hand."""
+    """Return the enum as Python source."""
     members = "".join(f"    {member.name} = {member.value}\n" for member in enum)
     return f'class {enum.__name__}(IntEnum):\n    """{enum.__doc__}"""\n\n{members}'
 
 
 def formatted(text: str) -> str:
-    """`text` as `ruff format` leaves it, so that it does not change with a generator's whims."""
+    """Return `text` after `ruff format`, so that it does not depend on the generator's version."""
     beside = Path(sys.executable).with_name("ruff")
     ruff = str(beside) if beside.exists() else shutil.which("ruff")
     command = [ruff or "ruff", "format", "--stdin-filename", "stubs.pyi", "-"]
@@ -282,7 +282,7 @@ def formatted(text: str) -> str:
 
 
 def main() -> int:
-    """Writes or checks the files; 1 where one is stale."""
+    """Write or check the files; return 1 if one is stale."""
     status = 0
     for name, make in (("_core.pyi", core_stubs), ("_enums.pyi", enum_stubs)):
         path, fresh = PACKAGE / name, formatted(HEADING + make())
@@ -294,7 +294,7 @@ def main() -> int:
             difference = difflib.unified_diff(
                 kept.splitlines(), fresh.splitlines(), str(path), "the extension", lineterm=""
             )
-            print("\n".join([*difference, f"{name} is stale: make stubs"]))
+            print("\n".join([*difference, f"{name} is stale; run make stubs"]))
             status = 1
     return status
 

@@ -1,1 +1,1 @@
-"""One module a peer, all with the same names for the same work, so that contenders are data."""
+"""One module per peer. The same work has the same name in all of them."""

@@ -1,4 +1,4 @@
-"""The floors F1, F2, F3 and F5, a mapping of headers, and the disk: system work with nothing around it."""
+"""The floors F1, F2, F3 and F5, mapped headers, and the disk: the system's work, no library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.tasks import Task, data_file, manifest, model_file, places, touched_a
 
 FLOORS = load_floors()
 FLOOR_THREADS = 2
-DISK_THREADS, DISK_BYTES = 2, 8 << 20  # more of either is no faster
+DISK_THREADS, DISK_BYTES = 2, 8 << 20  # larger values are not faster
 
 
 def read_headers(folder: Path) -> Task:
@@ -28,7 +28,7 @@ def read_headers(folder: Path) -> Task:
 
 
 def mapped_headers(folder: Path) -> Task:
-    """A mapping with the usual read-ahead, and every header looked at."""
+    """A mapping with the usual read-ahead, of which every header is read."""
     path = model_file(folder)
     offsets = np.array([line["header_offset"] for line in manifest(folder)], np.int64)
     return Task(lambda: FLOORS.mapped_headers(path, offsets))
@@ -51,7 +51,7 @@ def read_into_huge_pages(folder: Path) -> Task:
 
 
 def read_directly(folder: Path) -> Task:
-    """The disk alone: the data file past the page cache, always into the same few megabytes."""
+    """The disk alone: direct reads of the data file, always into the same few megabytes."""
     path = data_file(folder)
     buffers = [_huge_pages(DISK_BYTES) for _ in range(DISK_THREADS)]
 
@@ -72,7 +72,7 @@ def read_directly(folder: Path) -> Task:
 
 
 def _huge_pages(nbytes: int) -> mmap.mmap:
-    """Memory that one request to a disk can take as a whole: of small pages it takes 254 at most."""
+    """Memory that one disk request can fill. With small pages, a request fills at most 254."""
     memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     memory.madvise(mmap.MADV_HUGEPAGE)
     memory.write(bytes(nbytes))
@@ -80,7 +80,7 @@ def _huge_pages(nbytes: int) -> mmap.mmap:
 
 
 def bare_arrays(folder: Path) -> Task:
-    """F2: an array object per initializer over one buffer, into a dict; one dtype for all."""
+    """F2: a dict with an array object per initializer over one buffer; all of one dtype."""
     lines = manifest(folder)
     (dtype,) = {line["dtype"] for line in lines}
     names = [line["name"] for line in lines]
@@ -89,27 +89,26 @@ def bare_arrays(folder: Path) -> Task:
     extents = np.array([extent for line in lines for extent in line["shape"]], np.int64)
     buffer = np.asarray(np.memmap(data_file(folder), np.uint8, "r"))
 
-    def run(
-        _kept: object = lines,
-    ) -> object:  # freed, it would leave memory that is touched already
+    # `lines` stays alive: freeing it would leave memory that has been touched already.
+    def run(_kept: object = lines) -> object:
         return FLOORS.bare_arrays(names, np.dtype(dtype), buffer, offsets, ranks, extents)
 
     return Task(run, witness.arrays)
 
 
 def copy_to_new(folder: Path) -> Task:
-    """F5: a memory copy of what `numpy()` gives, into memory that is new."""
+    """F5: a memory copy of the result of `numpy()` into new memory."""
     source = _output(folder)
     return Task(lambda: FLOORS.copy_memory(source))
 
 
 def copy_to_warm(folder: Path) -> Task:
-    """F5: the same, into memory that has been written before."""
+    """F5: the same, into memory that was written before."""
     return _copy_to_warm(_output(folder))
 
 
 def copy_float32(folder: Path) -> Task:
-    """F5: a memory copy of what converting to float32 gives, into memory written before."""
+    """F5: a memory copy of the result of a conversion to float32, into memory written before."""
     return _copy_to_warm(_output(folder, "float32"))
 
 

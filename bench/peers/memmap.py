@@ -1,4 +1,4 @@
-"""np.memmap, told beforehand where everything is: what mapping costs without finding anything."""
+"""np.memmap, which is told where everything is: the cost of mapping alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def touch(folder: Path) -> Task:
 
 
 def touch_only(folder: Path) -> Task:
-    """Every byte of arrays that are there already."""
+    """Every byte of arrays that exist already."""
     arrays = _arrays(data_file(folder), places(folder))
     return Task(
         lambda: witness.touched(arrays.values()), lambda result, _: {"checksum": str(result)}

@@ -1,18 +1,21 @@
-"""The `onnx` package: protobuf's C engine, then NumPy arrays by `numpy_helper`."""
+"""The package `onnx`: protobuf's C engine, then NumPy arrays from `numpy_helper`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
 from bench import witness
+from bench.peers.usual import Usual
 from bench.tasks import Task, model_file, tensor_file, touched_array
+
+_usual = Usual("onnx")
+views = _usual.views
+touch_and_hold = _usual.touch_and_hold
+touch_each = _usual.touch_each
 
 
 def load(folder: Path) -> Task:
@@ -30,30 +33,6 @@ def names_shapes(folder: Path) -> Task:
         return [tensor.name for tensor in tensors], [tuple(tensor.dims) for tensor in tensors]
 
     return Task(run, lambda result, _: {"names_shapes": witness.digest(result)})
-
-
-def views(folder: Path) -> Task:
-    """The whole message, then every initializer as an array."""
-    path = model_file(folder)
-
-    return Task(lambda: _arrays(path), witness.arrays)
-
-
-def touch_and_hold(folder: Path) -> Task:
-    """The same, then every byte."""
-    path = model_file(folder)
-    return Task(lambda: witness.touched_and_held(_arrays(path)), witness.held)
-
-
-def touch_each(folder: Path) -> Task:
-    """Every byte, tensor by tensor: external data are read for one at a time, and dropped."""
-    path = model_file(folder)
-
-    def run() -> int:
-        model = onnx.load(path, load_external_data=False)
-        return witness.touched(_each(model.graph.initializer, str(folder)))
-
-    return Task(run, lambda result, _: {"checksum": str(result)})
 
 
 def op_types(folder: Path) -> Task:
@@ -95,7 +74,7 @@ def file_to_array(folder: Path) -> Task:
 
 
 def to_float32(folder: Path) -> Task:
-    """NumPy's or ml_dtypes' conversion of an array that is there already."""
+    """The conversion by NumPy or ml_dtypes of an array that exists already."""
     return _convert(folder, "float32")
 
 
@@ -110,7 +89,7 @@ def to_bfloat16(folder: Path) -> Task:
 
 
 def _convert(folder: Path, dtype: str) -> Task:
-    """The source is in aligned memory and unpacked, both more than a file gives."""
+    """The source is aligned and unpacked, which is easier than bytes in a file."""
     source = numpy_helper.to_array(onnx.load_tensor(tensor_file(folder)))
     out = touched_array(source.shape, dtype)
 
@@ -119,19 +98,6 @@ def _convert(folder: Path, dtype: str) -> Task:
         return out
 
     return Task(run, witness.array)
-
-
-def _arrays(path: str) -> dict[str, np.ndarray[Any, Any]]:
-    tensors = onnx.load(path).graph.initializer
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
-
-
-def _each(tensors: Iterable[onnx.TensorProto], folder: str) -> Iterator[np.ndarray[Any, Any]]:
-    for tensor in tensors:
-        if uses_external_data(tensor):
-            load_external_data_for_tensor(tensor, folder)
-        yield numpy_helper.to_array(tensor)
-        tensor.ClearField("raw_data")
 
 
 def _outline(model: onnx.ModelProto, _full: bool) -> dict[str, str]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes  # noqa: F401  imported lazily by onnxmap, eagerly by every peer
+import ml_dtypes  # noqa: F401  onnxmap imports it at first use; the peers import it at once
 import numpy as np
 
 import onnxmap
 from bench import witness
+from bench.peers.usual import Usual
 from bench.tasks import Task, model_file, tensor_file, touched_array
 
-
-def load(folder: Path) -> Task:
-    """The structure."""
-    path = model_file(folder)
-    return Task(lambda: onnxmap.load(path), _outline)
+_usual = Usual("onnxmap")
+load = _usual.load
+views = _usual.views
+touch = _usual.touch
+touch_only = _usual.touch_only
+touch_and_hold = _usual.touch_and_hold
+stream = _usual.touch_each
+arrays = _usual.arrays
 
 
 def names_shapes(folder: Path) -> Task:
@@ -30,47 +34,18 @@ def names_shapes(folder: Path) -> Task:
     return Task(run, lambda result, _: {"names_shapes": witness.digest(result)})
 
 
-def views(folder: Path) -> Task:
-    """The structure, then every initializer as an array."""
-    path = model_file(folder)
-    return Task(lambda: onnxmap.load(path).views(), witness.arrays)
-
-
-def touch(folder: Path) -> Task:
-    """The same, then every byte."""
-    path = model_file(folder)
-    return Task(lambda: witness.touched(onnxmap.load(path).views().values()), _checksum)
-
-
-def touch_only(folder: Path) -> Task:
-    """Every byte of arrays that are there already."""
-    arrays = onnxmap.load(model_file(folder)).views()
-    return Task(lambda: witness.touched(arrays.values()), _checksum)
-
-
-def touch_and_hold(folder: Path) -> Task:
-    """As `touch`, and the arrays stay."""
-    path = model_file(folder)
-    return Task(lambda: witness.touched_and_held(onnxmap.load(path).views()), witness.held)
-
-
-def stream(folder: Path) -> Task:
-    """The structure, then every byte of each array as it comes by."""
-    return _stream(folder)
-
-
 def stream_64mib(folder: Path) -> Task:
-    """The same through a window of 64 MiB."""
+    """Every byte of one array after another, through a window of 64 MiB."""
     return _stream(folder, window="64MiB")
 
 
 def stream_copies_64mib(folder: Path) -> Task:
-    """The same, every array a copy of its own."""
+    """The same, with every array a copy."""
     return _stream(folder, window="64MiB", copy=True)
 
 
 def stream_float32_64mib(folder: Path) -> Task:
-    """The same, every array converted to float32: other bytes than the others touch."""
+    """The same, with every array converted to float32: other bytes than the other tasks."""
     return _stream(folder, "float32 checksum", window="64MiB", dtype="float32")
 
 
@@ -82,12 +57,6 @@ def _stream(folder: Path, checksum: str = "checksum", **options: Any) -> Task:
             return witness.touched(array for _, array in arrays)
 
     return Task(run, lambda result, _: {checksum: str(result)})
-
-
-def arrays(folder: Path) -> Task:
-    """Every initializer as an array of its own that may be written to."""
-    path = model_file(folder)
-    return Task(lambda: onnxmap.load_arrays(path), witness.arrays)
 
 
 def op_types(folder: Path) -> Task:
@@ -111,7 +80,7 @@ def walk(folder: Path) -> Task:
 
 
 def decode(folder: Path) -> Task:
-    """An array of a tensor that is loaded already, its bytes not yet read."""
+    """An array of a tensor that is loaded already but whose bytes have not been read."""
     return Task(onnxmap.load_tensor(tensor_file(folder)).numpy, witness.array)
 
 
@@ -122,27 +91,27 @@ def file_to_array(folder: Path) -> Task:
 
 
 def to_float32(folder: Path) -> Task:
-    """A tensor that is loaded already, its bytes not yet read, into an array of float32."""
+    """The same, converted into an array of float32."""
     return _convert(folder, "float32")
 
 
 def to_float16(folder: Path) -> Task:
-    """The same to float16."""
+    """The same, converted into an array of float16."""
     return _convert(folder, "float16")
 
 
 def to_bfloat16(folder: Path) -> Task:
-    """The same to bfloat16."""
+    """The same, converted into an array of bfloat16."""
     return _convert(folder, "bfloat16")
 
 
 def to_float32_again(folder: Path) -> Task:
-    """The same to float32 when the bytes have been read before: no page faults."""
+    """The same as `to_float32` if the bytes have been read before: no page faults."""
     return _convert(folder, "float32", read_before=True)
 
 
 def to_float16_again(folder: Path) -> Task:
-    """The same to float16."""
+    """The same as `to_float16` if the bytes have been read before."""
     return _convert(folder, "float16", read_before=True)
 
 
@@ -153,11 +122,3 @@ def _convert(folder: Path, dtype: str, read_before: bool = False) -> Task:
         tensor.numpy(out=out)
         out.view(np.uint8).fill(0x5A)
     return Task(lambda: tensor.numpy(out=out), witness.array)
-
-
-def _outline(model: Any, _full: bool) -> dict[str, str]:
-    return witness.outline(model.initializers.names(), len(model.graph.nodes))
-
-
-def _checksum(result: int, _full: bool) -> dict[str, str]:
-    return {"checksum": str(result)}

@@ -1,20 +1,7 @@
-"""onnxruntime: a session is the least it can make of a model."""
+"""onnxruntime: a session without optimisations is the least it can make of a model."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from bench.peers.usual import Usual
 
-import onnxruntime
-
-from bench.tasks import Task, model_file
-
-
-def load(folder: Path) -> Task:
-    """A session without optimisations, which is how a runtime loads a model."""
-    path = model_file(folder)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4  # its failures are recorded as failures, not on the terminal
-    return Task(
-        lambda: onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    )
+load = Usual("onnxruntime").load

@@ -8,10 +8,12 @@ from typing import Any
 import ml_dtypes  # noqa: F401  for bfloat16
 import numpy as np
 from safetensors import safe_open
-from safetensors.numpy import load_file
 
 from bench import witness
+from bench.peers.usual import Usual
 from bench.tasks import Task, data_file
+
+arrays = Usual("safetensors").arrays
 
 
 def _arrays(path: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -32,9 +34,3 @@ def touch(folder: Path) -> Task:
         lambda: witness.touched(_arrays(path).values()),
         lambda result, _: {"checksum": str(result)},
     )
-
-
-def arrays(folder: Path) -> Task:
-    """Every tensor as an array of its own, by this peer's own function for that."""
-    path = str(data_file(folder))
-    return Task(lambda: load_file(path), witness.arrays)

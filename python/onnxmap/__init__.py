@@ -1,10 +1,10 @@
-"""The tensor I/O of ONNX: models open in a millisecond, weights are NumPy views of the file."""
+"""The tensor I/O of ONNX. Weights of any size open in a millisecond, as NumPy views of the file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence as _Sequence
 
-import numpy as _numpy  # noqa: F401, ICN001 -- here, so that the first array does not wait for it
+import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait for it
 
 from onnxmap._core import (
     Attribute,
@@ -114,11 +114,12 @@ __all__ = [
     "relocate",
 ]
 
-# In pickles, tracebacks and help, a public name stands without the private module that defines it.
+# Pickles, tracebacks and help show a public name without the private module that defines it.
 for _name in __all__:
     _value = globals().get(_name)
     _module = getattr(_value, "__module__", "")
-    if _module.startswith("onnxmap._") and _module != "onnxmap._core":  # its classes are sealed
+    # The classes of _core are sealed.
+    if _module.startswith("onnxmap._") and _module != "onnxmap._core":
         _value.__module__ = "onnxmap"
 
 _Sequence.register(MessageList)
@@ -126,7 +127,7 @@ _Sequence.register(_UnknownFieldList)
 
 
 def __getattr__(name: str) -> str:
-    if name == "__version__":  # lazily: importlib.metadata costs a third of an `import numpy`
+    if name == "__version__":  # importlib.metadata costs a third of an `import numpy`
         from importlib.metadata import version
 
         return version("onnxmap")

@@ -1,4 +1,4 @@
-"""`python -m onnxmap`: the same as the `onnxmap` command."""
+"""`python -m onnxmap` does the same as the command `onnxmap`."""
 
 from __future__ import annotations
 

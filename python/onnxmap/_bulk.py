@@ -1,4 +1,4 @@
-"""Many tensors at once: as fresh arrays, and one after another in bounded memory."""
+"""Reads many tensors: all at once as new arrays, or one after another in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
-_MOST_WINDOW = 1 << 62  # more than there can be
+_MOST_WINDOW = 1 << 62  # larger than any memory
 _DELAY = 0.5  # seconds of work before a bar appears
 
 
@@ -63,16 +63,16 @@ _streams: weakref.WeakSet[TensorStream] = weakref.WeakSet()
 
 @atexit.register
 def _end_streams() -> None:
-    """Stop all streams: later, their threads could not take the interpreter lock to read a URL."""
+    """Stop all streams. Later, their threads could no longer take the interpreter lock."""
     for stream in list(_streams):
         stream._core.stop()
 
 
 class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
-    """Arrays of a model one after another, made by `Model.stream`.
+    """An iterator of `(name, array)` over a model, made by `Model.stream`.
 
-    An iterator of `(name, array)`. Leaving the loop, `close()` and the end of a `with` block stop
-    the work that is done in the background, as does dropping the last reference.
+    Its background work stops when the loop is left, at `close()`, at the end of a `with` block, and
+    when the last reference is dropped.
     """
 
     def __init__(
@@ -102,9 +102,12 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         return self
 
     def __next__(self) -> tuple[str, np.ndarray[Any, Any]]:
-        # Not by way of the core's own refusal: this one must not end the stream for the other.
+        # The core would refuse too, but its error would end the stream for the other thread.
         if not self._busy.acquire(blocking=False):
-            raise ValueError("another thread is in this stream, or what it calls")
+            raise ValueError(
+                "another thread, or a callable that this stream calls, is reading this stream; "
+                "give each a stream of its own"
+            )
         try:
             return self._next()
         finally:
@@ -117,7 +120,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
             if not self._progress_is_shown:
                 self._progress.__enter__()
                 self._progress_is_shown = True
-            self._progress.update(self._current)  # the one before is done
+            self._progress.update(self._current)  # the array before is done
             found = self._core.next()
         except BaseException as error:
             self._end(error)
@@ -130,17 +133,17 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         return found
 
     def close(self) -> None:
-        """Ends the stream and stops its background work. Arrays that it gave out stay valid."""
+        """End the stream and stop its background work. Arrays that it has returned stay valid."""
         self._end(GeneratorExit())
 
     def __del__(self) -> None:
-        # The core ends by itself; a bar that stays would leave the terminal without its cursor.
+        # The core ends by itself. A bar that is not closed would leave the cursor hidden.
         if getattr(self, "_progress_is_shown", False):
             self.close()
 
     def _end(self, error: BaseException | None) -> None:
         if self._is_over and error is None:
-            error = GeneratorExit()  # closed by another thread, it is not done
+            error = GeneratorExit()  # another thread closed the stream, so the work is not done
         self._is_over = True
         self._core.stop()
         if self._progress_is_shown:
@@ -160,11 +163,11 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
 
 
 def parse_size(size: int | str) -> int:
-    """Bytes of "256MiB", "1.5 GB", "4096" or a number of them.
+    """Return the number of bytes in a size like "256MiB", "1.5 GB", "4096" or 4096.
 
     Raises:
-        ValueError: it is no such text.
-        TypeError: it is neither text nor an integer.
+        ValueError: the text is not a size.
+        TypeError: the size is neither text nor an integer.
     """
     if not isinstance(size, str):
         try:
@@ -179,7 +182,7 @@ def parse_size(size: int | str) -> int:
 
 
 def _thread_count(threads: int | None) -> int:
-    """0: as many as are of use."""
+    """The number of threads; 0 lets the core choose."""
     if threads is None:
         return 0
     count = operator.index(threads)

@@ -1,7 +1,9 @@
-"""Checks external data against the SHA-1 that a model declares for its files.
+"""Compares external files with the SHA-1 that a model declares for them.
 
-onnx.proto, comment of `TensorProto.external_data`: `"checksum" (optional): SHA1 digest of file specified
-in under 'location' key`: of the whole file, whatever part of it the tensor is.
+A checksum is that of the whole file, even if the tensor is only a part of the file.
+
+Source: onnx.proto, comment of `TensorProto.external_data`: `"checksum" (optional): SHA1 digest of
+file specified in under 'location' key`.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
     from onnxmap._progress import ProgressArgument
 
-# Large enough to make the calls cheap, small enough to stay in a processor's cache until it is hashed,
-# and to stop soon.
+# Large enough for few calls; small enough to stay in the processor's cache until it is hashed, and
+# to stop quickly.
 _BYTES_AT_ONCE = 1 << 20
 _HEX_DIGITS = re.compile("[0-9a-fA-F]{40}")
 _LONGEST_QUOTED = 200  # characters of the model's text in a message
@@ -38,10 +40,10 @@ class DataFile:
     """A file of external data.
 
     Attributes:
-        path: where it is; the location as the model has it, where that leads nowhere.
-        opened: the file, unless it could not be opened.
-        declared: the checksums that tensors declare for it, each with the first that does.
-        failure: why it cannot be checked.
+        path: its path; if there is no such file, the location as the model spells it.
+        opened: the open file; None if it cannot be opened.
+        declared: the checksums that tensors declare for it, each with the first tensor that does.
+        failure: why it cannot be checked, or None.
     """
 
     path: str
@@ -52,12 +54,12 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a file.
+    """The result for one file.
 
     Attributes:
-        file: which one.
-        digest: its SHA-1; None where it was not read.
-        failure: why it is not as declared.
+        file: the file.
+        digest: its SHA-1; None if it was not read.
+        failure: why it does not match what is declared, or None.
     """
 
     file: DataFile
@@ -66,7 +68,7 @@ class Outcome:
 
 
 def verify_tensor(tensor: _core.Tensor) -> bool:
-    """Whether the tensor declares a checksum, and its file has it; see `Tensor.verify`."""
+    """Return whether the tensor declares a checksum, after comparing it; see `Tensor.verify`."""
     files = data_files([tensor], declared_only=True)
     for file in files:
         if file.failure is not None:
@@ -80,7 +82,7 @@ def verify_tensor(tensor: _core.Tensor) -> bool:
 
 
 def verify_tensors(tensors: Iterable[_core.Tensor], progress: ProgressArgument) -> dict[str, str]:
-    """The digests of the files of a model's tensors; see `Model.verify`."""
+    """Return the digests of the files of a model's tensors; see `Model.verify`."""
     files = data_files(tensors, declared_only=True)
     with Progress(progress, bytes_to_read(files), "verifying") as bar:
         outcomes = check_files(files, bar)
@@ -88,11 +90,11 @@ def verify_tensors(tensors: Iterable[_core.Tensor], progress: ProgressArgument) 
 
 
 def data_files(tensors: Iterable[_core.Tensor], *, declared_only: bool) -> list[DataFile]:
-    """The data files of these tensors, opened, each once however its location is spelt.
+    """Open the data files of these tensors, each once, however its location is spelt.
 
     Args:
-        tensors: of one model.
-        declared_only: leave out the files for which no checksum is declared.
+        tensors: tensors of one model.
+        declared_only: leave out files for which no checksum is declared.
     """
     by_location: dict[tuple[str, str], DataFile] = {}
     for tensor in tensors:
@@ -118,7 +120,7 @@ def data_files(tensors: Iterable[_core.Tensor], *, declared_only: bool) -> list[
 def _open(tensor: _core.Tensor, location: str) -> DataFile:
     try:
         path = tensor.file or location
-    except OnnxMapError:  # opening it will say why
+    except OnnxMapError:  # _core.external_file() raises the same
         path = location
     try:
         return DataFile(path, _core.external_file(tensor))
@@ -139,12 +141,12 @@ def _each_once(files: Iterable[DataFile]) -> list[DataFile]:
 
 
 def bytes_to_read(files: Iterable[DataFile]) -> int:
-    """What `check_files` will read of them."""
+    """Return the number of bytes that `check_files` will read."""
     return sum(opened.size for opened in _to_read(files).values())
 
 
 def _to_read(files: Iterable[DataFile]) -> dict[tuple[int, int], _core.ExternalFile]:
-    """The files that can be read and have something to be compared with, in order."""
+    """The files that can be read and for which a checksum is declared, in order."""
     found: dict[tuple[int, int], _core.ExternalFile] = {}
     for file in files:
         if file.failure is None and file.declared and file.opened is not None:
@@ -155,16 +157,16 @@ def _to_read(files: Iterable[DataFile]) -> dict[tuple[int, int], _core.ExternalF
 def check_files(
     files: Sequence[DataFile], bar: Progress, *, keep_going: bool = False
 ) -> list[Outcome]:
-    """What becomes of each file, in their order; several are read at a time.
+    """Return the result for each file, in the same order. Several files are read at a time.
 
     Args:
-        files: whose checksums to compare.
-        bar: is told how many bytes are read.
-        keep_going: look at all files, also behind one that is not as declared.
+        files: the files whose checksums to compare.
+        bar: shows how many bytes have been read.
+        keep_going: check all files instead of raising the first failure.
 
     Raises:
-        ExternalDataError: a file is not as declared or cannot be read; of several, the first one.
-        OSError: the same, where the system refuses. These two only without `keep_going`.
+        ExternalDataError: a file does not match its checksum or cannot be read.
+        OSError: the system refused to read a file.
     """
     opened = _to_read(files)
     outcomes = []
@@ -191,7 +193,7 @@ def _outcome(
 
 
 class _Readers:
-    """Threads that hash files; leaving the `with` block early stops them."""
+    """Threads that hash files. Leaving the `with` block stops them."""
 
     def __init__(self, most: int, bar: Progress) -> None:
         threads = max(min(len(os.sched_getaffinity(0)), most), 1)
@@ -207,7 +209,7 @@ class _Readers:
         self._pool.shutdown(cancel_futures=True)
 
     def submit(self, file: _core.ExternalFile) -> Future[str | None]:
-        """Has a thread hash the file."""
+        """Let a thread hash the file."""
         return self._pool.submit(_digest, file, self._go_on)
 
     def _go_on(self, nbytes: int) -> bool:
@@ -215,7 +217,7 @@ class _Readers:
         return not self._stopped.is_set()
 
     def result(self, future: Future[str | None]) -> str:
-        """Waits for a digest; the bar is kept up to date, and Ctrl-C works."""
+        """Wait for a digest. Meanwhile the bar is updated, and Ctrl-C works."""
         while not future.done():
             wait([future], timeout=self._bar.interval)
             self._bar.refresh()
@@ -225,8 +227,8 @@ class _Readers:
 
 
 def _digest(file: _core.ExternalFile, go_on: Callable[[int], bool]) -> str | None:
-    """The SHA-1 of the whole file as it was when it was opened; None where it was told to stop."""
-    file.check_unchanged()  # before reading much for nothing
+    """The SHA-1 of the whole file as it was when it was opened; None if `go_on` said to stop."""
+    file.check_unchanged()  # before reading a large file in vain
     sha1 = hashlib.sha1(usedforsecurity=False)
     buffer = memoryview(bytearray(min(_BYTES_AT_ONCE, file.size)))
     for offset in range(0, file.size, _BYTES_AT_ONCE):
@@ -240,7 +242,7 @@ def _digest(file: _core.ExternalFile, go_on: Callable[[int], bool]) -> str | Non
 
 
 def wrong_checksum(file: DataFile, digest: str | None) -> str | None:
-    """The first checksum of the file that is none, or that is not `digest`; None if all are good."""
+    """Return the first declared checksum that is malformed or not `digest`; None if all match."""
     for declared in file.declared:
         if not _HEX_DIGITS.fullmatch(declared):
             return declared
@@ -250,15 +252,15 @@ def wrong_checksum(file: DataFile, digest: str | None) -> str | None:
 
 
 def _fault(file: DataFile, digest: str | None) -> OnnxMapError | None:
-    """What is wrong with the checksums that are declared for the file."""
+    """The error for the first wrong checksum that is declared for the file, or None."""
     declared = wrong_checksum(file, digest)
     if declared is None:
         return None
     tensor = file.declared[declared]
     if _HEX_DIGITS.fullmatch(declared):
-        message = f"its file {file.path!r} has the SHA-1 {digest}, and {declared} is declared"
+        message = f"the file {file.path!r} has SHA-1 {digest}, but the model declares {declared}"
         return _failure("ext.checksum", message, tensor, file.path)
-    message = f"its checksum {_quoted(declared)} is no SHA-1, which is 40 hexadecimal digits"
+    message = f"checksum {_quoted(declared)} is not a SHA-1 (40 hexadecimal digits)"
     return _failure("ext.checksum_form", message, tensor)
 
 

@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
     from onnxmap import _core
 
-_LONGEST = 80  # characters of a name that come from the file
-_MOST_NAMES = 8  # in a list of them
+_LONGEST = 80  # characters shown of a name from the file
+_MOST_NAMES = 8  # names shown of a list
 
 
 def escape(text: str) -> str:
-    """Text from a file made fit for a terminal: printable, on one line, not too long."""
+    """Return text from a file as a terminal may show it: printable, on one line, not too long."""
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 3] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def size_text(nbytes: float) -> str:
-    """A number of bytes in the unit that suits it."""
+    """Return a number of bytes as text, in a suitable unit."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if nbytes < 1000 or unit == "GB":
             break
@@ -30,14 +30,14 @@ def size_text(nbytes: float) -> str:
 
 
 def describe(thing: Any) -> str:
-    """The `repr` of an object of this package; never touches the values of a tensor."""
+    """Return the `repr` of an object of this package. It never reads the values of a tensor."""
     kind = type(thing).__name__
     words = _DESCRIPTIONS.get(kind, _fields)(thing)
     return f"<onnxmap.{kind}{words and ' '}{words}>"
 
 
 def describe_html(thing: Any) -> str:
-    """A small table for notebooks."""
+    """Return a small HTML table for notebooks."""
     import html
 
     rows = "".join(
@@ -85,8 +85,8 @@ def _model(model: Any) -> str:
 def _graph(graph: Any) -> str:
     return (
         f"{_quoted(graph.name)}: {len(graph.nodes)} nodes, "
-        f"{graph._core.initializer_count} initializers, ({_names(v.name for v in graph.inputs)}) -> "
-        f"({_names(v.name for v in graph.outputs)})"
+        f"{graph._core.initializer_count} initializers, "
+        f"({_names(v.name for v in graph.inputs)}) -> ({_names(v.name for v in graph.outputs)})"
     )
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Initializers(Mapping[str, "_core.Tensor"]):
     """The initializers of a graph by name, in file order.
 
-    Keys are unique: a name that several initializers have is one key, and looking it up raises
-    ParseError `model.duplicate_name`, unless they are the segments of one tensor; `all()` also
-    yields each of those, and unnamed ones.
+    Keys are unique. If several initializers have the same name, looking it up raises ParseError
+    `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them,
+    and the unnamed ones.
     """
 
     __slots__ = ("_core", "_names")
@@ -45,23 +45,23 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         return iter(self._core.field("initializer"))
 
     def names(self) -> list[str]:
-        """Name of each initializer of `all()`, in one call."""
+        """Return the name of each initializer of `all()`, in one call."""
         return self._core.initializer_names()
 
     def shapes(self) -> list[tuple[int, ...]]:
-        """Shape of each initializer of `all()`, in one call, as stored."""
+        """Return the stored shape of each initializer of `all()`, in one call."""
         return self._core.initializer_shapes()
 
     def dtypes(self) -> list[DataType | int]:
-        """DataType of each initializer of `all()`; an int where the number is none of ONNX's."""
+        """Return the DataType of each initializer of `all()`; an int if ONNX has no such type."""
         return self._core.initializer_dtypes()
 
     def nbytes(self) -> list[int]:
-        """Bytes that each initializer of `all()` takes as it is stored."""
+        """Return the stored size of each initializer of `all()`, in bytes."""
         return self._core.initializer_nbytes()
 
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, np.ndarray[Any, Any]]:
-        """Read-only arrays by name, in one call; see `Model.views`."""
+        """Return the initializers as read-only arrays by name; see `Model.views`."""
         if names is None:
             return self._core.views()
         return self._core.views_at(self._chosen(names))
@@ -72,12 +72,12 @@ class Initializers(Mapping[str, "_core.Tensor"]):
         return list(dict.fromkeys(map(self._names.position, self._select(names))))
 
     def _select(self, names: Sequence[str] | str | None) -> Collection[str]:
-        """All names by default; a string is that very name if it exists, else a glob."""
+        """The chosen names: all by default; a string is a name if it exists, else a glob."""
         if names is None:
             return self
         given: object = names
         if isinstance(given, bytes):
-            raise TypeError("names are a str or a list of str, not bytes")
+            raise TypeError("names must be a str or a list of str, not bytes")
         if not isinstance(names, str):
             return names
         if names in self:
@@ -126,8 +126,8 @@ class SparseInitializers(Mapping[str, "_core.SparseTensor"]):
 class Graph:
     """A graph: the model's own, or one that an attribute holds.
 
-    Nodes are decoded when they are asked for; whole columns (`op_types()`, `node_inputs()` ...)
-    come in one call, which is many times faster than a loop.
+    A node is decoded when it is used. Whole columns (`op_types()`, `node_inputs()`...) come in one
+    call, which is many times faster than a loop.
     """
 
     __slots__ = ("_core", "_initializers")
@@ -193,28 +193,28 @@ class Graph:
         return self._core.field("metadata_props")
 
     def op_types(self) -> list[str]:
-        """`op_type` of each node."""
+        """Return the `op_type` of each node."""
         return self._core.op_types()
 
     def op_counts(self) -> dict[str, int]:
-        """How often each `op_type` occurs, the commonest first."""
+        """Return how often each `op_type` occurs, the most common first."""
         return self._core.op_counts()
 
     def node_names(self) -> list[str]:
-        """Name of each node."""
+        """Return the name of each node."""
         return self._core.node_names()
 
     def node_inputs(self) -> list[list[str]]:
-        """Input names of each node."""
+        """Return the input names of each node."""
         return self._core.node_inputs()
 
     def node_outputs(self) -> list[list[str]]:
-        """Output names of each node."""
+        """Return the output names of each node."""
         return self._core.node_outputs()
 
     @property
     def proto(self) -> _core.ProtoView:
-        """The source message under the exact names of onnx.proto."""
+        """The source message, with the exact names of onnx.proto."""
         return self._core.proto
 
     def __repr__(self) -> str:

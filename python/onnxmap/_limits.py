@@ -1,10 +1,10 @@
-"""Bounds on what a file, or the server that sends it, may cost."""
+"""Bounds on the time and memory that a file, or its server, may cost."""
 
 from __future__ import annotations
 
 import operator
 
-_MOST_DEPTH = 200  # printing a message recurses that deep, and a thread's stack may be small
+_MOST_DEPTH = 200  # printing recurses once per level, and the stack of a thread may be small
 _MOST = (1 << 64) - 1
 
 
@@ -13,24 +13,25 @@ class Limits:
 
     Args:
         tensors: TensorProto messages in a file.
-        pieces: occurrences of the graph in one file, which merge.
-        depth: messages and groups inside each other, below the model; protobuf's own is 100, and
-            200 is the most.
+        pieces: occurrences of the graph in one file. They merge into one graph.
+        depth: levels of messages and groups below the model. The limit of protobuf is 100; at
+            most 200.
         external_entries: `external_data` entries of one tensor.
         overlap: the total size of the arrays that `arrays` makes may be at most this multiple of
-            the size of their files: tensors may name the same bytes, and small types become large
-            ones. At least 1. Up to 256 MB any total is allowed. A tensor of more segments than
-            this number can be read through its first segment only.
-        dense_bytes: the size of the array that `to_dense()` makes of a sparse tensor.
-        text_bytes: the size of the text that `str()` or `to_text()` makes of a `.proto`. Text may
-            be hundreds of times as large as the message, because nested lines are indented.
-        timeout: for URLs: the most seconds that opening the file may take, and afterwards each read
-            of a range. None, the default, sets no bound.
-        low_speed_limit: for URLs: the fewest bytes per second that a server must send while a read
+            the size of their files. Tensors may share bytes, and small types may become large
+            ones. At least 1. A total of up to 256 MB is always allowed. A tensor with more
+            segments than this number can only be read through its first segment.
+        dense_bytes: bytes of the array that `to_dense()` makes of a sparse tensor.
+        text_bytes: bytes of the text that `str()` or `to_text()` makes of a `.proto`. Text may be
+            hundreds of times as large as the message, because nested lines are indented.
+        timeout: for URLs: seconds that opening the file may take, and then each read of a range.
+            None, the default, sets no bound.
+        low_speed_limit: for URLs: bytes per second that a server must send at least while a read
             waits for it. 0 allows any speed.
-        low_speed_time: for URLs: the seconds over which that speed is measured.
+        low_speed_time: for URLs: seconds over which that speed is measured.
 
-    A server that is too slow for one of the last three raises TransferTimeoutError, a LimitError.
+    If a server is too slow for one of the last three, TransferTimeoutError, a LimitError, is
+    raised.
     """
 
     __slots__ = (

@@ -42,38 +42,44 @@ def load(
     limits: Limits | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> Model:
-    """A model, opened by mapping its file and reading its structure; no weight is touched.
+    """Return the model in a file, without reading its weights.
+
+    By default the file is mapped. Its structure is read now, a tensor when it is used.
 
     Args:
-        path: of the file, or a URL that fsspec reads (`https://…`, `s3://…`): then its structure,
-            and each tensor when it is asked for, are read by requests for ranges.
-        external_root: folder that external locations are relative to, a path or a URL; the model's
-            own by default.
-        link_policy: which symbolic links external data may be behind. "contained": those that end
-            in that folder, or in the real folder of the model file where `path` is a link (as in
-            a Hugging Face cache); "strict": none; "trusted": all. A location that leads out by
-            its text, or names no regular file, is refused under each of them.
-        allow_hardlinks: read external files that have another hard link; it may be outside.
-        io: "mmap"; "read": nothing is mapped, and each tensor is read when it is asked for, so that
-            truncating the file later cannot hurt; "auto": mmap, but read where mapping is refused
+        path: the path of the file, or a URL that fsspec reads (`https://…`, `s3://…`). If it is a
+            URL, requests for ranges read the structure, and each tensor when it is used.
+        external_root: the folder that external locations are relative to, a path or a URL. By
+            default, the folder of the model.
+        link_policy: which symbolic links to external data are followed. "contained": links that
+            end in that folder. If `path` itself is a link (as in a Hugging Face cache), also links
+            that end in the real folder of the model file. "strict": none. "trusted": all. Every
+            policy refuses a location whose text leads out of the folder, and a location that names
+            no regular file.
+        allow_hardlinks: read external files that have another hard link. That link may be outside
+            the folder.
+        io: "mmap" maps the files. "read" maps nothing and reads each tensor when it is used, so a
+            later truncation of the file does no harm. "auto" maps, but reads if mapping is refused
             or the file is on a network file system.
-        check: "full" gives protobuf's own verdict on the whole file; "lazy" leaves the typed
-            payloads of tensors to the first access.
-        watch: raise FileChangedError where the size or the time of modification of a file has
-            changed since it was opened. Looked at here, when a call that reads much begins, and
-            when a tensor is read, at most every 10 ms.
-        lenient: read a tensor with data in more than one field, with more packed bytes than it
-            needs or with integers out of range as onnx reads it, and warn (`TensorWarning`);
-            otherwise reading it raises TensorError.
-        limits: bounds on what the file may ask for, and for URLs on how long a server may take.
-        storage_options: for URLs: what fsspec is told, beside its own configuration.
+        check: "full" checks the whole file as protobuf does. "lazy" checks the typed payload of a
+            tensor at the first access.
+        watch: raise FileChangedError if the size or modification time of a file has changed since
+            the file was opened. They are checked while loading, when a call begins that reads many
+            bytes, and when a tensor is read, but at most every 10 ms.
+        lenient: read some wrong tensors as onnx reads them, and warn (`TensorWarning`), instead of
+            raising TensorError. These are tensors with data in more than one field, with more
+            packed bytes than they need, or with integers out of range.
+        limits: bounds on the time and memory that the file may cost. For URLs, also on the time
+            that a server may take.
+        storage_options: for URLs: options for fsspec, beside its own configuration.
 
     Raises:
-        ParseError: the file is no ONNX model; `.offset` and `.path` say where it goes wrong.
-        LimitError: it exceeds one of the limits; TransferTimeoutError: its server does.
-        FileChangedError: it was written to meanwhile.
-        OSError: it cannot be read.
-        ImportError: a package is missing that URLs need (`pip install 'onnxmap[remote]'`).
+        ParseError: the file is not an ONNX model; `.offset` and `.path` say where it goes wrong.
+        LimitError: the file exceeds one of the limits.
+        TransferTimeoutError: the server exceeds one of the limits.
+        FileChangedError: the file was written while it was loaded.
+        OSError: the file cannot be read.
+        ImportError: a package that URLs need is missing (`pip install 'onnxmap[remote]'`).
 
     Example:
         >>> import onnxmap
@@ -96,10 +102,11 @@ def loads(
     lenient: bool = False,
     limits: Limits | None = None,
 ) -> Model:
-    """A model from any C-contiguous buffer (bytes, memoryview, mmap, ndarray), not copied.
+    """Return the model in a buffer (bytes, memoryview, mmap, ndarray), without copying it.
 
-    The buffer is held as long as the model or one of its arrays lives. External data need an
-    `external_root`; `io`, `watch` and the policies are about them. Raises as `load` does.
+    The buffer must be C-contiguous. It is kept alive as long as the model or one of its arrays.
+    External data need an `external_root`; `io`, `watch` and the policies apply to external files
+    only. For the arguments and errors, see `load`.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
     root = b"" if external_root is None else _root(external_root, None, options.limits)
@@ -124,9 +131,10 @@ def load_arrays(
     limits: Limits | None = None,
     storage_options: Mapping[str, object] | None = None,
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """The initializers of a model as fresh arrays by name, read in parallel; nothing stays open.
+    """Return the initializers of a model as new arrays by name, read in parallel.
 
-    The first arguments are those of `Model.arrays`, the others those of `load`. Raises as these do.
+    The file is closed afterwards. The first arguments are those of `Model.arrays`, the others those
+    of `load`. For the errors, see these two.
 
     Example:
         >>> weights = onnxmap.load_arrays("model.onnx", "*.weight")  # doctest: +SKIP
@@ -149,16 +157,17 @@ def load_arrays(
 def load_proto(
     path: Path, message: str, *, io: Io = "auto", limits: Limits | None = None
 ) -> _core.ProtoView:
-    """A view of any message of the schema, as the file has it: `load_proto(p, "NodeProto")`.
+    """Return a view of a file that holds one message of the schema.
 
-    Of a ModelProto it asks no more than protobuf does: no graph, not even a byte.
+    For example, `load_proto(path, "NodeProto")`. A ModelProto is checked only as protobuf checks
+    it: it needs no graph, and may even be empty.
     """
     _check_name(message)
     return _load_document(path, message, Options(io=io, limits=limits)).proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
-    """As `load_proto`, from a buffer that is not copied."""
+    """Return a view of a message in a buffer, without copying it; see `load_proto`."""
     _check_name(message)
     return _core.load_buffer(buffer, message, Options(limits=limits), b"").proto
 
@@ -173,7 +182,7 @@ def load_tensor(
     lenient: bool = False,
     limits: Limits | None = None,
 ) -> _core.Tensor:
-    """A tensor from a file that holds one serialized TensorProto. Arguments are as for `load`."""
+    """Return the tensor in a file that holds one TensorProto. For the arguments, see `load`."""
     options = Options(link_policy, allow_hardlinks, io, "full", watch, lenient, limits)
     tensor = _load_document(path, "TensorProto", options).root()
     assert isinstance(tensor, _core.Tensor)
@@ -181,7 +190,7 @@ def load_tensor(
 
 
 def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = None) -> OperatorSet:
-    """An operator set from a file that holds one serialized OperatorSetProto."""
+    """Return the operator set in a file that holds one OperatorSetProto."""
     options = Options(io=io, limits=limits)
     return OperatorSet(_load_document(path, "OperatorSetProto", options).proto)
 
@@ -192,12 +201,12 @@ def load_value(
     *,
     limits: Limits | None = None,
 ) -> Value:
-    """A value of onnx-data.proto from a file: the inputs and outputs of test data.
+    """Return the value in a file of test data: an input or output, as onnx-data.proto stores it.
 
     Args:
-        path: of the file.
-        kind: "sequence" gives a list, "map" a dict, "optional" a value or None, "tensor" an array;
-            arrays are read-only views where they can be.
+        path: the path of the file.
+        kind: "tensor" gives an array, "sequence" a list, "map" a dict, "optional" a value or None.
+            Arrays are read-only views if the stored bytes allow it.
         limits: as for `load`.
 
     Source: onnx-data.proto.
@@ -213,15 +222,16 @@ def load_value(
 def load_test_data(
     folder: Path, model: Model | Path | None = None
 ) -> tuple[list[Value], list[Value]]:
-    """Inputs and outputs of a backend-test folder, like `test_data_set_0`, each in order.
+    """Return the inputs and outputs in a backend-test folder, like `test_data_set_0`.
 
     Args:
-        folder: with files `input_0.pb`, `output_0.pb` and so on.
-        model: whose inputs and outputs say which values are sequences or optionals; by default
-            `model.onnx` beside the folder, and without that every value is a tensor.
+        folder: the folder with the files `input_0.pb`, `output_0.pb` and so on.
+        model: the model whose inputs and outputs say which values are sequences or optionals. By
+            default, `model.onnx` beside the folder; if there is none, every value is a tensor.
 
     Returns:
-        Two lists of arrays (or lists, dicts, None, as the model declares).
+        Two lists in the order of the files. Their items are arrays, or lists, dicts or None if the
+        model declares such types.
     """
     import pathlib
 
@@ -264,7 +274,7 @@ def _open(
     external_root: Path | None,
     storage_options: Mapping[str, object] | None,
 ) -> tuple[_core.Document, bytes]:
-    """The document of a file or a URL, and which one it is."""
+    """The document of a file or a URL, and its name as bytes."""
     name = _file_name(path)
     given = None
     if external_root is not None:
@@ -274,7 +284,7 @@ def _open(
         root = folder if given is None else given
         return _core.load_file(name, message, options, root, folder), name
     if options.io == "mmap":
-        raise ValueError('io="mmap" is for local files; a URL is read by requests')
+        raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
     from onnxmap._remote.files import RemoteFolder, opening_file
 
     url = os.fsdecode(name)
@@ -287,7 +297,7 @@ def _open(
 def _root(
     path: Path, storage_options: Mapping[str, object] | None, limits: Limits | None
 ) -> bytes | RemoteFolder:
-    """A folder for external data, as the core takes it."""
+    """A folder for external data, in the form that the core takes."""
     name = without_file_scheme(os.fsencode(path))
     if not is_url(name):
         return _absolute(name)
@@ -298,7 +308,9 @@ def _root(
 
 def _file_name(path: Path) -> bytes:
     if hasattr(path, "read"):
-        raise TypeError("a path is needed; for a file object: onnxmap.loads(file.read())")
+        raise TypeError(
+            "path must be a path, not a file object; use onnxmap.loads(file.read()) for that"
+        )
     name = without_file_scheme(os.fsencode(path))
     if b"\0" in name:
         raise ValueError("embedded null byte")

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A loaded model. Made by `onnxmap.load` and `onnxmap.loads`.
+    """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
-    It holds the mapping of its file, and so does every array it hands out: `close()`, or leaving
-    a `with` block, drops only the model's own hold.
+    The model keeps the mapping of its file alive, and so does every array that is a view of it.
+    `close()`, or leaving a `with` block, drops only the model's own reference.
     """
 
     __slots__ = ("_document", "_graph", "_path")
@@ -43,7 +43,7 @@ class Model:
         return self._document
 
     def close(self) -> None:
-        """Drops the model's hold on its file. Arrays that were handed out stay valid."""
+        """Drop the model's reference to its file. Arrays that exist stay valid."""
         self._document = None
         self._graph = None
 
@@ -61,18 +61,18 @@ class Model:
 
     @property
     def proto(self) -> _core.ProtoView:
-        """The source message under the exact names of onnx.proto."""
+        """The source message, with the exact names of onnx.proto."""
         return self._open().proto
 
     @property
     def path(self) -> str | None:
-        """Path that was loaded; None for a buffer."""
+        """The path that was loaded; None if the model is in a buffer."""
         self._open()
         return self._path
 
     @property
     def io(self) -> str:
-        """How the file is read: "mmap", "read", "buffer" or "remote"."""
+        """How the model is read: "mmap", "read", "buffer" or "remote"."""
         return self._open().io
 
     @property
@@ -89,79 +89,79 @@ class Model:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all initializers, as they are stored."""
+        """The stored size of all initializers, in bytes."""
         return self.graph._core.total_nbytes()
 
     @property
     def ir_version(self) -> int:
-        """Version of the format."""
+        """The version of the ONNX format (IR version)."""
         return self.proto.ir_version
 
     @property
     def opset_imports(self) -> Mapping[str, int]:
-        """Operator set versions by domain."""
+        """The versions of the operator sets by domain."""
         return _core.opset_imports(self.proto)
 
     @property
     def producer_name(self) -> str:
-        """Name of the tool that made the model."""
+        """The name of the tool that made the model."""
         return self.proto.producer_name
 
     @property
     def producer_version(self) -> str:
-        """Version of that tool."""
+        """The version of the tool that made the model."""
         return self.proto.producer_version
 
     @property
     def domain(self) -> str:
-        """Domain of the model, in reverse DNS order."""
+        """The domain of the model, in reverse DNS order."""
         return self.proto.domain
 
     @property
     def model_version(self) -> int:
-        """Version of the model itself."""
+        """The version of the model itself."""
         return self.proto.model_version
 
     @property
     def doc_string(self) -> str:
-        """Documentation in Markdown."""
+        """The documentation of the model, in Markdown."""
         return self.proto.doc_string
 
     @property
     def metadata_props(self) -> Mapping[str, str]:
-        """Named values; of a repeated key the last one counts."""
+        """Named values. If a key is repeated, its last value counts."""
         return _core.metadata_props(self.proto)
 
     @property
     def functions(self) -> _core.MessageList[_core.Function]:
-        """Sequence of Function that the model defines."""
+        """The functions that the model defines, a sequence of Function."""
         return _core.friendly(self.proto, "functions")
 
     @property
     def training_info(self) -> _core.MessageList[_core.TrainingInfo]:
-        """Sequence of TrainingInfo."""
+        """A sequence of TrainingInfo."""
         return _core.friendly(self.proto, "training_info")
 
     @property
     def device_configurations(self) -> _core.MessageList[_core.DeviceConfiguration]:
-        """Sequence of DeviceConfiguration."""
+        """A sequence of DeviceConfiguration."""
         return _core.friendly(self.proto, "configuration")
 
     @property
     def external_files(self) -> list[str]:
-        """Paths of the files that hold external data, each once, in the order of first use."""
+        """The paths of the external files, each once, in the order of first use."""
         files: dict[str, None] = {}
         for _, tensor in self.tensors():
             try:
                 file = tensor.file if tensor.is_external else None
-            except OnnxMapError:  # of this tensor alone: reading it says what is wrong
+            except OnnxMapError:  # only this tensor is wrong; reading it raises the error
                 continue
             if file is not None:
                 files[file] = None
         return list(files)
 
     def tensors(self) -> list[tuple[str, _core.Tensor]]:
-        """Every tensor anywhere in the model, with where it is.
+        """Return every tensor anywhere in the model, with its path.
 
         Returns:
             Pairs like `('graph.node[3].attribute["value"].t', tensor)`.
@@ -169,17 +169,18 @@ class Model:
         return self._open().tensors()
 
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, np.ndarray[Any, Any]]:
-        """Initializers as read-only arrays by name, made in one call.
+        """Return the initializers as read-only arrays by name.
 
-        Views of the file wherever the bytes allow it, otherwise decoded; see `Tensor.numpy`.
+        An array is a view of the file if the stored bytes allow it. Otherwise it is decoded; see
+        `Tensor.numpy`.
 
         Args:
-            names: a list of names, or a string: that very name if it exists, else a glob; all
-                named initializers by default.
+            names: a list of names, or a string. A string is a name if an initializer has that name,
+                otherwise a glob. By default, all named initializers.
 
         Raises:
-            KeyError: there is no such initializer.
-            TensorError: one of them cannot be read.
+            KeyError: there is no initializer of a name.
+            TensorError: an initializer cannot be read.
             ExternalDataError: an external file cannot be read.
         """
         return self.initializers.views(names)
@@ -191,29 +192,29 @@ class Model:
         threads: int | None = None,
         progress: ProgressArgument = False,
     ) -> dict[str, np.ndarray[Any, Any]]:
-        """Initializers as fresh arrays by name: writable, aligned to 64 bytes, read in parallel.
+        """Return the initializers as new arrays by name, read in parallel.
 
-        They share nothing with the file. Arrays of less than 4 MiB share memory with their
-        neighbours: one that is kept keeps up to 16 MiB. Reading needs no memory besides, but for
-        segments and typed fields that are converted, one at a time.
+        The arrays are writable and aligned to 64 bytes. They share no memory with the file. Arrays
+        of less than 4 MiB share blocks of memory with each other, so one that is kept alive keeps
+        up to 16 MiB. Reading needs no other memory, except to convert segments or typed fields of
+        one tensor at a time. Ctrl-C stops it at once.
 
         Args:
             names: as for `views`.
-            dtype: floating-point type (of NumPy, ml_dtypes, or a DataType) that all floating-point
-                tensors become, with the meaning of NumPy's `astype`; others stay as they are.
-            threads: that read at a time; by default as many as the process may use processors.
+            dtype: a floating-point type (of NumPy, ml_dtypes, or a DataType). All floating-point
+                tensors are converted to it, as by NumPy's `astype`. Other tensors stay unchanged.
+            threads: the number of threads that read. By default, the number of processors that the
+                process may use.
             progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
 
         Raises:
-            KeyError: there is no such initializer.
-            TensorError: one of them cannot be read.
+            KeyError: there is no initializer of a name.
+            TensorError: an initializer cannot be read.
             ExternalDataError: an external file cannot be read.
-            FileChangedError: a file changed, before or meanwhile.
-            LimitError: they name the same bytes of a file again and again (`limit.overlap`).
-            ValueError: `dtype` is no floating-point type of ONNX; the model is closed.
-            TypeError: `dtype` is no type.
-
-        Ctrl-C ends it at once.
+            FileChangedError: a file changed before the call or during it.
+            LimitError: too many tensors name the same bytes of a file (`limit.overlap`).
+            ValueError: `dtype` is not a floating-point type of ONNX; or the model is closed.
+            TypeError: `dtype` is not a type.
         """
         from onnxmap._bulk import read_arrays
 
@@ -228,33 +229,35 @@ class Model:
         copy: bool = False,
         progress: ProgressArgument = False,
     ) -> TensorStream:
-        """Initializers one after another, in the order in which they are stored, in bounded memory.
+        """Return an iterator over the initializers, in stored order, that needs bounded memory.
 
-        Read ahead in the background, and given back behind the reader: what is resident grows by
-        no more than `window` and the tensor at hand, whatever the size of the model. (A loop holds a
-        fresh array until it has got the next one: where arrays are larger than `window`, by two of
-        them. Of a model behind a URL, 16 requests of up to 8 MiB come on top.) What was in the page
-        cache before stays there, what the stream brought there is dropped again, where the file is
-        the caller's: of files of others Linux does not tell. An array that is kept stays valid: pages of a view come back when they are
-        touched.
+        A background thread reads ahead of the loop, and drops the pages behind it. Resident memory
+        grows by at most `window` and the current tensor, whatever the size of the model. There are
+        two exceptions. A loop holds a new array until it gets the next one, so two arrays larger
+        than `window` are in memory. For a model behind a URL, add 16 requests of up to 8 MiB.
+
+        The stream drops from the page cache only what it brought there itself. It does that only
+        for files that you own, because Linux does not report residency for others. An array that
+        you keep stays valid: if a page of a view is used again, the system reads it again.
 
         Args:
             names: as for `views`.
             window: bytes, or a text like "256MiB".
-            threads: that read at a time where arrays are fresh; by default as many as the process
-                may use processors.
+            threads: the number of threads that read if arrays are new. By default, the number of
+                processors that the process may use.
             dtype: as for `arrays`.
-            copy: fresh, writable arrays instead of read-only views.
+            copy: give new, writable arrays instead of read-only views.
             progress: as for `arrays`.
 
         Returns:
-            An iterator of `(name, array)`: read-only views wherever the bytes allow it, otherwise
-            fresh arrays. Leaving the loop stops the work in the background; so does `close()`, and
-            the end of a `with` block.
+            An iterator of `(name, array)`. An array is a read-only view if the stored bytes allow
+            it, otherwise a new array. The background work stops when the loop is left, at
+            `close()`, and at the end of a `with` block.
 
         Raises:
-            FileChangedError: while it is iterated: a file has changed.
-            What `arrays` raises; before the first tensor, where it can be known.
+            FileChangedError: a file changed; also raised by the iterator.
+            The other errors of `arrays`. They are raised before the first tensor if they can be
+            known then.
 
         Example:
             >>> for name, array in model.stream(window="64MiB"):  # doctest: +SKIP
@@ -265,59 +268,60 @@ class Model:
         return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
 
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
-        """Asks the system to bring the bytes of initializers into memory, before they are touched.
+        """Ask the system to bring the bytes of initializers into memory before they are used.
 
-        Does not wait for them, but takes as long as reading where much is asked for; Ctrl-C ends
-        it. Bytes that are in memory already, like those of a buffer, cost next to nothing. What has
-        no room is dropped again.
+        The call does not wait for the bytes. If there are many, the requests alone take as long as
+        reading; Ctrl-C stops them. Bytes that are in memory already, like those of a buffer, cost
+        next to nothing. If memory is short, the system drops pages again.
 
         Args:
-            names: as in `views`.
+            names: as for `views`.
 
         Raises:
-            KeyError: there is no such initializer.
-            TensorError: one of them is stored wrongly, as far as that shows without its values.
+            KeyError: there is no initializer of a name.
+            TensorError: an initializer is stored wrongly, as far as can be seen without its values.
             ExternalDataError: an external file cannot be read.
-            FileChangedError: a file is not the one any more that was loaded.
+            FileChangedError: a file is no longer the one that was loaded.
         """
         from onnxmap._page_cache import prefetch
 
         prefetch(self.initializers, names)
 
     def evict(self, names: Sequence[str] | str | None = None) -> None:
-        """Gives the bytes of initializers back to the system, which forgets the copies in memory.
+        """Drop the bytes of initializers from the page cache.
 
-        Arrays stay valid: what is touched again is read again. The system keeps some: pages that
-        are not on disk yet or that others have mapped, what it holds in one piece with bytes that
-        were not chosen (up to 2 MiB at each end), all of a file on a tmpfs. Buffers stay as they
-        are.
+        Arrays stay valid: if a page is used again, the system reads it again. The system keeps some
+        pages in memory: pages that are not on disk yet, pages that another process has mapped, and
+        files on a tmpfs. It also keeps a large page (up to 2 MiB) at each end if the page holds
+        other bytes too. Buffers are not affected.
 
         Args:
-            names: as in `views`.
+            names: as for `views`.
 
         Raises:
-            KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
+            KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
         """
         from onnxmap._page_cache import evict
 
         evict(self.initializers, names)
 
     def residency(self, names: Sequence[str] | str | None = None) -> Residency:
-        """How many stored bytes of initializers are in memory now. Their values are not touched.
+        """Return how many stored bytes of initializers are in memory now, without reading them.
 
-        Linux tells this to the owner of a file and to those who may write to it; for others all
-        bytes are in memory. Those of a buffer are, those behind a URL are not.
+        Linux reports residency only if you own the file or may write to it. For other files all
+        bytes count as resident. The bytes of a buffer are resident, those behind a URL are not.
 
         Args:
-            names: as in `views`.
+            names: as for `views`.
 
         Returns:
-            For each name the bytes in memory and in all; `resident`, `total` and `share` for all
-            of them together. Of values in a typed field, the bytes are those of their message.
+            By name, the resident bytes and all bytes of a tensor. `resident`, `total` and `share`
+            are those of all tensors together. If the values are in a typed field, the bytes of the
+            whole TensorProto count.
 
         Raises:
-            KeyError, TensorError, ExternalDataError, FileChangedError: as `prefetch`.
-            OSError: the system does not tell.
+            KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
+            OSError: the system does not report residency.
         """
         from onnxmap._page_cache import residency
 
@@ -328,31 +332,31 @@ class Model:
         names: Sequence[str] | str | None = None,
         chunks: ChunksArgument = "auto",
     ) -> dict[str, dask.array.Array]:
-        """Initializers as Dask arrays by name, whose chunks are read where they are computed.
+        """Return the initializers as Dask arrays by name. The workers read the chunks themselves.
 
-        A task carries a reference to the file, a few hundred bytes, and the process that runs it
-        reads its chunk, by `pread` into a new array: no weight goes through the scheduler. So
-        every worker needs the file, under the same path; it is opened once per process. Nothing
-        is read here, and the names of the arrays depend on the state of the file.
+        A task holds a reference to the file, of a few hundred bytes. The process that runs the task
+        reads its chunk, by `pread` into a new array, so no weight goes through the scheduler. Every
+        worker needs the file under the same path, and opens it once per process. This call reads no
+        values. The names of the arrays depend on the state of the file.
 
-        Carried in the task instead, in one chunk that is then split, is what no file holds as it
-        is: strings, values in typed fields but a packed run of floats, tensors in segments, empty
-        ones, and all of a model from a buffer.
+        Some tensors have no values that can be read from a file as they are: strings, empty
+        tensors, tensors in segments, and tensors in typed fields (except floats that are packed in
+        `float_data`). Their values go into the tasks, in one chunk that is then split. So do all
+        tensors of a model in a buffer.
 
         Args:
-            names: a list of names, or a string: that very name if it exists, else a glob; all
-                named initializers by default.
-            chunks: as in `dask.array.from_array`. With "auto", or a size like "64MiB", a chunk is
-                rows of the first dimensions, one range of the file, as large as may be but not
-                larger than that; "auto" is Dask's `array.chunk-size`.
+            names: as for `views`.
+            chunks: as for `dask.array.from_array`. If it is a size like "64MiB", a chunk is one
+                range of the file: rows of the first dimensions, as many as fit in that size.
+                "auto" is the size in Dask's `array.chunk-size`.
 
         Returns:
-            Arrays with the shape and NumPy type of `Tensor.numpy()`. Computing one raises
-            FileChangedError, in the worker, where the file has changed since.
+            Arrays with the shape and NumPy type of `Tensor.numpy()`. If the file has changed since,
+            computing an array raises FileChangedError in the worker.
 
         Raises:
-            KeyError: there is no such initializer.
-            TensorError: one of them cannot be read.
+            KeyError: there is no initializer of a name.
+            TensorError: an initializer cannot be read.
             ExternalDataError: an external file cannot be opened.
         """
         from onnxmap.interop.dask import to_dask
@@ -360,21 +364,24 @@ class Model:
         return to_dask(self.initializers, names, chunks)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
-        """Compares external files with the SHA-1 that tensors declare for them; reads them whole.
+        """Compare the external files with the SHA-1 that tensors declare for them.
+
+        All bytes of these files are read. If there are several failures, the failure of the first
+        file is raised.
 
         Args:
             progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
 
         Returns:
-            The digest of each file for which a checksum is declared, by its path. Empty where none
-            is: then nothing was compared.
+            The digest of each file for which a checksum is declared, by path. It is empty if no
+            checksum is declared, and then no file was compared.
 
         Raises:
-            ChecksumError: a file has another SHA-1 than is declared (`ext.checksum`).
-            ExternalDataError: what is declared is no SHA-1 (`ext.checksum_form`), or the file cannot
-                be opened.
-            FileChangedError: a file changed meanwhile.
-            OSError: it cannot be read. Of several failures, that of the first file is raised.
+            ChecksumError: the SHA-1 of a file is not the declared one (`ext.checksum`).
+            ExternalDataError: a declared checksum is not a SHA-1 (`ext.checksum_form`), or a file
+                cannot be opened.
+            FileChangedError: a file changed while it was read.
+            OSError: a file cannot be read.
         """
         from onnxmap._checksums import verify_tensors
 

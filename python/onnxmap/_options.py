@@ -1,4 +1,4 @@
-"""How a file is opened: what the arguments of `load` come to."""
+"""The options that decide how a file is opened, from the arguments of `load`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT_LIMITS = Limits()
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The arguments that `load` and its like share, as the core takes them."""
+    """The checked arguments that `load` and its variants share, as the core takes them."""
 
     link_policy: LinkPolicy = "contained"
     allow_hardlinks: bool = False
@@ -30,7 +30,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            # Without `in`, which asks the value itself: a value may claim to equal every text.
+            # `in` would call __eq__ of the value, which may claim to equal every text.
             found = [choice for choice in get_args(choices) if _is_text(value, choice)]
             if not found:
                 wanted = ", ".join(map(repr, get_args(choices)))

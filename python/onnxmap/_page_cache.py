@@ -1,4 +1,4 @@
-"""How much of a model's tensors the system has in memory: the page cache."""
+"""The page cache: which bytes of a model's tensors are in memory, and how to change that."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class ResidentBytes(NamedTuple):
     """How many of a tensor's stored bytes are in memory."""
 
     resident: int  # bytes in memory
-    total: int  # bytes in all
+    total: int  # all stored bytes
 
     @property
     def share(self) -> float:
-        """From 0 to 1; of no bytes all are in memory."""
+        """The resident part, from 0 to 1; 1 if there are no bytes."""
         return self.resident / self.total if self.total else 1.0
 
 
 class Residency(Mapping[str, ResidentBytes]):
-    """What was in memory when `Model.residency()` looked: ResidentBytes by name, in file order.
+    """What `Model.residency()` found: ResidentBytes by name, in file order.
 
-    `resident` and `total` are sums over the tensors, in bytes; those that two tensors share count
+    `resident` and `total` are sums over the tensors, in bytes. Bytes that two tensors share count
     twice.
     """
 
@@ -41,7 +41,7 @@ class Residency(Mapping[str, ResidentBytes]):
 
     @property
     def share(self) -> float:
-        """From 0 to 1; of no bytes all are in memory."""
+        """The resident part, from 0 to 1; 1 if there are no bytes."""
         return ResidentBytes(self.resident, self.total).share
 
     def __getitem__(self, name: str) -> ResidentBytes:

@@ -10,21 +10,21 @@ _LOCAL = (b"file", b"local")
 
 
 def absolute_path(path: bytes) -> bytes:
-    """`path` from the root on, for a process that changes its folder later.
+    """Return `path` as an absolute path, which stays right if the process changes its folder.
 
-    Not `os.path.abspath`: that takes `link/..` for the folder that holds the link, where the system
-    goes to the one above what the link leads to.
+    This is not `os.path.abspath`, which takes `link/..` for the folder that holds the link. The
+    system takes it for the folder above the target of the link.
     """
     joined = os.path.join(os.getcwdb(), path)  # noqa: PTH109, PTH118 -- bytes
     return joined if b".." in joined.split(b"/") else os.path.normpath(joined)
 
 
 def is_url(name: bytes) -> bool:
-    """Whether a name is a URL, like `s3://…` or `simplecache::https://…`, and no file that exists."""
+    """Return whether a name is a URL, like `s3://…`, and not the name of an existing file."""
     return b"://" in name and bool(_URL.match(name)) and not os.path.exists(name)  # noqa: PTH110
 
 
 def without_file_scheme(name: bytes) -> bytes:
-    """The path in a `file://` URL; anything else as it is."""
+    """Return the path in a `file://` URL; return anything else unchanged."""
     scheme, _, path = name.partition(b"://")
     return path if path and scheme.lower() in _LOCAL and is_url(name) else name

@@ -1,8 +1,8 @@
-"""Tensors in a pickle: those of a file by reference, others by value.
+"""Tensors in a pickle. A tensor of a file is pickled as a reference, any other with its values.
 
-A reference is a few hundred bytes: where the values are, and enough of what they were to notice
-that the file has changed. Unpickling opens the file, in this process or another; a tensor that was
-stored in its model comes back as one whose external data are in the model's file.
+A reference takes a few hundred bytes. It says where the values are, and has a digest of samples of
+them to detect a change of the file. Unpickling opens the file, in this process or another. A tensor
+that was stored in its model is unpickled as a tensor whose external data are in the model's file.
 
 A pickle names `_by_value` or `_by_reference` of this module. Stored pickles depend on these names.
 """
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from onnxmap._remote.files import PickledFile, PickledFolder
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
-# A policy is one word in a reference, like "contained+hardlinks+io=read".
+# In a reference, the options of `load` are one text, like "contained+hardlinks+io=read".
 _HARDLINKS, _IO, _UNWATCHED = "hardlinks", "io=", "unwatched"
-_FILE = "file"  # of a remote model: the root is the URL of the file itself
+_FILE = "file"  # for a remote model: the root is the URL of the file itself
 
-# Bytes that the hash looks at: all of a small tensor, of a large one both edges and some between.
+# The digest covers all bytes of a small tensor. For a large one it covers samples of `_SAMPLE`
+# bytes: the first bytes, the last ones, and some between.
 _SAMPLE = 4 << 10
 _SAMPLES = 16
 
@@ -42,11 +43,11 @@ _new_root: ContextVar[str | None] = ContextVar("onnxmap.relocate", default=None)
 def relocate(
     root: str | bytes | os.PathLike[str] | os.PathLike[bytes],
 ) -> Iterator[None]:
-    """While it is active, tensors are unpickled from files of the same names below `root`.
+    """Unpickle tensors, inside the block, from the files of the same names below `root`.
 
-    For data that were copied to another folder or machine. `root`, a path or a URL, stands for the
-    folder of the model, or of its external data. The files must have the same size and content. As every
-    context variable, it does not reach into other threads.
+    Use it if the files were copied to another folder or machine. `root`, a path or a URL, replaces
+    the folder of the model, or of its external data. The files must have the same size and content.
+    Other threads are not affected.
 
     Example:
         >>> with onnxmap.relocate("/data/models"):  # doctest: +SKIP
@@ -61,7 +62,7 @@ def relocate(
 
 
 def relocated_to() -> str | None:
-    """The root of the innermost `relocate` of this context."""
+    """Return the root of the innermost `relocate` of this context."""
     return _new_root.get()
 
 
@@ -76,24 +77,24 @@ def reduce_tensor(
 
 
 class Reference(NamedTuple):
-    """Where the values of a tensor are in a file, and what they and the file were."""
+    """Where the values of a tensor are in a file, and how to detect a change of the file."""
 
     header: bytes  # the TensorProto without its values
-    root: str  # the folder of which nothing outside is opened
-    location: str  # the file below it
-    name: str  # the same before a link was followed
+    root: str  # the folder; no file outside is opened
+    location: str  # the path of the file below the folder, links resolved
+    name: str  # the same path before links were resolved
     offset: int
     nbytes: int
     file_size: int
-    digest: bytes  # of samples of the values; empty: not read yet
-    policy: str
+    digest: bytes  # of samples of the values; empty if they have not been read yet
+    policy: str  # the options of `load`, see _policy_word
 
 
 def reference_to(tensor: _core.Tensor) -> Reference | None:
-    """Return a reference to the values, or None if the values themselves must be carried.
+    """Return a reference to the values, or None if the values themselves must be pickled.
 
-    It names the very file that the tensor has open, in a folder that the model may read from. Its
-    digest is empty, because no value is read for it.
+    It names the file that the tensor has open, in a folder that the model may read from. No value
+    is read, so the digest is empty.
     """
     place = tensor._reference()
     if place is None:
@@ -102,7 +103,7 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
     links, allow_hardlinks, io, watch = tensor._policy
     if not root.startswith(b"/"):
         return _remote_reference(tensor, place)
-    if not tensor.is_external:  # the caller named this file; other names of it do no harm
+    if not tensor.is_external:  # the caller chose this file, so its other hard links do no harm
         allow_hardlinks = allow_hardlinks or has_hard_links
     return Reference(
         _header(tensor),
@@ -118,15 +119,19 @@ def reference_to(tensor: _core.Tensor) -> Reference | None:
 
 
 def with_digest(reference: Reference, tensor: _core.Tensor) -> Reference:
-    """The same, and samples of the values are read to know them again."""
+    """Return the reference with its digest. This reads samples of the values."""
     return reference._replace(digest=_digest(tensor, reference.nbytes))
 
 
 def open_reference(reference: Reference, io: str | None = None) -> _core.Tensor:
-    """The tensor, from its file, read as `io` says and not as its model was.
+    """Open the tensor of a reference.
+
+    Args:
+        reference: the reference.
+        io: how to read the file, instead of how the model was read; see `load`.
 
     Raises:
-        FileChangedError: the file is not the one that was referred to.
+        FileChangedError: the file changed after the reference was made.
     """
     if io is not None:
         words = [word for word in reference.policy.split("+") if not word.startswith(_IO)]
@@ -142,8 +147,9 @@ def _remote_reference(
     root, location, _, offset, nbytes, file_size, _ = place
     policy = _policy_word(*tensor._policy)
     url = tensor.file
-    assert url is not None  # or it had no place
-    # In the model, whose URL is the caller's, with whatever is in it; or once more from a pickle.
+    assert url is not None  # a tensor without a file has no place
+    # The tensor is in the model's own file, or was unpickled from such a tensor. Then the root is
+    # the URL of the file: the caller chose that URL, and it may hold anything, even a query.
     if not tensor.is_external or os.fsencode(url) == root:
         root, location = os.fsencode(url), os.fsencode(name_of(url))
         policy += f"+{_FILE}"
@@ -176,7 +182,7 @@ def _by_reference(
     if folder is None:
         folder = root
     else:
-        location = name  # which a copy has, where `location` is what a link led to
+        location = name  # a copied folder may hold a file where this one held a link
     entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
     message = header + encode(
         "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
@@ -191,7 +197,8 @@ def _by_reference(
     if found_size != file_size or _digest(tensor, nbytes) != digest:
         path = tensor.file or os.path.join(folder, location)
         raise FileChangedError(
-            f"tensor {tensor.name[:200]!r}: {path!r} is no longer the file that was pickled",
+            f"tensor {tensor.name[:200]!r}: {path!r} is not the file that was pickled; "
+            "restore it, or pickle the tensor again",
             code="file.changed",
             path=path,
             filename=path,
@@ -231,7 +238,9 @@ def _options_of(policy: str) -> Options:
         _FILE,
     }
     if unknown:
-        raise ValueError(f"this version knows no policy {policy!r}")
+        raise ValueError(
+            f"the pickle has the unknown policy {policy!r}; unpickle it with a later onnxmap"
+        )
     return Options(
         link_policy=known,
         allow_hardlinks=_HARDLINKS in words,
@@ -266,7 +275,7 @@ def _samples(tensor: _core.Tensor, begins: list[int]) -> list[bytearray]:
         return [tensor._read(begin, _SAMPLE) for begin in begins]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(len(begins), "onnxmap-samples") as pool:  # each is a request
+    with ThreadPoolExecutor(len(begins), "onnxmap-samples") as pool:  # each sample is a request
         return list(pool.map(lambda begin: tensor._read(begin, _SAMPLE), begins))
 
 
@@ -274,7 +283,7 @@ def _message(tensor: _core.Tensor) -> bytes:
     message = None if tensor.is_external else tensor._message()
     if message is not None:
         return message
-    # Without bytes of its own in the message: a segment of several, an empty part of a file.
+    # The message does not hold the bytes: one of several segments, or an empty range of a file.
     if tensor.dtype == DataType.STRING:
         texts = tensor.numpy().reshape(-1)
         return _header(tensor) + encode("TensorProto", string_data=list(texts))

@@ -1,4 +1,4 @@
-"""What `progress=` means wherever it is an argument: how many bytes of some long work are done."""
+"""The argument `progress=`: shows how many bytes of some long work are done."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ if TYPE_CHECKING:
 
     ProgressArgument = bool | Callable[[int, int], object]
 
-# Between two looks at the numbers: as often as an eye can follow, and no load for the work.
+# Between two updates of the display: fast enough for the eye, and no load for the work.
 _SECONDS_BETWEEN = 0.05
 
 
 class Progress:
-    """Shows how far some work is, as the caller asked for it.
+    """Shows how much of some work is done.
 
-    False shows nothing. A callable gets `(bytes_done, bytes_total)`: first with 0, last with the total
-    (unless the work fails), growing from call to call, at most 20 times a second. True draws a bar with
-    rate and time left, on a terminal or in a notebook; elsewhere nothing. All of that happens in the
-    thread that entered the `with` block, so a callable needs no lock; what it raises ends the work.
+    If `progress` is a callable, it is called with `(bytes_done, bytes_total)` at most 20 times a
+    second. `bytes_done` grows from call to call. The first call has 0, the last one the total,
+    unless the work fails. If `progress` is True, a terminal or a notebook shows a bar with the rate
+    and the time left. False shows nothing.
 
-    Any thread may call `update`. While the first thread only waits for others, it calls `refresh` every
-    `interval` seconds.
+    All of this happens in the thread that entered the `with` block, so a callable needs no lock. If
+    the callable raises, the work ends. Any thread may call `update`. While the first thread waits
+    for others, it must call `refresh` every `interval` seconds.
 
     Args:
-        progress: what the caller said.
+        progress: the argument `progress` of the user.
         total: bytes of the whole work.
-        what: the work in a word, for the bar.
+        what: the work in one word, for the bar.
         delay: seconds of work before a bar appears, so that short work shows none.
-        transient: a bar is wiped when the work is done.
+        transient: remove the bar when the work is done.
 
     Raises:
         TypeError: `progress` is neither a bool nor callable.
@@ -70,7 +71,7 @@ class Progress:
 
     @property
     def interval(self) -> float | None:
-        """How long the first thread may wait before it calls `refresh`; None for as long as it likes."""
+        """Seconds the first thread may wait before it calls `refresh`; None sets no bound."""
         return None if self._make_display is None else _SECONDS_BETWEEN
 
     def __enter__(self) -> Progress:  # noqa: PYI034 -- typing.Self is Python 3.11's
@@ -86,7 +87,7 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            # What took less time than the delay never had a display.
+            # Work that took less time than the delay never had a display.
             if kind is None and self._display is not None:
                 self._show(self._total)
         finally:
@@ -94,7 +95,7 @@ class Progress:
                 self._display.close()
 
     def update(self, nbytes: int) -> None:
-        """Says that `nbytes` more are done."""
+        """Count `nbytes` more as done."""
         if self._make_display is None:
             return
         with self._lock:
@@ -103,13 +104,13 @@ class Progress:
             self.refresh()
 
     def refresh(self) -> None:
-        """Shows what is done, if that was not long ago; only in the thread of the `with` block."""
+        """Update the display if it is due. Only the thread of the `with` block may call this."""
         if self._make_display is None or (now := time.monotonic()) < self._next_look:
             return
         self._next_look = now + _SECONDS_BETWEEN
         if self._display is None:
             self._display = self._make_display()
-            if self._display is None:  # nobody would see it
+            if self._display is None:  # there is no terminal or notebook
                 self._make_display = None
                 return
         self._show(min(self._done, self._total))
@@ -143,8 +144,8 @@ class _RichBar:
         from rich import progress
         from rich.console import Console
 
-        # No thread of its own: what draws is the thread that works. Standard output stays what it is,
-        # since it may be a file while the bar is on the terminal.
+        # auto_refresh would draw in another thread. Standard output is not redirected: it may be a
+        # file while the bar is on the terminal.
         self._bar = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
@@ -168,7 +169,7 @@ class _RichBar:
 
 
 class _PlainLine:
-    """One line on standard error, written over again and again."""
+    """One line on standard error, overwritten at each update."""
 
     def __init__(self, what: str, total: int, transient: bool) -> None:
         self._what = what
@@ -186,7 +187,7 @@ class _PlainLine:
         if (since := done - self._start_done) > 0 and seconds > 0:
             rate = since / seconds
             line += f", {size_text(rate)}/s, {(self._total - done) / rate:.0f} s left"
-        line = line[: shutil.get_terminal_size().columns - 1]  # a second line could not be wiped
+        line = line[: shutil.get_terminal_size().columns - 1]  # a second line could not be erased
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)
 
@@ -200,12 +201,12 @@ class _PlainLine:
 
 
 def _bar(what: str, total: int, transient: bool) -> _Display | None:
-    """The best bar that can be seen here."""
+    """The best bar that this terminal or notebook can show; None if there is neither."""
     notebook = _in_notebook()
     if not notebook and not (sys.stderr is not None and sys.stderr.isatty()):
         return None
     try:
-        if notebook:  # rich draws there by means of this
+        if notebook:  # rich needs this to draw in a notebook
             import ipywidgets  # type: ignore[import-not-found, import-untyped, unused-ignore] # noqa: F401
         return _RichBar(what, total, transient)
     except ImportError:
@@ -213,7 +214,7 @@ def _bar(what: str, total: int, transient: bool) -> _Display | None:
 
 
 def _in_notebook() -> bool:
-    # IPython is asked only where it runs already.
+    # Look for IPython only if it is imported already.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ in ("ZMQInteractiveShell", "Shell")  # Jupyter, Colab

@@ -1,7 +1,7 @@
-"""A protobuf writer just large enough for small messages of our own, with no library behind it.
+"""A writer of small protobuf messages that needs no protobuf library.
 
-Field numbers and types come from the package's own schema, so that a message is written by the names
-of onnx.proto: `encode("NodeProto", op_type="MatMul", input=["x", "w"], output=["y"])`.
+The caller uses the names of onnx.proto, and the package's own schema gives the field numbers and
+types: `encode("NodeProto", op_type="MatMul", input=["x", "w"], output=["y"])`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _VARINT_TYPES = frozenset({"int32", "int64", "uint64", "enum"})
 
 
 def varint(number: int) -> bytes:
-    """`number` in seven-bit groups, the lowest first; a negative one takes ten bytes."""
+    """Return `number` in groups of seven bits, the lowest first; a negative one takes ten bytes."""
     number &= 0xFFFF_FFFF_FFFF_FFFF
     groups = bytearray()
     while number > 0x7F:
@@ -26,7 +26,9 @@ def varint(number: int) -> bytes:
 
 
 def encode(message: str, **fields: Any) -> bytes:
-    """The bytes of one message; a list repeats its field, and a nested message is given encoded.
+    """Return the bytes of one message.
+
+    A repeated field takes a list. A nested message is passed as its encoded bytes.
 
     Source: protobuf.dev/programming-guides/encoding.
     """

@@ -1,4 +1,4 @@
-"""The package's schema of onnx.proto, looked up by name; asked of the core once."""
+"""The package's schema of onnx.proto by name. The core is asked for it once."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def _schema() -> dict[str, Any]:
 
 @cache
 def message_rows(message: str) -> dict[str, Row]:
-    """The declarations of a message's fields by name, such as those of "TensorProto.Segment"."""
+    """Return the declarations of a message's fields by name, like "TensorProto.Segment"."""
     return {row["name"]: row for row in _schema()["messages"][message]}
 
 
 @cache
 def enum_names(enum: str) -> dict[int, str]:
-    """The names of an enum's numbers, such as those of "TensorProto.DataType"."""
+    """Return the names of an enum by number, like "TensorProto.DataType"."""
     return {number: name for name, number in _schema()["enums"][enum].items()}
 
 
 def is_repeated(row: Row) -> bool:
-    """Whether the field holds a list."""
+    """Return whether the field holds a list."""
     return bool(row["label"] == "repeated")
 
 
 def type_name(number: int) -> str:
-    """The name of a tensor's element type; a number that is none of ONNX's stays a number."""
+    """Return the name of a tensor's element type, or "type N" if ONNX has no type of number N."""
     return enum_names("TensorProto.DataType").get(number, f"type {number}")

@@ -1,4 +1,4 @@
-"""Parts and bytes of tensors: only what is asked for is read, and all of it is written."""
+"""Slices of tensors, which read only what they need, and writing a tensor to a file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PIECE = 1 << 20  # bytes
 
 
 def read_slice(tensor: _core.Tensor, key: Any) -> Any:
-    """What `tensor.numpy()[key]` gives; only basic indexing can leave elements unread."""
+    """Return `tensor.numpy()[key]`. Basic indexing reads only the elements that it needs."""
     if not _is_basic(key):
         return tensor.numpy()[key]
-    # Sliced without a look at its elements: only offset, shape and strides of the part count.
+    # Slice an array that has no elements: only offset, shape and strides of the part are needed.
     one = np.zeros(1, np.uint8)
     shape = tensor.shape
     strides = np.cumprod((1, *shape[:0:-1]), dtype=np.int64)[::-1] if shape else ()
@@ -50,7 +50,7 @@ def _is_basic(key: Any) -> bool:
 
 
 def write_values(tensor: _core.Tensor, file: Any) -> None:
-    """See `Tensor.tofile`. What is written has been read before: a view may lose its bytes."""
+    """See `Tensor.tofile`. Bytes are read before they are written: a view may lose its file."""
     nbytes = tensor._stored_nbytes
     if nbytes is None or nbytes <= _PIECE:
         write_all(file, memoryview(tensor.tobytes()))
@@ -64,7 +64,7 @@ def write_values(tensor: _core.Tensor, file: Any) -> None:
 
 
 def write_all(file: Any, data: memoryview) -> None:
-    """Writes bytes to a path, or to an object whose `write()` may take less than it is given."""
+    """Write bytes to a path, or to a file object whose `write()` may take only a part of them."""
     if not hasattr(file, "write"):
         with open(os.fspath(file), "wb") as opened:  # noqa: PTH123 -- a path may be bytes
             write_all(opened, data)
@@ -73,8 +73,8 @@ def write_all(file: Any, data: memoryview) -> None:
         written = file.write(data)
         if written is None:
             if isinstance(file, io.RawIOBase):
-                raise BlockingIOError(errno.EAGAIN, "the file takes no more at the moment", 0)
-            return  # an object that takes all it is given, and does not count
+                raise BlockingIOError(errno.EAGAIN, "the file takes no more bytes now", 0)
+            return  # this kind of object takes everything and returns no count
         if written <= 0:
-            raise OSError(errno.EIO, "the file takes no more")
+            raise OSError(errno.EIO, "the file takes no more bytes")
         data = data[written:]

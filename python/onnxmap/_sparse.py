@@ -1,4 +1,4 @@
-"""Sparse tensors made dense, and handed to SciPy.
+"""Sparse tensors as dense arrays and as SciPy arrays.
 
 Source: onnx.proto, SparseTensorProto: values of shape [NNZ], indices of shape [NNZ] into the
 flattened tensor or [NNZ, rank], in ascending order without duplicates.
@@ -27,9 +27,11 @@ def to_dense(sparse: _core.SparseTensor, max_bytes: int | None) -> np.ndarray[An
     shape = _shape(sparse, dtype.itemsize)
     most = sparse._dense_bytes if max_bytes is None else operator.index(max_bytes)
     nbytes = math.prod(shape) * dtype.itemsize
-    _check_limit(sparse, nbytes, most, "to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)")
+    remedy = "to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)"
+    _check_limit(sparse, f"{nbytes} bytes when dense", nbytes, most, remedy)
     positions = _linear(sparse, shape)
-    values = sparse.values.numpy(copy=True)  # NumPy shall not read a file that may be truncated
+    # NumPy must not read a file that may be truncated, so this is a copy.
+    values = sparse.values.numpy(copy=True)
     dense = np.full(shape, "", object) if dtype == object else np.zeros(shape, dtype)
     dense.reshape(-1)[positions] = values
     return dense
@@ -41,19 +43,22 @@ def to_scipy(sparse: _core.SparseTensor) -> Any:
 
     shape = _shape(sparse, _dtype(sparse).itemsize)
     if not shape:
-        raise ValueError("SciPy has no sparse arrays without dimensions")
-    nbytes = sparse.nnz * len(shape) * 8  # a few bytes of dims, a column of indices for each
-    _check_limit(sparse, nbytes, sparse._dense_bytes, "limits=Limits(dense_bytes=...)")
+        raise ValueError("SciPy has no sparse arrays without dimensions; use to_dense()")
+    nbytes = sparse.nnz * len(shape) * 8  # every dimension has a column of indices
+    need = f"{nbytes} bytes for its indices"
+    _check_limit(sparse, need, nbytes, sparse._dense_bytes, "limits=Limits(dense_bytes=...)")
     positions = _linear(sparse, shape)
     coordinates = np.unravel_index(positions, shape)
     return coo_array((sparse.values.numpy(), coordinates), shape=shape)
 
 
-def _check_limit(sparse: _core.SparseTensor, nbytes: int, most: int, remedy: str) -> None:
+def _check_limit(
+    sparse: _core.SparseTensor, need: str, nbytes: int, most: int, remedy: str
+) -> None:
     if nbytes > most:
         raise LimitError(
-            f"sparse tensor {sparse.name[:200]!r} takes {nbytes} bytes so, and {most} are allowed; "
-            f"raise it with {remedy}",
+            f"sparse tensor {sparse.name[:200]!r} needs {need}, but the limit is "
+            f"{most}; raise it with {remedy}",
             code="limit.dense_bytes",
         )
 
@@ -62,7 +67,7 @@ def _shape(sparse: _core.SparseTensor, itemsize: int) -> tuple[int, ...]:
     shape = sparse.shape
     negative = [dim for dim in shape if dim < 0]
     if negative:
-        _fail(sparse, "tensor.negative_dim", f"dimension {negative[0]}")
+        _fail(sparse, "tensor.negative_dim", f"dimension {negative[0]} is negative")
     if math.prod(dim for dim in shape if dim) * itemsize > _MOST_BYTES:
         _fail(sparse, "tensor.sparse_overflow", "its shape has more than 2^63 elements or bytes")
     return shape
@@ -74,13 +79,13 @@ def _dtype(sparse: _core.SparseTensor) -> np.dtype[Any]:
         _fail(sparse, "tensor.dtype", "its values have no element type")
     dtype = values.dtype.numpy()
     if dtype != object and np.zeros((), dtype).astype(np.complex128) != 0:
-        message = f"{values.dtype.name} has no zero to put between its values"
+        message = f"{values.dtype.name} cannot represent the zeros between its values"
         _fail(sparse, "tensor.sparse_dtype", message)
     return dtype
 
 
 def _linear(sparse: _core.SparseTensor, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Positions of the values in the flattened tensor, checked: ascending, inside, none twice."""
+    """Positions of the values in the flattened tensor, checked: ascending, in range, none twice."""
     values, indices = sparse.values, sparse.indices
     if indices.dtype != DataType.INT64:
         _fail(sparse, "tensor.sparse_dtype", f"its indices are {indices.dtype!s}, not INT64")
@@ -95,7 +100,7 @@ def _linear(sparse: _core.SparseTensor, shape: tuple[int, ...]) -> np.ndarray[An
         )
     if form[0] != values.shape[0]:
         _fail(sparse, "tensor.sparse_count", f"{values.shape[0]} values, but {form[0]} indices")
-    table = indices.numpy(copy=True)  # as above
+    table = indices.numpy(copy=True)  # a copy, as in to_dense()
     if table.ndim == 1:
         _check_range(sparse, table, math.prod(shape))
         positions = table
@@ -110,8 +115,8 @@ def _linear(sparse: _core.SparseTensor, shape: tuple[int, ...]) -> np.ndarray[An
         entry = int(np.argmax(steps <= 0)) + 1
         here, before = table[entry].tolist(), table[entry - 1].tolist()
         if steps[entry - 1] == 0:
-            _fail(sparse, "tensor.sparse_duplicate", f"entry {entry} has index {here} once more")
-        message = f"entry {entry} has index {here}, which comes before {before}"
+            _fail(sparse, "tensor.sparse_duplicate", f"entry {entry} repeats index {here}")
+        message = f"entry {entry} has index {here}, but the entry before has {before}"
         _fail(sparse, "tensor.sparse_order", message)
     return positions
 

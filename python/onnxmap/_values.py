@@ -1,4 +1,4 @@
-"""Values of onnx-data.proto: sequences, maps and optionals, and the folders of test data."""
+"""Values of onnx-data.proto: sequences, maps and optionals. Files of a test data folder."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MESSAGE_OF_KIND = {
     "optional": "OptionalProto",
 }
 
-# Which field holds the values of each element type.
+# The field that holds the values, by element type.
 # Source: onnx-data.proto, SequenceProto.DataType and OptionalProto.DataType.
 _KIND_OF_ELEMENT = {1: "tensor", 2: "sparse_tensor", 3: "sequence", 4: "map", 5: "optional"}
 
 
 def value_of(proto: _core.ProtoView) -> Value:
-    """The value of a TensorProto, SequenceProto, MapProto or OptionalProto."""
+    """Return the value of a TensorProto, SequenceProto, MapProto or OptionalProto."""
     message = proto.message_type
     if message == "TensorProto":
         return _core.wrap(proto).numpy()
@@ -52,13 +52,13 @@ def value_of(proto: _core.ProtoView) -> Value:
     keys = _keys(proto)
     if len(keys) != len(values):
         raise ParseError(
-            f"a map has {len(keys)} keys and {len(values)} values", code="model.map_size"
+            f"a map has {len(keys)} keys but {len(values)} values", code="model.map_size"
         )
     return dict(zip(keys, values, strict=True))
 
 
 def _elements(proto: _core.ProtoView) -> Iterable[_core.ProtoView]:
-    """The values of a SequenceProto; without a type that is known, the values that are there."""
+    """The values of a SequenceProto; if its type is unknown, the first values that it has."""
     kinds = [_KIND_OF_ELEMENT[proto.elem_type]] if proto.elem_type in _KIND_OF_ELEMENT else []
     for kind in kinds or _KIND_OF_ELEMENT.values():
         values = getattr(proto, f"{kind}_values")
@@ -81,14 +81,14 @@ def _text(key: bytes) -> str | bytes:
 
 
 def numbered_files(folder: Path, stem: str) -> list[tuple[int, Path]]:
-    """The files `input_0.pb`, `input_1.pb` and so on of a folder, in order, with their numbers."""
+    """Return the files `input_0.pb`, `input_1.pb`... of a folder with their numbers, in order."""
     name = re.compile(rf"{stem}_(\d+)\.pb")
     found = ((name.fullmatch(file.name), file) for file in folder.iterdir())
     return sorted((int(match[1]), file) for match, file in found if match)
 
 
 def kind_of(info: _core.ValueInfo) -> Kind:
-    """Which message of onnx-data.proto holds a value of this type."""
+    """Return which message of onnx-data.proto holds a value of this type."""
     kinds: dict[type, Kind] = {
         SequenceType: "sequence",
         MapType: "map",

@@ -1,4 +1,4 @@
-"""The errors of onnxmap. Each has a stable `code`; classes also derive from the built-in one."""
+"""The errors of onnxmap. Each has a stable `code`, and derives from a matching built-in class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class OnnxMapError(Exception):
     """Base of all errors that onnxmap raises about its input.
 
     Attributes:
-        code: stable name of the cause, like `wire.truncated`.
+        code: the stable name of the cause, like `wire.truncated`.
     """
 
     _fields: tuple[str, ...] = ("code",)
@@ -35,11 +35,11 @@ class OnnxMapError(Exception):
 
 
 class ParseError(OnnxMapError, ValueError):
-    """The bytes are not what they should be: `wire.*` and `model.*`.
+    """The bytes of a file are malformed: `wire.*` and `model.*`.
 
     Attributes:
-        offset: of the byte in the file where the bad item starts, or None.
-        path: of the field, like `graph.initializer[3].dims`.
+        offset: the offset in the file, in bytes, where the bad item starts; or None.
+        path: the path of the field, like `graph.initializer[3].dims`.
     """
 
     _fields = ("code", "offset", "path")
@@ -67,7 +67,7 @@ class TensorError(OnnxMapError, ValueError):
 
 
 class TensorWarning(UserWarning):
-    """With `lenient=True`: a tensor is wrong, and was read as onnx reads it."""
+    """A tensor is wrong, and `lenient=True` read it as onnx does."""
 
 
 class ExternalDataError(OnnxMapError, ValueError):
@@ -75,7 +75,7 @@ class ExternalDataError(OnnxMapError, ValueError):
 
     Attributes:
         tensor: the tensor's name, or the path to one without a name.
-        location: as the model has it.
+        location: the location as the model spells it.
     """
 
     _fields: tuple[str, ...] = ("code", "tensor", "location")
@@ -91,8 +91,8 @@ class ChecksumError(ExternalDataError):
     """External data differ from their declared SHA-1: `ext.checksum`."""
 
 
-# OSError comes first in the bases of the mixed classes: with ValueError first, `errno` stays None.
-# Its own constructor takes no fields, so theirs sets both sides.
+# OSError comes first in the bases of these classes: with ValueError first, `errno` stays None.
+# The constructor of OSError takes no fields, so this one sets both sides.
 class _SystemError(OSError, OnnxMapError):
     _errno = 0
 
@@ -127,7 +127,7 @@ class FileChangedError(_SystemError):
     """A file changed after it was opened, or after a tensor in it was pickled: `file.changed`.
 
     Attributes:
-        path: of that file.
+        path: the path of that file.
     """
 
     _errno = errno.ESTALE
@@ -136,18 +136,18 @@ class FileChangedError(_SystemError):
 
 
 class TransferTimeoutError(_SystemError, TimeoutError, LimitError):
-    """A server takes too long (`limit.timeout`) or sends too slowly (`limit.low_speed`)."""
+    """A server took too long (`limit.timeout`) or sent too slowly (`limit.low_speed`)."""
 
     _errno = errno.ETIMEDOUT
     _fields = ("code", "offset", "path", "filename")
 
 
 class SaveError(OnnxMapError, ValueError):
-    """A model cannot be saved as asked: `save.*`."""
+    """A model cannot be saved with these options: `save.*`."""
 
 
 class CheckError(OnnxMapError, ValueError):
-    """A check has findings: `check.failed`.
+    """A check found something wrong: `check.failed`.
 
     Attributes:
         report: the CheckReport.
@@ -180,21 +180,21 @@ def _rebuild(cls: type[OnnxMapError], message: str, fields: dict[str, object]) -
 
 
 def warn_overlooked(message: str) -> None:
-    """Warns of a tensor that is wrong and was read all the same."""
+    """Warn that a tensor is wrong but was read."""
     import warnings
 
     warnings.warn(printable(message), TensorWarning, stacklevel=2)
 
 
 def printable(message: str) -> str:
-    """Return the message, with all characters escaped that could steer a terminal."""
+    """Return the message with the characters escaped that could control a terminal."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
 
 def make_error(
     code: str, message: str, offset: int | None, path: str, file: str, tensor: str, location: str
 ) -> OnnxMapError:
-    """The exception for an error of the C++ core."""
+    """Return the exception for an error of the C++ core."""
     cls = _CLASS_OF_CODE.get(code) or _CLASS_OF_FAMILY[code.partition(".")[0]]
     known = {
         "code": code,

@@ -1,4 +1,4 @@
-"""Types of values, as `TypeProto` describes them, and small records."""
+"""The types of values, as `TypeProto` describes them, and `ExternalData`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Shape = tuple["int | str | None", ...]
 
 
 class ExternalData(NamedTuple):
-    """Where a tensor's values are, as the model says it.
+    """Where the values of a tensor are, according to the model.
 
     Attributes:
-        location: path relative to the model's folder.
-        offset: in bytes.
-        length: in bytes; None where the model leaves it to shape and type.
-        checksum: SHA-1 of the whole file in hexadecimal digits, or None.
+        location: the path relative to the model's folder.
+        offset: the offset of the values in the file, in bytes.
+        length: their length in bytes; None if shape and type imply it.
+        checksum: the SHA-1 of the whole file in hexadecimal digits, or None.
     """
 
     location: str
@@ -26,14 +26,14 @@ class ExternalData(NamedTuple):
 
 
 class TensorType(NamedTuple):
-    """A dense tensor. `shape` is None where the rank is unknown."""
+    """A dense tensor. `shape` is None if the rank is unknown."""
 
     dtype: DataType | int
     shape: Shape | None
 
 
 class SparseTensorType(NamedTuple):
-    """A sparse tensor. `shape` is None where the rank is unknown."""
+    """A sparse tensor. `shape` is None if the rank is unknown."""
 
     dtype: DataType | int
     shape: Shape | None

@@ -1,1 +1,1 @@
-"""Files behind URLs: `https://`, `s3://`, `memory://` and whatever else fsspec reads."""
+"""Files behind URLs: `https://`, `s3://`, `memory://` and all others that fsspec reads."""

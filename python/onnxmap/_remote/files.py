@@ -1,7 +1,7 @@
-"""Files behind URLs: `https://`, `s3://`, `memory://` and whatever else fsspec reads.
+"""Files and folders behind URLs: `https://`, `s3://`, `memory://` and all others of fsspec.
 
-Nothing is downloaded as a whole. The core asks a `RemoteFile` for ranges of bytes, when it needs
-them, from any thread; long ranges are asked for in pieces, several at a time.
+No file is downloaded as a whole. The core asks a `RemoteFile` for ranges of bytes when it needs
+them, from any thread. A long range is split into pieces, and several are requested at a time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from onnxmap._limits import Limits
     from onnxmap._remote.requests import Requests
 
-# Bytes of one request. A request takes some 50 ms, in which a megabyte arrives as well.
+# Bytes of one request. The answer takes about 50 ms to begin; a megabyte arrives in the same time.
 _PIECE = 8 << 20
-# What the first request to a model's file asks for: the core's first look is that long.
+# Bytes that the first request for a model's file asks for: the core reads that many first.
 _HEAD = 64 << 10
 
-# How long a look at a file is good for, where many tensors are opened one by one; as in the core.
+# While many tensors are opened one by one, a file is checked at most this often; as in the core.
 _RECENT_SECONDS = 10.0
 
 _serial = itertools.count()
@@ -43,11 +43,11 @@ class RemoteFile:
     """A file in the state in which it was opened. Safe to share between threads.
 
     Attributes:
-        url: its URL.
-        size: in bytes.
-        state: text that no other file has, nor this one in another state.
-        at_once: requests at a time that are of use.
-        looked_at: when it was last seen in that state, by time.monotonic().
+        url: the URL of the file.
+        size: the size in bytes.
+        state: a text that differs from that of any other file, and of any other state of this file.
+        at_once: how many requests at a time make reading faster.
+        looked_at: when the file was last seen in that state, by time.monotonic().
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class RemoteFile:
         self.state = repr((fs._fs_token, path, self.size, mark))
 
     def read_into(self, offset: int, memory: memoryview) -> None:
-        """Fills `memory` with what the file has from `offset` on.
+        """Fill `memory` with the bytes of the file from `offset` on.
 
         Raises:
-            FileChangedError: the file is another by now.
-            OSError: it cannot be read; `filename` is the URL.
+            FileChangedError: the file changed since it was opened.
+            OSError: the file cannot be read; `filename` is the URL.
         """
         known = self._head[offset : offset + len(memory)]
         memory[: len(known)] = known
@@ -76,10 +76,10 @@ class RemoteFile:
             self._read(offset + len(known), rest)
         except OSError as error:
             if error.__dict__.get("shorter"):
-                self.check_unchanged()  # which is the better error
+                self.check_unchanged()  # FileChangedError says more than this error
             raise
         finally:
-            rest.release()  # a traceback may keep it, and the memory goes
+            rest.release()  # a traceback may keep it alive after the memory is freed
 
     def _read(self, offset: int, memory: memoryview) -> None:
         pieces = iter(range(0, len(memory), _PIECE))
@@ -100,7 +100,7 @@ class RemoteFile:
                 answer.cancel()
 
     def check_unchanged(self) -> None:
-        """Raises FileChangedError where the file is in another state by now; asks the server."""
+        """Ask the server for the state of the file; raise FileChangedError if it changed."""
         from onnxmap._remote.http import changed
 
         looked_at = time.monotonic()
@@ -111,10 +111,10 @@ class RemoteFile:
 
 
 class RemoteFolder:
-    """A folder that a URL names, for data files in it.
+    """A folder behind a URL that holds data files.
 
     Attributes:
-        url: its URL, without a slash at the end.
+        url: the URL of the folder, without a slash at the end.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class RemoteFolder:
     def of_file(
         cls, url: str, options: Mapping[str, Any] | None, limits: Limits | None
     ) -> RemoteFolder:
-        """The folder that holds a file."""
+        """Return the folder that holds a file."""
         fs, path = _file_system(url, options)
         plain = _without_query(path) if _is_http(path) else path
         scheme, between, rest = plain.partition("://") if _is_http(path) else ("", "", plain)
@@ -149,16 +149,17 @@ class RemoteFolder:
         return folder
 
     def url_of(self, location: bytes) -> str:
-        """URL of a file in the folder, for people and for messages."""
+        """Return the URL of a file in the folder, to be shown to people."""
         return self._shown(self._path_of(location))
 
     def open(self, location: bytes, *, recently: bool = False) -> RemoteFile:
-        """The file of that name.
+        """Open a file in the folder.
 
         Args:
-            location: relative to the folder, judged before: it does not lead out. It is a name and
-                no part of a URL, whatever characters it has.
-            recently: take a file that is open and was looked at in the last seconds as it was.
+            location: the path relative to the folder. The caller has checked that it does not lead
+                out. Its characters have no special meaning in the URL.
+            recently: take a file that is open already without asking the server, if it was checked
+                a few seconds ago.
         """
         path = self._path_of(location)
         return _open(self._fs, path, self._shown(path), self._limits, recently=recently)
@@ -170,7 +171,7 @@ class RemoteFolder:
         names: list[bytes] = []
         for name in location.split(b"/"):
             if name == b"..":
-                names.pop()  # it is below the folder
+                names.pop()  # never above the folder, as the caller has checked
             elif name not in (b"", b"."):
                 names.append(name)
         joined = b"/".join(names)
@@ -181,7 +182,7 @@ class RemoteFolder:
 
 
 class PickledFolder(RemoteFolder):
-    """For the references in a pickle, of which thousands may be about one file."""
+    """A folder for references in a pickle. Thousands of them may name one file."""
 
     def open(self, location: bytes, *, recently: bool = True) -> RemoteFile:
         """See RemoteFolder."""
@@ -189,17 +190,17 @@ class PickledFolder(RemoteFolder):
 
 
 class PickledFile:
-    """A file of its own, where the core wants a folder: a model that holds what was pickled."""
+    """A model's file that holds a pickled tensor. The core uses it like a folder."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def url_of(self, location: bytes) -> str:
-        """The file, whatever the name."""
+        """Return the URL of the file for any location."""
         return self.url
 
     def open(self, location: bytes) -> RemoteFile:
-        """The file, whatever the name."""
+        """Open the file for any location."""
         fs, path = _file_system(self.url, None)
         return _open(fs, path, self.url, None, recently=True)
 
@@ -216,7 +217,7 @@ def opening_file(
 
 
 def name_of(url: str) -> str:
-    """The last name in a URL, as a file would have it."""
+    """Return the last name in a URL, decoded as the name of a file."""
     path = url.partition("::")[0]
     if _is_http(path):
         return unquote(_without_query(path).rpartition("/")[2])
@@ -233,9 +234,9 @@ def _open(fs: Any, path: str, url: str, limits: Limits | None, *, recently: bool
 
 
 def _around(fs: Any, path: str, url: str) -> tuple[str, str]:
-    """What stands before and behind a path in its URL."""
+    """The parts of a URL before and after its path."""
     before, found, after = url.partition(path) if path else ("", "", "")
-    if not found:  # the root, say
+    if not found:  # for example the root
         before, after = str(fs.unstrip_protocol(path)).removesuffix(path), ""
         if not path and fs.root_marker == "/":
             before = before.removesuffix("/")
@@ -282,7 +283,7 @@ def _file_system(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]
 
 
 def _package_of(error: ImportError) -> str:
-    """What cannot be imported; fsspec says so in a cause."""
+    """The package that cannot be imported. fsspec names it in a cause of its error."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ImportError) and cause.name:

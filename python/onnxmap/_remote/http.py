@@ -1,7 +1,8 @@
-"""Ranges of a file by HTTP, with what the answers say about it.
+"""Requests for ranges of a file over HTTP.
 
-fsspec's own function would take the whole file from a server that knows no ranges, and drops the
-headers that tell whether the file is still the same. So requests are made here, in its session.
+They use the session of fsspec, but not its own function for ranges. That function downloads the
+whole file if the server does not support ranges, and drops the headers that show a change of the
+file.
 
 Source: RFC 9110, sections 13 and 14.
 """
@@ -23,26 +24,26 @@ if TYPE_CHECKING:
 
     from onnxmap._remote.transfer_limits import Received, TransferLimits, TransferWatch
 
-# Bytes of a whole file that a server may send where a part was asked for.
+# The most bytes of a whole file that a server may send if a part was asked for.
 _SMALL = 64 << 10
-# Seconds without a byte after which a connection is given up for a new one. The default `Limits`
-# leave time for that.
+# Seconds without a byte after which a connection is replaced by a new one. The default `Limits`
+# leave enough time for that.
 _CONNECT_SECONDS, _SILENT_SECONDS = 20, 25
 _NUMBERS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}
 _TRANSIENT = {408, 425, 429}
-_MOST_DIGITS = 30  # of a number of bytes; Python refuses to read thousands
+_MOST_DIGITS = 30  # of a number of bytes; Python refuses numbers of thousands of digits
 _CONTENT_RANGE = re.compile(r"bytes +(?:(\d+)-(\d+)|\*)/(\d+|\*)")
 
 
 class HttpRequests(AsyncRequests):
-    """Requests about one file of a server."""
+    """Requests about one file of an HTTP server."""
 
     def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
         super().__init__(fs, path, url, limits)
         self._opened: State | None = None
 
     def look(self, nbytes: int) -> tuple[State, bytes]:
-        """See Requests. One GET: not every server that has ranges answers HEAD."""
+        """See Requests. It is a GET, because not every server that supports ranges answers HEAD."""
         state, head = wait(self.run(lambda: self._look(nbytes)), self.watch(nbytes))
         self._opened = self._opened or state
         return state, head
@@ -110,12 +111,12 @@ class HttpRequests(AsyncRequests):
 
 
 def changed(url: str, before: State, now: State) -> FileChangedError:
-    """The error for a file that is another by now."""
+    """Return the error for a file that changed."""
     message = f"{url!r} has changed since it was opened: "
     if before.size != now.size:
-        message += f"it had {before.size} bytes, and has {now.size}"
+        message += f"it had {before.size} bytes and now has {now.size}"
     else:
-        message += f"its {(before.mark or now.mark or ('state',))[0]} is another"
+        message += f"its {(before.mark or now.mark or ('state',))[0]} is different"
     return FileChangedError(message, code="file.changed", path=url, filename=url)
 
 
@@ -124,12 +125,12 @@ def _check_status(response: Any) -> None:
     if status == 206:
         encoding = response.headers.get("Content-Encoding", "identity")
         if encoding != "identity":
-            raise Trouble(errno.EIO, f"the server sends the file encoded as {encoding[:50]!r}")
+            raise Trouble(errno.EIO, f"the server encodes the file as {encoding[:50]!r}")
         return
     number = _NUMBERS.get(status, errno.EIO)
     transient = status in _TRANSIENT or status >= 500
     pause = _retry_after(response.headers) if transient else None
-    message = f"the server answers {status} {str(response.reason)[:100]!r}"
+    message = f"the server answered {status} {str(response.reason)[:100]!r}"
     raise Trouble(number, message, transient=transient, pause=pause, shorter=status == 416)
 
 
@@ -141,13 +142,13 @@ def _check_begin(response: Any, offset: int) -> None:
     found = _content_range(response.headers)
     if found is None or found[1] != str(offset):
         response.close()
-        raise Trouble(errno.EIO, "the server sends another range than was asked for")
+        raise Trouble(errno.EIO, "the server sent another range than was asked for")
 
 
 def _no_ranges() -> Trouble:
     return Trouble(
         errno.EOPNOTSUPP,
-        "the server does not support ranges (it would send the whole file); download it first",
+        "the server does not support ranges and would send the whole file; download the file first",
     )
 
 
@@ -176,7 +177,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 async def _body(response: Any, nbytes: int, received: Received) -> bytes:
-    """All of it, unless it is longer than that: then no more is taken."""
+    """Read the body, which must have `nbytes` bytes. Stop reading if it has more."""
     body = bytearray()
     chunks: AsyncIterator[bytes] = response.content.iter_any()
     async for chunk in chunks:
@@ -184,7 +185,7 @@ async def _body(response: Any, nbytes: int, received: Received) -> bytes:
         received.nbytes += len(chunk)
         if len(body) > nbytes:
             response.close()
-            raise Trouble(errno.EIO, f"the server sends more than the {nbytes} bytes asked for")
+            raise Trouble(errno.EIO, f"the server sent more than the {nbytes} bytes asked for")
     if len(body) < nbytes:
         message = f"the answer ended after {len(body)} of {nbytes} bytes"
         raise Trouble(errno.EIO, message, transient=True, shorter=True)

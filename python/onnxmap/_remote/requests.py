@@ -1,6 +1,6 @@
-"""Requests for ranges of a remote file, through fsspec, and tried again where that may help.
+"""Requests for ranges of a remote file through fsspec. A request is retried if that may help.
 
-`http.py` has those of HTTP, whose answers say more than fsspec passes on.
+`http.py` has the requests over HTTP, whose answers say more than fsspec passes on.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
     from onnxmap._remote.transfer_limits import TransferLimits, TransferWatch
 
-# Seconds before each further attempt, and the most that a server may ask for instead.
+# Seconds before each further attempt, and the longest pause that a server may ask for.
 PAUSES = (0.1, 0.3, 1.0)
 LONGEST_PAUSE = 5.0
 
-_LOOK_EVERY = 0.2  # seconds between two looks whether anybody still waits
-# The most characters of an error of fsspec, or of its client, that our message repeats.
+_LOOK_EVERY = 0.2  # seconds between two checks whether the caller still waits
+# Characters of an error of fsspec, or of its client, that our message repeats.
 _MOST_QUOTED = 400
 
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
-# What else tells of our own mistake, or the caller's: the same question gets the same answer.
+# Errors that another attempt would only repeat: also our own mistakes, or the caller's.
 _FINAL = (*_ANSWERS, ValueError, TypeError)
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError)
 
-# What file systems of fsspec call a mark of a file's state, the best first.
+# The names that file systems of fsspec give to marks of a file's state, the best mark first.
 _MARKS = (
     "ETag", "etag", "md5Hash", "content_md5", "VersionId", "generation", "LastModified",
     "last_modified", "updated", "mtime", "modified", "created",
@@ -47,13 +47,13 @@ _MARKS = (
 
 
 class Trouble(Exception):
-    """A request that came to nothing.
+    """A request that failed.
 
     Attributes:
-        number: the system's for it.
+        number: the `errno` for the failure.
         transient: whether another attempt may help.
-        pause: seconds that the server asks to wait before that.
-        shorter: whether it looks as though the file were shorter than it was.
+        pause: seconds that the server asks to wait before another attempt, or None.
+        shorter: whether the failure suggests that the file has become shorter.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Trouble(Exception):
         self.shorter = shorter
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # As the cause of an OSError it is pickled, too, where somebody has taught pickle to do so.
+        # It is the cause of an OSError. Some packages make pickle keep causes.
         return _trouble, (self.number, str(self), self.transient, self.pause, self.shorter)
 
 
@@ -84,33 +84,34 @@ def _trouble(
 
 @dataclass(frozen=True)
 class State:
-    """What tells one state of a remote file from another.
+    """The state of a remote file. Two states differ if the file changed between them.
 
     Attributes:
-        size: in bytes.
-        mark: an ETag, a time of modification or the like, with its name; None where there is none.
+        size: the size in bytes.
+        mark: the name and value of an ETag, a modification time or another mark; None if the server
+            sends none.
     """
 
     size: int
     mark: tuple[str, str] | None = None
 
     def differs(self, other: State) -> bool:
-        """Whether the two cannot be the same state; marks of different names say nothing."""
+        """Return whether the file must have changed. Marks of different names prove nothing."""
         if self.mark is None or other.mark is None or self.mark[0] != other.mark[0]:
             return self.size != other.size
         return self != other
 
 
 class Attempts:
-    """How often one request was tried, and how it ends."""
+    """Counts the attempts of one request, and decides whether there is another one."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._failed = 0
 
     def pause_after(self, failure: Exception) -> float:
-        """Seconds to wait before the next attempt; raises where there is none."""
-        # NotImplementedError is a file system of fsspec's that cannot read ranges at all.
+        """Return the seconds to wait before the next attempt, or raise if there is none."""
+        # NotImplementedError: a file system of fsspec that cannot read ranges at all.
         if isinstance(failure, OnnxMapError | ImportError | MemoryError | NotImplementedError):
             raise failure
         transient = not isinstance(failure, _FINAL)
@@ -124,7 +125,7 @@ class Attempts:
         return usual if pause is None else min(max(pause, 0.0), LONGEST_PAUSE)
 
     def _error(self, failure: Exception) -> OSError:
-        # The text of another package's error may quote what a server sent.
+        # An error of another package may quote what a server sent.
         message = printable(str(failure)[:_MOST_QUOTED]) or type(failure).__name__
         if isinstance(failure, Trouble):
             number = failure.number
@@ -152,8 +153,8 @@ class Requests(abc.ABC):
     """Requests about one file.
 
     Attributes:
-        at_once: how many are of use at a time.
-        limits: how long they may take.
+        at_once: how many requests at a time make reading faster.
+        limits: how long requests may take.
     """
 
     at_once = 16
@@ -161,11 +162,11 @@ class Requests(abc.ABC):
 
     @abc.abstractmethod
     def look(self, nbytes: int) -> tuple[State, bytes]:
-        """The state of the file now; and perhaps its beginning, some `nbytes` of it."""
+        """Return the state of the file now, and perhaps its first bytes, about `nbytes` of them."""
 
     @abc.abstractmethod
     def start(self, offset: int, nbytes: int) -> Future[bytes]:
-        """Asks for exactly these bytes of the file as it was at the first look."""
+        """Request exactly these bytes of the file in the state of the first `look`."""
 
     @abc.abstractmethod
     def watch(self, nbytes: int) -> TransferWatch:
@@ -173,7 +174,7 @@ class Requests(abc.ABC):
 
 
 class AsyncRequests(Requests):
-    """Requests that run in fsspec's thread, of which there is one for all of them."""
+    """Requests that all run in the one thread of fsspec."""
 
     def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
         self._given = fs
@@ -183,14 +184,14 @@ class AsyncRequests(Requests):
 
     @property
     def fs(self) -> Any:
-        """The file system, as this process may use it: connections do not survive a fork."""
+        """The file system. A forked process gets a new one: connections do not survive a fork."""
         if getattr(self._given, "_pid", os.getpid()) != os.getpid():
             old = self._given
             self._given = type(old)(*old.storage_args, **old.storage_options)
         return self._given
 
     def run(self, work: Callable[[], Awaitable[Any]]) -> Future[Any]:
-        """Tries `work` until it succeeds or is not worth another attempt."""
+        """Run `work` until it succeeds or another attempt would not help."""
         return asyncio.run_coroutine_threadsafe(self._tried(work), self.fs.loop)
 
     async def _tried(self, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -204,7 +205,7 @@ class AsyncRequests(Requests):
 
 
 class AsyncFsRequests(AsyncRequests):
-    """Those of an asynchronous file system of fsspec: object stores and the like."""
+    """Requests to an asynchronous file system of fsspec, like an object store."""
 
     def look(self, nbytes: int) -> tuple[State, bytes]:
         """See Requests."""
@@ -251,7 +252,7 @@ class SyncFsRequests(Requests):
         return _state_of(wait(self._run(self._info), self.watch(nbytes)), self._url), b""
 
     def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. The speed is not judged: a cache may fetch a whole file for a few bytes."""
+        """See Requests. Speed is not checked: a cache may fetch a whole file for a few bytes."""
         return self.limits.watch(None)
 
     def _info(self) -> dict[str, Any]:
@@ -263,7 +264,7 @@ class SyncFsRequests(Requests):
         """See Requests."""
         from fsspec import AbstractFileSystem
 
-        # As files of fsspec are, they would read megabytes ahead.
+        # The inherited function opens a file of fsspec, which would read megabytes ahead.
         inherited = type(self._fs).cat_file is AbstractFileSystem.cat_file
         plain: dict[str, Any] = {"cache_type": "none"} if inherited else {}
         asked = {"start": offset, "end": offset + nbytes, **plain}
@@ -309,10 +310,10 @@ def _leave_if_stopped() -> None:
 
 
 def wait(future: Future[Any], watch: TransferWatch) -> Any:
-    """What the future comes to.
+    """Return the result of the future.
 
-    The watch and Ctrl-C end the wait, and what is waited for; in a thread of the core's it is the
-    core that says so.
+    The watch and Ctrl-C end the wait and cancel the future. In a thread of the core, the core says
+    when Ctrl-C was pressed.
     """
     try:
         if not future.done():
@@ -330,12 +331,12 @@ def _checked(body: bytes, nbytes: int) -> bytes:
     if len(body) == nbytes:
         return body
     shorter = len(body) < nbytes
-    message = f"{len(body)} bytes came where {nbytes} were asked for"
+    message = f"asked for {nbytes} bytes, but got {len(body)}"
     raise Trouble(errno.EIO, message, transient=shorter, shorter=shorter)
 
 
 def is_size(nbytes: int) -> bool:
-    """Whether a file can be so large: its offsets are signed numbers of 64 bits."""
+    """Return whether a file can have this size: offsets are signed numbers of 64 bits."""
     return 0 <= nbytes < 1 << 63
 
 
@@ -344,7 +345,7 @@ def _state_of(info: dict[str, Any], url: str) -> State:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
     size = info.get("size")
     if not isinstance(size, int) or not is_size(size):
-        raise OSError(errno.EIO, "it does not say how large it is", url)
+        raise OSError(errno.EIO, "the file system does not say how large the file is", url)
     for name in _MARKS:
         if info.get(name):
             return State(size, (name, str(info[name])))
@@ -352,5 +353,5 @@ def _state_of(info: dict[str, Any], url: str) -> State:
 
 
 def _forget_listing(fs: Any, path: str) -> None:
-    """What fsspec remembers of the folder would be the state of some time ago."""
+    """Make fsspec forget its listing of the folder, which may be out of date."""
     fs.invalidate_cache(fs._parent(path))

@@ -66,7 +66,7 @@ class TransferLimits:
 
         Args:
             unseen: the most bytes of the read that may arrive before they are counted. None if they
-                are never counted: then the speed is not judged.
+                are never counted: then the speed is not checked.
         """
         until = self._until
         if until is None and self._limits.timeout is not None:

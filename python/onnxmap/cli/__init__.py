@@ -1,8 +1,8 @@
-"""The `onnxmap` command: a module or package for each subcommand. This one chooses among them.
+"""The command `onnxmap`. It runs a subcommand, which is a module or package of this package.
 
-Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input. A failure is one line
-on standard error and never a traceback. What a subcommand needs is imported when it runs, so that
-`onnxmap --help` stays quick.
+Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input. A failure prints
+one line on standard error, never a traceback. A subcommand imports what it needs when it runs, so
+that `onnxmap --help` stays quick.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]
 
-# Each is a module of this package with `SUMMARY`, `add_arguments(parser)` and `run(arguments) -> int`.
+# Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = ("show", "ls", "dump", "verify", "bench", "demo")
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line instead of the usage and a line."""
+    """An argument parser that reports an error in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: {escape(message)} (see '{self.prog} --help')\n")
 
 
 class _ShowVersion(argparse.Action):
-    """`--version`, looked up only when asked for: reading the package's metadata is slow."""
+    """`--version`. It reads the package's metadata only when it is used, because that is slow."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         import onnxmap
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
-    # argparse takes a command's list of names for complete at its first option, so that those
-    # behind it are left over: `ls FILE --sort size NAME`.
+    # For argparse, a command's list of names ends at its first option. The names after the option
+    # are in `rest`: `ls FILE --sort size NAME`.
     if hasattr(arguments, "names") and not any(word.startswith("-") for word in rest):
         arguments.names += rest
     elif rest:
@@ -73,18 +73,18 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line `argv` (default: the process's own) and returns the exit status."""
-    # A name that the terminal's encoding lacks is shown by its number instead of ending the command.
+    """Run the command line `argv` (default: that of the process) and return the exit status."""
+    # If the terminal's encoding lacks a character, its number is printed instead of an error.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = _parse(argv)
         status: int = arguments.run(arguments)
-        # Here, not at interpreter exit, where a closed pipe could no longer be caught.
+        # At interpreter exit, the error of a closed pipe could no longer be caught.
         sys.stdout.flush()
-    except SystemExit as stop:  # argparse: --help, or a bad command line that it has explained
+    except SystemExit as stop:  # argparse: --help, or a bad command line, which it has reported
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # for example `| head`, which has ended
         _write_nothing_more()
         return DONE
     except KeyboardInterrupt:
@@ -93,14 +93,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(failure)
         try:
             sys.stdout.flush()
-        except OSError:  # what failed was the writing
+        except OSError:  # the failure was that standard output cannot be written
             _write_nothing_more()
         return BAD_INPUT
     return status
 
 
 def _write_nothing_more() -> None:
-    """Sends what is still in the buffer nowhere; at exit Python would try again, and complain."""
+    """Discard what is in the buffer. At exit Python would try to write it and report an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Lays out very long lists in columns: one pass over each column, then a line at a time.
+"""Lays out very long lists in columns, with one pass over each column, then a line at a time.
 
 rich's own table measures and wraps every cell, which takes ten seconds for 100,000 rows.
 """
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = "  "
-# The widest column in a pipe: a few enormous names must not push all other cells far to the right.
-# Longer cells stay whole for scripts, up to a length that no honest name has.
+# The widest column in a pipe: a few very long names must not push all other cells far to the right.
+# Longer cells are not cut, for scripts, up to a length that no real name has.
 _WIDEST_IN_A_PIPE = 120
 _LONGEST_IN_A_PIPE = 1000
-# On a terminal a name is cut that is so much longer than nearly all others: the columns are theirs.
+# On a terminal the column is as wide as nearly all names need, and a little wider. Longer names are
+# cut.
 _NEARLY_ALL, _SO_MUCH_LONGER = 0.95, 1.25
 
 
@@ -28,8 +29,9 @@ class Column:
     """A heading and its cells.
 
     Attributes:
-        narrowest: how far it may be cut where the terminal is too small; None for not at all.
-        droppable: whether it is left out where it would cost the first column its room.
+        narrowest: the width to which it may be cut if the terminal is too small; None if it is
+            never cut.
+        droppable: whether it is left out if the first column would be cut otherwise.
     """
 
     heading: str
@@ -61,7 +63,7 @@ def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
 def _fit(columns: Sequence[Column], available: int) -> tuple[Sequence[Column], list[int]]:
     """The columns that fit into `available` characters, with their widths.
 
-    The names are the first column and what the reader came for: they give way when all others have.
+    The first column holds the names, which matter most: it is cut only after all others.
     """
     widths = [max(_widths(column)) for column in columns]
     widths[0] = min(widths[0], _usual_width(columns[0]))
@@ -95,7 +97,7 @@ def _widths(column: Column) -> list[int]:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal `text` takes: two for each Chinese or Japanese character."""
+    """The width of `text` on a terminal: a Chinese or Japanese character takes two columns."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -113,7 +115,7 @@ def _fitted(text: str, width: int) -> str:
 
 
 def _codes(screen: Console, style: str) -> tuple[str, str]:
-    """What to write before and after a cell of this style; both empty where colour is off."""
+    """The escape codes before and after a cell of this style; empty if colour is off."""
     if not style:
         return "", ""
     with screen.capture() as written:

@@ -1,4 +1,4 @@
-"""Print a model's protobuf as text: the whole of it, or one field."""
+"""Print the protobuf text of a model, or of one field of it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from onnxmap.cli.text import escape
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 
-# Enough to recognise a payload and to see any name of a sane length whole.
+# Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap dump`."""
+    """Declare the arguments of `onnxmap dump`."""
     parser.add_argument("file", help="the model")
     parser.add_argument(
         "field",
         nargs="?",
         default="",
         metavar="FIELD",
-        help="""one field by its path, such as graph.node[3].attribute["value"].t""",
+        help="""one field by its path, like graph.node[3].attribute["value"].t""",
     )
     parser.add_argument(
-        "--full", action="store_true", help=f"print payloads longer than {LONGEST} whole, too"
+        "--full", action="store_true", help=f"also print payloads longer than {LONGEST} in full"
     )
     parser.add_argument(
         "--json", action="store_true", help="print protobuf's JSON, with onnx.proto's field names"
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap dump`."""
+    """Run `onnxmap dump`."""
     import onnxmap
 
     longest = sys.maxsize if arguments.full else LONGEST
@@ -59,13 +59,13 @@ def _json(found: Found, longest: int) -> Any:
 
 
 def _write_text(found: Found, longest: int, *, limited: bool) -> None:
-    """Write a message in text format, or the values of another field, one a line."""
+    """Write a message in text format, or the values of any other field, one a line."""
     values = found.value if found.is_list else (found.value,)
     if found.row is None or found.row["type"] == "message":
         for number, message in enumerate(values):
             if found.is_list:
                 sys.stdout.write(f"# [{number}]\n")
-            # In parts: text may be hundreds of times as large as the message.
+            # Written in parts: text may be hundreds of times as large as the message.
             message._write_text(_write_escaped, longest, limited)
         return
     for number, value in enumerate(values):
@@ -76,7 +76,7 @@ def _write_text(found: Found, longest: int, *, limited: bool) -> None:
 
 
 def _write_escaped(text: str) -> None:
-    # Letters of all scripts stay. What is invisible or could reorder a line is escaped.
+    # Letters of all scripts stay. Invisible characters and those that reorder a line are escaped.
     sys.stdout.write("\n".join(map(escape, text.split("\n"))))
 
 

@@ -1,4 +1,4 @@
-"""Finds what a path such as `graph.node[3].attribute["value"].t` means in a message."""
+"""Finds the field of a message that a path like `graph.node[3].attribute["value"].t` names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # One step: a field's name, and perhaps a number or a name in brackets.
 _STEP = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)(?:\[(?:(-?\d+)|("(?:[^"\\]|\\.)*"))\])?')
 
-# What ["…"] is compared with, in messages that are not known by their `name`.
+# The field that ["…"] is compared with, for messages whose key is not `name`.
 _KEY_FIELDS = {
     "OperatorSetIdProto": "domain",
     "StringStringEntryProto": "key",
@@ -27,7 +27,7 @@ _KEY_FIELDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A value of a message; `row` declares its field and is None for the message one started from."""
+    """A value of a message. `row` declares its field; it is None for the whole message."""
 
     value: Any
     row: Row | None = None
@@ -35,15 +35,15 @@ class Found:
 
     @property
     def is_message(self) -> bool:
-        """Whether the value has fields of its own."""
+        """Whether the value is a message."""
         return not self.is_list and (self.row is None or self.row["type"] == "message")
 
 
 def follow(message: ProtoView, path: str) -> Found:
-    """What `path` leads to from `message`; an empty path leads to the message itself.
+    """Return the value that `path` names in `message`; an empty path names the message itself.
 
     Raises:
-        UsageError: the path is malformed, or names something that is not there.
+        UsageError: the path is malformed, or names something that does not exist.
     """
     found = Found(message)
     walked = ""
@@ -56,18 +56,22 @@ def follow(message: ProtoView, path: str) -> Found:
 
 
 def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
-    """The steps of the path: as written, the field's name, and what stands in brackets."""
+    """The steps of the path: the text, the name of the field, and what the brackets hold."""
     position = 0
     while position < len(path):
         step = _STEP.match(path, position)
         if step is None:
-            raise UsageError(f"cannot read '{path[position:]}' as a field of a path")
+            raise UsageError(
+                f"cannot read '{path[position:]}' as a field: write a path like graph.node[3].name"
+            )
         name, number, quoted = step.groups()
         yield step.group(), name, _unquoted(quoted) if quoted else number and int(number)
         position = step.end()
         if position < len(path):
             if path[position] != "." or position + 1 == len(path):
-                raise UsageError(f"cannot read '{path[position:]}' as the rest of a path")
+                raise UsageError(
+                    f"cannot read '{path[position:]}' as the rest: write a dot and a field"
+                )
             position += 1
 
 
@@ -80,16 +84,18 @@ def _unquoted(quoted: str) -> str:
 
 def _field(found: Found, name: str, here: str) -> Found:
     if found.is_list:
-        raise UsageError(f"{here} is a list of {len(found.value)}: say which, as in {here}[0]")
+        raise UsageError(
+            f"{here} is a list of {len(found.value)}: say which element, like {here}[0]"
+        )
     if not found.is_message:
         raise UsageError(f"{here} is a plain value and has no field '{name}'")
     message_type = found.value.message_type
     rows = message_rows(message_type)
     if name not in rows:
-        raise UsageError(f"{message_type} has no field '{name}', only {', '.join(rows)}")
+        raise UsageError(f"{message_type} has no field '{name}'; its fields are {', '.join(rows)}")
     row = rows[name]
     if not is_repeated(row) and not found.value.HasField(name):
-        raise UsageError(f"{here} has no {name}")
+        raise UsageError(f"{here} has no {name}: the field is not set")
     return Found(getattr(found.value, name), row, is_repeated(row))
 
 
@@ -101,7 +107,9 @@ def _element(found: Found, index: int | str, walked: str) -> Found:
     try:
         return Found(found.value[index], found.row)
     except IndexError:
-        raise UsageError(f"{walked} has a length of {len(found.value)}, so no [{index}]") from None
+        raise UsageError(
+            f"{walked} has a length of {len(found.value)}, so [{index}] does not exist"
+        ) from None
 
 
 def _named(found: Found, name: str, walked: str) -> Any:

@@ -1,4 +1,4 @@
-"""List a model's initializers: name, type, shape, bytes, and where the bytes are."""
+"""List the initializers of a model: name, type, shape, bytes, and where the bytes are."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 SUMMARY = "list the initializers: name, type, shape, bytes, place"
 
-# Lines joined before they are written: few system calls, and the first screen still comes at once.
+# Lines that are written at a time: few system calls, and the first screen still comes at once.
 _LINES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the list; None where the file does not say, or says nothing that makes sense."""
+    """One line of the list. A value is None if the file has none, or a malformed one."""
 
     name: str
     dtype: str
@@ -51,19 +51,19 @@ _SORT_KEYS: dict[str, Callable[[Entry], Any]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap ls`."""
+    """Declare the arguments of `onnxmap ls`."""
     parser.add_argument("file", help="the model")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="only these: a name, or a glob such as '*.bias'"
+        "names", nargs="*", metavar="NAME", help="list only these: a name, or a glob like '*.bias'"
     )
     parser.add_argument(
-        "--sort", choices=sorted(_SORT_KEYS), help="the order (default: as in the file)"
+        "--sort", choices=sorted(_SORT_KEYS), help="the order (default: the order in the file)"
     )
     parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap ls`."""
+    """Run `onnxmap ls`."""
     import onnxmap
 
     if arguments.json:
@@ -101,7 +101,7 @@ def _entries(initializers: onnxmap.Initializers) -> list[Entry]:
 
 
 def _place(tensor: onnxmap.Tensor) -> tuple[str | None, int | None, bool | None]:
-    """The external file if any, the offset, and whether a view is aligned; as far as can be told."""
+    """The external file, the offset, and whether a view is aligned; None if unknown."""
     try:
         external = tensor.external
         file = external.location if external else None
@@ -114,14 +114,14 @@ def _place(tensor: onnxmap.Tensor) -> tuple[str | None, int | None, bool | None]
 
 
 def _chosen(entries: Iterable[Entry], names: Sequence[str]) -> list[Entry]:
-    """The entries that one of `names` means."""
+    """The entries that `names` select."""
     present = {entry.name for entry in entries}
     wanted: set[str] = set()
     for name in names:
-        # A name that exists is that name, whatever signs of a glob it contains.
+        # A name that exists is not read as a glob, whatever characters it has.
         meant = {name} if name in present else fnmatch.filter(present, name)
         if not meant:
-            raise UsageError(f"no initializer is named '{name}', and none matches it")
+            raise UsageError(f"no initializer matches '{name}'; leave out the name to list all")
         wanted.update(meant)
     return [entry for entry in entries if entry.name in wanted]
 
@@ -148,7 +148,7 @@ def _draw(screen: Console, entries: Sequence[Entry]) -> None:
 
 
 def _offset(entry: Entry) -> str:
-    """The position in the file, with a star where a view of it is not aligned to its element."""
+    """The position in the file, with a star if a view is not aligned to its elements."""
     if entry.offset is None:
         return "- "
     return f"{entry.offset}{'*' if entry.aligned is False else ' '}"
@@ -168,7 +168,7 @@ def _totals(entries: Sequence[Entry]) -> str:
 
 
 def _write_joined(lines: Iterable[str], *, before: str = "", between: str, after: str) -> None:
-    """Writes `lines` in blocks, so that neither a list of them nor a call for each is needed."""
+    """Write `lines` in blocks: without a list of all of them, and without a call for each."""
     source: Iterator[str] = iter(lines)
     lead = before
     while block := list(islice(source, _LINES_AT_ONCE)):

@@ -1,4 +1,4 @@
-"""What this process holds in memory, as Linux tells it in /proc."""
+"""The memory of this process, as Linux reports it in /proc."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Resident:
-    """Bytes in physical memory: the process's own, and pages of files that others may share."""
+    """Bytes of this process in memory: its own, and pages of files, which it may share."""
 
     own: int
     of_files: int
 
 
 def resident() -> Resident:
-    """How much of the process is in memory now."""
+    """Return how much of the process is in memory now."""
     sizes = _sizes()
     return Resident(_kilobytes(sizes["RssAnon"]), _kilobytes(sizes["RssFile"]))
 
 
 def reset_peak() -> bool:
-    """Makes `peak_resident` begin with what is resident now; False where the system does not."""
+    """Reset the peak to what is resident now; return False if the system does not support that."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -32,7 +32,7 @@ def reset_peak() -> bool:
 
 
 def peak_resident() -> int:
-    """The most that was in memory at a time, the process's own and pages of files together."""
+    """Return the peak of bytes in memory: the process's own and pages of files together."""
     return _kilobytes(_sizes()["VmHWM"])
 
 
@@ -42,7 +42,7 @@ def _sizes() -> dict[str, str]:
 
 
 def return_free_memory() -> None:
-    """Hands what was freed back to the system, so that later growth can be seen; glibc only."""
+    """Return freed memory to the system, so that later growth can be measured; glibc only."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
@@ -54,7 +54,7 @@ def _kilobytes(text: str) -> int:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A stretch of the address space that shows a file."""
+    """A range of the address space in which a file is mapped."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Mapping:
 
 
 def mappings_of(*paths: Path) -> list[Mapping]:
-    """The stretches of this process's address space that show one of these files."""
+    """Return the mappings of these files in this process."""
     wanted = {os.path.realpath(path) for path in paths}
     found = []
     for line in Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines():

@@ -1,6 +1,7 @@
-"""Protobuf's JSON of a message, with onnx.proto's field names and long payloads cut.
+"""Protobuf's JSON of a message, with the field names of onnx.proto. Long payloads are cut.
 
-Uncut it is what `google.protobuf.json_format` gives with `preserving_proto_field_name=True`, and reads.
+Uncut, it is the text that `google.protobuf.json_format` writes with
+`preserving_proto_field_name=True`, and reads.
 
 Source: protobuf.dev/programming-guides/json.
 """
@@ -19,12 +20,15 @@ from onnxmap._schema import Row, enum_names, is_repeated, message_rows
 if TYPE_CHECKING:
     from onnxmap import ProtoView
 
-# Digits that a float32 can need to be told from its neighbours, and that it always has.
+# The digits that every float32 has, and those that tell it from its neighbours.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 9
 
 
 def message_json(view: ProtoView, longest: int) -> dict[str, Any]:
-    """A message's fields; payloads of more than `longest` bytes, characters or numbers are cut."""
+    """Return the fields of a message. Payloads longer than `longest` are cut.
+
+    `longest` counts bytes, characters or numbers.
+    """
     rows = message_rows(view.message_type)
     return {
         field.name: field_json(rows[field.name], value, longest, is_repeated(rows[field.name]))
@@ -33,7 +37,7 @@ def message_json(view: ProtoView, longest: int) -> dict[str, Any]:
 
 
 def field_json(row: Row, value: Any, longest: int, is_list: bool) -> Any:
-    """A field's value, or one element of a repeated field's."""
+    """Return the value of a field, or one element of a repeated field."""
     if not is_list:
         return _single(row, value, longest)
     values: Sequence[Any] = value
@@ -58,7 +62,7 @@ def _single(row: Row, value: Any, longest: int) -> Any:
         case "int32":
             return value
         case _:
-            # JSON's numbers are doubles to many readers: protobuf writes 64-bit ones as strings.
+            # Many readers take a JSON number for a double, so protobuf writes 64 bits as a string.
             return str(value)
 
 
@@ -75,7 +79,7 @@ def _real(value: float, *, single: bool) -> float | str:
 
 
 def shortest_single(value: float) -> float:
-    """The number with the fewest digits that a float32 reads back as `value`."""
+    """Return the number with the fewest digits that equals `value` as a float32."""
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
         short = float(f"{value:.{digits}g}")
         if ctypes.c_float(short).value == value:

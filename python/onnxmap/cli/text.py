@@ -1,20 +1,20 @@
-"""How names, numbers and sizes of unknown origin are put into words, in one place for all commands."""
+"""Texts for names, numbers and sizes, shared by all commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Bytes that were not UTF-8 arrive as lone surrogates (PEP 383).
+# Bytes that are not UTF-8 become lone surrogates (PEP 383).
 _FIRST_ESCAPED_BYTE, _LAST_ESCAPED_BYTE = 0xDC80, 0xDCFF
 TIMES = "\N{MULTIPLICATION SIGN}"
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape(text: str) -> str:
-    r"""`text` with everything that could steer a terminal written out: `\n`, `\x1b`, `\u202e`.
+    r"""Return `text` with characters escaped that could control a terminal: `\n`, `\x1b`, `\u202e`.
 
-    What `str.isprintable` accepts stays as it is; the rest are control and format characters (which
-    could hide or reorder text), other line ends, and bytes that are not UTF-8.
+    Characters that `str.isprintable` accepts stay unchanged. The others are control and format
+    characters (which could hide or reorder text), other line ends, and bytes that are not UTF-8.
     """
     if text.isprintable():
         return text
@@ -33,7 +33,7 @@ def _written_out(char: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """`text` in at most `width` characters; the middle gives way, since names differ at their ends."""
+    """Return `text` in at most `width` characters. The middle is cut: names differ at the ends."""
     if len(text) <= width:
         return text
     if width < 3:
@@ -43,7 +43,7 @@ def cut(text: str, width: int) -> str:
 
 
 def bytes_in_words(nbytes: int) -> str:
-    """A size for people: `512 B`, `1.5 kB`, `16.8 MB` (thousands, as file managers and disks count)."""
+    """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
     if nbytes < 1000:
         return f"{nbytes} B"
     size = nbytes / 1000
@@ -55,7 +55,7 @@ def bytes_in_words(nbytes: int) -> str:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """A duration for people: `85 µs`, `1.24 ms`, `3.20 s`."""
+    """Return a duration as text: `85 µs`, `1.24 ms`, `3.20 s`."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 1:
@@ -64,12 +64,12 @@ def seconds_in_words(seconds: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 node`, `2,000 nodes`; for nouns that just take an s."""
+    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shape_in_words(shape: Sequence[int | str | None] | None) -> str:
-    """The dimensions with a times sign between, `?` for an unknown one; or `scalar`, `any shape`."""
+    """Return the dimensions with times signs between, `?` if unknown; or `scalar`, `any shape`."""
     if shape is None:
         return "any shape"
     if not shape:

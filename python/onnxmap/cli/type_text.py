@@ -1,4 +1,4 @@
-"""Types of values in words, such as `FLOAT scalar` or `optional sequence of INT64 any shape`."""
+"""Types of values as text, like `FLOAT scalar` or `optional sequence of INT64 any shape`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def type_in_words(declared: ProtoView) -> str:
-    """What a TypeProto declares; "undeclared" where it is empty."""
+    """Return the type that a TypeProto declares; "undeclared" if it is empty."""
     match declared.WhichOneof("value"):
         case "tensor_type":
             return _tensor_in_words(declared.tensor_type)

@@ -1,4 +1,4 @@
-"""Compare the external data of models with the checksums that the models declare for it."""
+"""Compare the external data of models with the checksums that the models declare."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STATUS_OF_CODE = {"ext.checksum": DIFFERS, "ext.checksum_form": MALFORMED}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is said of a data file, or of a model that has none."""
+    """The result for a data file, or for a model that has none."""
 
     model: str
     file: str | None
@@ -46,13 +46,13 @@ class Row:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap verify`."""
+    """Declare the arguments of `onnxmap verify`."""
     parser.add_argument("names", nargs="+", metavar="FILE", help="a model")
     parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap verify`."""
+    """Run `onnxmap verify`."""
     models = {name: model for name in arguments.names if (model := _loaded(name)) is not None}
     rows = _rows(models)
     if not models:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _loaded(name: str) -> onnxmap.Model | None:
-    """The model; or a line on standard error, since the others are still to be looked at."""
+    """The model, or None after an error message: the other models are still checked."""
     import onnxmap
 
     try:
@@ -78,7 +78,7 @@ def _loaded(name: str) -> onnxmap.Model | None:
 
 
 def _rows(models: Mapping[str, onnxmap.Model]) -> list[Row]:
-    """What is said of all models; their files are read together, and a shared one once."""
+    """The results for all models. A file that several models share is read once."""
     from onnxmap._checksums import bytes_to_read, check_files, data_files
     from onnxmap._progress import Progress
 
@@ -132,6 +132,6 @@ def _details(row: Row) -> str:
 
 
 def _short(path: str) -> str:
-    """The path from the current folder on where it lies below that."""
-    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- of text that may be no path
+    """The path relative to the current folder if it is below it, else unchanged."""
+    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- the text may not be a path
     return path.removeprefix(below)

@@ -1,1 +1,1 @@
-"""Tensors for other libraries, each of which is imported when it is first asked for."""
+"""Tensors for other libraries. Each library is imported at its first use."""

@@ -1,4 +1,4 @@
-"""Initializers as Dask arrays, whose chunks each process reads from the file by itself."""
+"""Initializers as Dask arrays. Each process reads its chunks from the file itself."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from onnxmap._graph import Initializers
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
-FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state gives
+FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state() returns
 
-# Tensors that a process keeps open: some kB each, and the descriptors are the core's, 32 in all.
+# Tensors that a process keeps open. Each takes a few kB. The core holds at most 32 descriptors for
+# all of them.
 _KEPT_OPEN = 1024
-# Elements between two rows of a chunk that are rather read and dropped than left out, and how many
-# are read at a time then.
+# In elements: the largest gap between two rows of a chunk that is worth reading through, and how
+# much is then read at a time.
 _GAP = 16 << 10
 _AT_ONCE = 8 << 20
 
@@ -61,25 +62,25 @@ def _array_of(tensor: _core.Tensor, chunks: ChunksArgument) -> Array:
 
 
 def _from_source(source: FileValues | CarriedValues, chunks: ChunksArgument, token: str) -> Array:
-    # In each task itself, not a task of its own: the reference is small, and slices of the array
-    # then become slices of what is read.
+    # inline_array puts the reference into each task. It is small, and Dask can then slice the chunk
+    # before it is read.
     empty = np.empty((0,) * len(source.shape), source.dtype)
     return from_array(source, chunks, f"onnxmap-{token}", meta=empty, inline_array=True)
 
 
 def _rows(shape: tuple[int, ...], itemsize: int, limit: int) -> tuple[int, ...]:
-    """The largest chunk of at most `limit` bytes that is one range of the file."""
-    if 0 in shape:  # one chunk: there may be more rows without elements than memory has places for
+    """The shape of the largest chunk of at most `limit` bytes that is one range of the file."""
+    if 0 in shape:  # one chunk: a chunk per row could be more chunks than memory can hold
         return tuple(max(count, 1) for count in shape)
     for axis in range(len(shape)):
         row = math.prod(shape[axis + 1 :]) * itemsize
         if row <= limit:
             return (1,) * axis + (min(shape[axis], limit // row),) + shape[axis + 1 :]
-    return (1,) * len(shape)  # only where one element is larger
+    return (1,) * len(shape)  # one element alone is larger than the limit
 
 
 class FileValues:
-    """The values of a tensor in a file, which the process that asks for some of them opens."""
+    """The values of a tensor in a file. A process that reads some of them opens the file."""
 
     __slots__ = ("_reference", "_state", "_tensor", "dtype", "ndim", "shape")
 
@@ -93,7 +94,7 @@ class FileValues:
     ) -> None:
         self._reference = reference
         self._state = state
-        self._tensor = tensor  # only where to_dask() was called: elsewhere it is opened
+        self._tensor = tensor  # None in other processes, which open the file
         self.dtype = dtype
         self.shape = shape
         self.ndim = len(shape)
@@ -111,7 +112,7 @@ class FileValues:
 
 
 def _renewed(reference: Reference, tensor: _core.Tensor) -> Reference:
-    """Return the reference anew, with its digest: the file may have moved since it was made."""
+    """Return a new reference with its digest: the file may have moved since the old one."""
     now = reference_to(tensor)
     if now is None:
         raise _changed(tensor, "was replaced or moved away")
@@ -135,7 +136,7 @@ def _referred(
 
 
 class CarriedValues:
-    """A tensor that goes with the task, because no file has its values as they are."""
+    """A tensor whose values go into the task, because no file holds them as they are."""
 
     __slots__ = ("_tensor", "dtype", "ndim", "shape")
 
@@ -159,13 +160,13 @@ class CarriedValues:
 
 @functools.lru_cache(_KEPT_OPEN)
 def _opened(reference: Reference, state: FileState, root: str | None) -> _core.Tensor:
-    # `root` is looked at by open_reference(); here it tells one call from another.
-    # Read and never mapped: a worker counts the pages of a mapping as memory of its own, spills
-    # its arrays and is ended at its limit, although they are the file's.
+    # open_reference() reads the root itself. `root` is an argument to be part of the cache's key.
+    # The file is never mapped: a worker counts the pages of a mapping as its own memory. It would
+    # spill its arrays, and be killed at its memory limit, because of pages of the page cache.
     tensor = open_reference(reference, io="read")
     found = tensor._file_state()
-    # The samples of a reference do not see every change. On another machine device and time may be
-    # others, but a file with the same inode and size is hardly a copy.
+    # The samples of a reference do not detect every change, so compare the modification time too.
+    # On another machine device and time may differ, but a copy hardly has the same inode and size.
     is_same_file = isinstance(found, tuple) and found[1:3] == state[1:3]
     if found is not None and is_same_file and found[3] != state[3]:
         raise _changed(tensor, "was modified")
@@ -173,16 +174,16 @@ def _opened(reference: Reference, state: FileState, root: str | None) -> _core.T
 
 
 def _teach_distributed() -> None:
-    """Lets a cluster send arrays of float8_e5m2, of which NumPy does not know the type by its name.
+    """Make a cluster able to send arrays of float8_e5m2.
 
-    The receiver would not understand the message, and the sender wait for ever (ml_dtypes issue
-    148). Of the other types of ml_dtypes distributed pickles the type, which works, and so it is
-    done here.
+    NumPy does not find this type by its name. The receiver would not understand the message, and
+    the sender would wait for ever (ml_dtypes issue 148). distributed pickles the other types of
+    ml_dtypes, which works; this does the same for float8_e5m2.
     """
     try:
         from distributed.protocol.serialize import dask_serialize
     except ModuleNotFoundError:
-        return  # there is no cluster without it
+        return  # without distributed there is no cluster
     send = dask_serialize.dispatch(np.ndarray)
 
     def send_array(
@@ -207,7 +208,7 @@ def _read(
     parts = [_range_of(key, n) for key, n in zip(keys, shape, strict=True)]
     box = _read_box(tensor, [ranged for ranged, _ in parts])
     inside = tuple(index for _, index in parts)
-    # Copied, lest a few elements keep all of the box in memory.
+    # A copy: otherwise a few elements would keep the whole box in memory.
     return box if all(_is_all(index) for index in inside) else np.array(box[inside])
 
 
@@ -216,7 +217,7 @@ def _is_all(index: Any) -> bool:
 
 
 def _range_of(key: Any, n: int) -> tuple[tuple[int, int], Any]:
-    """The range that an index is in, and the index within it."""
+    """The smallest range that holds what an index selects, and the index relative to the range."""
     if isinstance(key, slice):
         chosen = range(n)[key]
         if not chosen:
@@ -226,7 +227,7 @@ def _range_of(key: Any, n: int) -> tuple[tuple[int, int], Any]:
     if isinstance(key, (int, np.integer)):
         position = range(n)[key]
         return (position, position + 1), 0
-    # A list: Dask hands it on with the slices of the chunk.
+    # A list of positions: Dask passes it on together with the slices of the chunk.
     positions = np.arange(n)[np.asarray(key, dtype=None if len(key) else np.intp)]
     if not positions.size:
         return (0, 0), positions
@@ -247,7 +248,7 @@ def _read_box(tensor: _core.Tensor, ranges: list[tuple[int, int]]) -> np.ndarray
 
 
 def _fill(out: np.ndarray[Any, Any], tensor: _core.Tensor, first: int, strides: list[int]) -> None:
-    """Reads a box of a tensor whose first element is `first`, in as few reads as make sense."""
+    """Read the box of a tensor that begins at element `first`, in as few reads as are worth it."""
     row, stride = _span(out.shape[1:], strides[1:]), strides[0]
     at_once = _AT_ONCE // stride if stride - row <= _GAP else 0
     if at_once < 2 and row > math.prod(out.shape[1:]):
@@ -262,7 +263,7 @@ def _fill(out: np.ndarray[Any, Any], tensor: _core.Tensor, first: int, strides: 
 
 
 def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Elements from the first to the last of a box, with what lies between."""
+    """The number of elements from the first to the last of a box, gaps included."""
     if 0 in shape:
         return 0
     return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))

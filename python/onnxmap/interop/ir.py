@@ -19,7 +19,7 @@ def to_ir(tensor: _core.Tensor) -> Any:
     if tensor.dtype == DataType.STRING:
         texts = tensor.numpy(copy=True)
         flat = texts.reshape(-1)
-        for i, text in enumerate(flat):  # as an array of bytes they would lose trailing zeros
+        for i, text in enumerate(flat):  # NumPy's arrays of bytes would lose trailing zeros
             flat[i] = text.encode() if isinstance(text, str) else text
         return onnx_ir.StringTensor(
             texts,
@@ -32,10 +32,10 @@ def to_ir(tensor: _core.Tensor) -> Any:
 
 
 class MappedTensor:
-    """An onnx_ir tensor whose values stay where an onnxmap.Tensor has them.
+    """An onnx_ir tensor whose values are those of an onnxmap.Tensor, without a copy.
 
-    It satisfies `onnx_ir.TensorProtocol`. Name, documentation and metadata may be changed here;
-    the tensor behind it, which is `raw`, stays as it is.
+    It satisfies `onnx_ir.TensorProtocol`. You can change its name, documentation and metadata. The
+    underlying tensor, `raw`, does not change.
     """
 
     def __init__(self, tensor: _core.Tensor) -> None:
@@ -49,24 +49,24 @@ class MappedTensor:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
         return self.raw.size
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values in the layout of raw_data."""
+        """The size of the values in the layout of raw_data, in bytes."""
         return (self.raw.size * self.raw.dtype.bits + 7) // 8
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """As `onnxmap.Tensor.numpy()`: a read-only view where that is possible."""
+        """Return the values as `onnxmap.Tensor.numpy()` does: a read-only view if possible."""
         return self.raw.numpy()
 
     def tobytes(self) -> bytes:
-        """The values in the layout of raw_data."""
+        """Return the values in the layout of raw_data."""
         return self.raw.tobytes()
 
     def tofile(self, file: Any) -> None:
-        """Writes what `tobytes()` gives, without a copy where none is needed."""
+        """Write what `tobytes()` returns to a file, without a copy if possible."""
         self.raw.tofile(file)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

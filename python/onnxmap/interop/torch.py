@@ -10,14 +10,14 @@ import torch
 if TYPE_CHECKING:
     from onnxmap import _core
 
-_NATIVE = "?bBhHiIlLqQefdFD"  # the characters of NumPy's types that torch takes as they are
+_NATIVE = "?bBhHiIlLqQefdFD"  # NumPy's type characters that torch.from_numpy() takes
 
 
 def to_torch(tensor: _core.Tensor) -> Any:
     """See `Tensor.torch`."""
     dtype = tensor.dtype
     if dtype.bits < 8 and "INT" in dtype.name:
-        # torch has no arithmetic for integers of fewer bits: the values, a byte each.
+        # torch has no arithmetic for integers of fewer than 8 bits, so each value gets a byte.
         widened = np.uint8 if dtype.name.startswith("U") else np.int8
         return torch.from_numpy(tensor.numpy(dtype=widened, copy=True))
     if dtype.numpy().char in _NATIVE:
@@ -25,10 +25,10 @@ def to_torch(tensor: _core.Tensor) -> Any:
     torch_dtype = getattr(torch, dtype.numpy().name, None) if dtype.bits >= 8 else None
     if torch_dtype is None:
         raise TypeError(
-            f"torch has no type for {dtype.name}; numpy(dtype=numpy.float32) has the values of "
-            "its numbers, packed() the bytes of what is packed"
+            f"torch has no type for {dtype.name}; numpy(dtype=numpy.float32) gives numbers as "
+            "float32, packed() the stored bytes of packed elements"
         )
-    # NumPy and torch each have the type, but no way to tell the other: through bytes.
+    # NumPy and torch both have the type, but cannot exchange it. So they exchange bytes.
     array = tensor.numpy(writable=True)
     data = torch.from_numpy(array.reshape(-1).view(np.uint8))
     return data.view(torch_dtype).reshape(array.shape)

@@ -263,7 +263,7 @@ class TestTwoThreads:
 
     def test_what_it_calls_is_refused_too(self, model: onnxmap.Model) -> None:
         def ask(done: int, total: int) -> None:
-            with pytest.raises(ValueError, match="what it calls"):
+            with pytest.raises(ValueError, match="a callable that this stream calls"):
                 next(stream)
 
         stream = model.stream(progress=ask)

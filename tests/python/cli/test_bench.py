@@ -204,7 +204,7 @@ class TestPeers:
         stand_in("safetensors", code)
         (tmp_path / "peers/safetensors/numpy.py").write_text("from safetensors import load_file")
         found = of_contender(facts(run("bench", path, "--json", "--rounds", 1)), "safetensors")
-        other = "read something else than onnxmap did"
+        other = "did not read the same as onnxmap"
         assert {work: result["error"] for work, result in found.items()} == {
             "arrays": other, "touch": other, "copies": other, "stream": None,
         }  # fmt: skip

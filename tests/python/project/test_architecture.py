@@ -308,6 +308,17 @@ def test_the_oracles_are_for_tests_only() -> None:
             assert not tops & {"onnx", "google", "onnx_ir", "onnxruntime"}, path
 
 
+def test_measured_processes_of_other_libraries_do_not_import_the_package() -> None:
+    """A process of `bench/` that imported onnxmap would have its time and memory in the figures."""
+    bench = ROOT / "bench"
+    in_processes = [bench / f"{name}.py" for name in ("worker", "tasks", "witness", "counters")]
+    peers = [path for path in (bench / "peers").glob("*.py") if path.name != "ours.py"]
+    assert len(peers) > 5
+    for path in [*in_processes, *peers, PACKAGE / "cli/bench/peers.py"]:
+        tops = {name.partition(".")[0] for name in imports(path, at_import_time=True)}
+        assert "onnxmap" not in tops, path
+
+
 def test_files_keep_to_one_subject() -> None:
     """A file that outgrows 400 lines has two subjects (tables of rows are one)."""
     everything = [path for layer in LAYERS for path in sources(layer)]

@@ -1,4 +1,4 @@
-"""Time onnxmap and every installed peer on a model: a fresh process for each sample, in turns."""
+"""Time onnxmap and every installed peer on a model, with a new process for each sample."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ if TYPE_CHECKING:
 
     from onnxmap.cli.bench.samples import Plan, Samples
 
-SUMMARY = "time this and every installed peer on a model of yours"
+SUMMARY = "time onnxmap and every installed peer on a model of yours"
 
 ROUNDS = 3
 _SAFETENSORS_SUFFIX = ".safetensors"
-_MOST_THAT_STAYS = (
-    0.01  # of a file that is not in the page cache: who looks at it just now has a page
-)
+# The largest resident share of a file that counts as cold: looking at a file may read a page of it.
+_MOST_THAT_STAYS = 0.01
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap bench`."""
+    """Declare the arguments of `onnxmap bench`."""
     parser.add_argument("file", help="the model")
     parser.add_argument(
         "--rounds",
         type=_at_least_one,
         default=ROUNDS,
         metavar="N",
-        help=f"samples of each (default: {ROUNDS}), after one that does not count",
+        help=f"samples of each contender (default: {ROUNDS}), after one that does not count",
     )
     parser.add_argument(
         "--cold",
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap bench`."""
+    """Run `onnxmap bench`."""
     if arguments.json:
         screen = None
     else:
@@ -70,28 +69,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)
 
 
 def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
-    """What there is to measure, and what the page tells beside it."""
+    """What to measure, and the facts that the page shows with it."""
     import onnxmap
     from onnxmap.cli.bench.peers import PEERS, SAFETENSORS, Files
     from onnxmap.cli.bench.samples import Plan, drop
     from onnxmap.cli.outcome import UsageError
 
-    nbytes = Path(arguments.file).stat().st_size  # peers read files: no URL, no pipe
-    # Not mapped: what a mapping has touched does not leave the page cache.
+    nbytes = Path(arguments.file).stat().st_size  # peers read only files: no URL, no pipe
+    # Not mapped: pages that a mapping has touched cannot leave the page cache.
     with onnxmap.load(arguments.file, io="read") as model:
-        model.residency()  # opens the external data, or refuses to; whoever reads them next has no rules
+        model.residency()  # raises if external data are unsafe: the peers do not check them
         data = model.external_files
         files = Files(arguments.file, data)
         if arguments.cold:
             drop(files)
             if (stays := model.residency().share) > _MOST_THAT_STAYS:
                 raise UsageError(
-                    f"{stays:.0%} of the initializers cannot leave the page cache here"
+                    f"{stays:.0%} of the initializers cannot leave the page cache here; "
+                    "run without --cold"
                 )
         tensors = list(model.initializers.all())
         is_safetensors = all(tensor.is_external for tensor in tensors) and all(
@@ -132,7 +132,7 @@ def _results(samples: Sequence[Samples]) -> list[dict[str, Any]]:
 
 
 def _versions(samples: Sequence[Samples]) -> dict[str, str]:
-    """Of everybody who took part."""
+    """The versions of the contenders that took part."""
     from onnxmap.cli.bench.peers import PEERS
 
     there = {found.contender for found in samples}
@@ -140,9 +140,9 @@ def _versions(samples: Sequence[Samples]) -> dict[str, str]:
 
 
 def _version_of(distribution: str) -> str:
-    import importlib.metadata  # slow, and each measured process imports this package
+    import importlib.metadata  # slow, and every measured process imports this module
 
     try:
         return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:  # importable all the same: from a folder, say
+    except importlib.metadata.PackageNotFoundError:  # not installed, but importable from a folder
         return "of unknown version"

@@ -1,4 +1,4 @@
-"""A bar for work that is counted in steps, on a terminal; elsewhere nothing."""
+"""A progress bar for work that is counted in steps. It is shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class CounterBar:
-    """Shows what is being done and how many steps have been, on standard error until it is left."""
+    """Shows the current step and the number of steps done, on standard error."""
 
     def __init__(self, total: int) -> None:
         self._bar = None
@@ -16,7 +16,7 @@ class CounterBar:
         try:
             from rich import progress
             from rich.console import Console
-        except ImportError:  # the work is done all the same
+        except ImportError:  # without rich there is no bar
             return
         self._bar = progress.Progress(
             progress.TextColumn("{task.description}"),
@@ -24,7 +24,7 @@ class CounterBar:
             progress.MofNCompleteColumn(),
             progress.TimeElapsedColumn(),
             console=Console(stderr=True),
-            auto_refresh=False,  # a thread that draws would take time from what is measured
+            auto_refresh=False,  # a thread that draws would slow down what is measured
             transient=True,
             redirect_stdout=False,
             redirect_stderr=False,
@@ -47,7 +47,7 @@ class CounterBar:
             self._bar.stop()
 
     def next(self, what: str) -> None:
-        """Says that the next step begins, and what it is."""
+        """Show that the next step begins, and what it is."""
         if self._bar is not None:
             self._started += 1
             self._bar.update(self._task, description=what, completed=self._started, refresh=True)

@@ -1,4 +1,4 @@
-"""Draws what `onnxmap bench` found: a block for each work, a line for each contender."""
+"""Draws the results of `onnxmap bench`: a block for each work, a line for each contender."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEW_DIGITS = 100
 
 
 def page(facts: Mapping[str, Any], width: int) -> Text:
-    """The whole page, in lines of at most `width` characters."""
+    """Return the whole page, in lines of at most `width` characters."""
     rows = {id(result): _row(result) for result in facts["results"]}
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows.values(), strict=True)]
     lines = [*_head(facts, width), Text(_line(_HEADINGS, widths), "bold")]
@@ -63,7 +63,7 @@ def _times(quotient: float | None) -> str:
 
 
 def _told(result: Mapping[str, Any], row: Sequence[str], widths: Sequence[int], width: int) -> Text:
-    """The figures; or, in their place, why there are none."""
+    """The line of a result: its figures, or why there are none."""
     if result["error"] is None:
         return Text(_line(row, widths), "bold" if result["contender"] == "onnxmap" else "")
     name = row[0].ljust(widths[0]) + _GAP

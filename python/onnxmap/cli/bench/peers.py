@@ -1,6 +1,7 @@
-"""What onnxmap and each of its peers do for `onnxmap bench`: the same work, in each one's usual way.
+"""The same work done by onnxmap and by each of its peers, each in its usual way.
 
-This is the one place outside `interop/` that imports them, and only in the processes that are measured.
+Only this file and `interop/` import the peers, and this file does so only in measured processes. It
+must not import onnxmap for a peer: `bench/` loads it by its path, without the package.
 """
 
 from __future__ import annotations
@@ -22,27 +23,28 @@ SAFETENSORS = "safetensors"
 
 @dataclass(frozen=True)
 class Files:
-    """A model, and the files that its external data are in."""
+    """A model, and the files that hold its external data."""
 
     model: str
     data: Sequence[str]
 
     @property
     def all(self) -> list[str]:
-        """The paths."""
+        """All paths."""
         return [self.model, *self.data]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """What a library can do; None where it has no way to.
+    """What a library can do. A function is None if the library cannot do it.
 
     Attributes:
-        open: reads the structure and returns something that stands for the model.
-        outline: names of the initializers and the number of nodes, of what `open` returned.
-        arrays: every initializer as an array, by name.
-        copies: the same, each in memory of its own that may be written to.
-        each: one array after another, none of them kept.
+        open: reads the structure and returns an object for the model.
+        outline: takes the object of `open`; returns the names of the initializers and the number
+            of nodes.
+        arrays: returns every initializer as an array, by name.
+        copies: the same, but each array is writable and has its own memory.
+        each: yields one array after another, and keeps none.
     """
 
     open: Callable[[Files], Any] | None = None
@@ -53,8 +55,8 @@ class Peer:
 
 
 def onnxmap() -> Peer:
-    """Views; the others' equal."""
-    import ml_dtypes  # noqa: F401  imported when it is needed; the others do it at once
+    """onnxmap: views of the file."""
+    import ml_dtypes  # noqa: F401  onnxmap imports it at first use; the peers import it at once
 
     import onnxmap
 
@@ -102,7 +104,7 @@ def onnx() -> Peer:
 
 
 def onnx_ir() -> Peer:
-    """onnx-ir: objects over protobuf, external data mapped a tensor at a time."""
+    """onnx-ir: objects over protobuf; external data are mapped, one tensor at a time."""
     import onnx_ir
 
     def each(files: Files) -> Iterator[np.ndarray[Any, Any]]:
@@ -127,7 +129,7 @@ def onnx_ir() -> Peer:
 
 
 def onnxruntime() -> Peer:
-    """onnxruntime: a session without optimisations is the least that it makes of a model."""
+    """onnxruntime: a session without optimisations, the least that it can make of a model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -143,12 +145,12 @@ def onnxruntime() -> Peer:
 
 
 def onnx2() -> Peer:
-    """onnx-extended's onnx2: a C++ reader that can leave the weights out. It has no external data."""
+    """onnx2 of onnx-extended: a C++ reader that can skip weights, but reads no external data."""
     import ml_dtypes
     import numpy as np
     from onnx_extended import onnx2
 
-    # By the numbers of TensorProto.DataType: those whose bytes are in `raw_data` as arrays have them.
+    # By number of TensorProto.DataType: the types whose `raw_data` NumPy can view.
     dtypes: dict[int, Any] = {
         1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64,
         9: np.bool_, 10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64,
@@ -156,7 +158,7 @@ def onnx2() -> Peer:
     }  # fmt: skip
 
     def arrays(files: Files) -> Arrays:
-        model = onnx2.load(files.model)  # a name of its own: its tensors do not keep it alive
+        model = onnx2.load(files.model)  # the tensors do not keep it alive
         return {
             tensor.name: np.frombuffer(tensor.raw_data, dtypes[int(tensor.data_type)]).reshape(
                 tuple(tensor.dims)
@@ -176,7 +178,7 @@ def onnx2() -> Peer:
 
 
 def safetensors() -> Peer:
-    """safetensors: the same bytes, where all of them are in files of that format."""
+    """safetensors: the same bytes, if all of them are in files of that format."""
     import ml_dtypes  # noqa: F401  for bfloat16
     from safetensors import safe_open
     from safetensors.numpy import load_file
@@ -184,7 +186,7 @@ def safetensors() -> Peer:
     def each(files: Files) -> Iterator[np.ndarray[Any, Any]]:
         for path in files.data:
             with safe_open(path, framework="numpy") as file:
-                for name in file.keys():  # noqa: SIM118 it is no dict
+                for name in file.keys():  # noqa: SIM118 not a dict
                     yield file.get_tensor(name)
 
     def copies(files: Files) -> Arrays:
@@ -194,19 +196,19 @@ def safetensors() -> Peer:
 
 
 def _copied(arrays: Arrays) -> Arrays:
-    """Arrays that may be written to; those that may be already are nobody else's."""
+    """Writable arrays. An array that is writable already is not shared."""
     return {
         name: array if array.flags.writeable else array.copy() for name, array in arrays.items()
     }
 
 
 class Contender(NamedTuple):
-    """Where a peer comes from.
+    """A peer and its package.
 
     Attributes:
-        module: without it the peer is not installed.
-        distribution: what installs it, and has its version.
-        make: imports it and tells what it can do.
+        module: the module to import; if it is missing, the peer is not installed.
+        distribution: the distribution that installs it, and has its version.
+        make: imports the peer and returns what it can do.
     """
 
     module: str
@@ -214,7 +216,7 @@ class Contender(NamedTuple):
     make: Callable[[], Peer]
 
 
-# By what they are called in tables.
+# By name in tables.
 PEERS = {
     OURS: Contender("onnxmap", "onnxmap", onnxmap),
     "onnx": Contender("onnx", "onnx", onnx),

@@ -1,4 +1,4 @@
-"""Takes the samples of `onnxmap bench`: a fresh process for each, and contenders in turns."""
+"""Takes the samples of `onnxmap bench`. Each has a new process, and the contenders take turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import IO, Any
 from onnxmap.cli.bench.peers import Files
 from onnxmap.cli.outcome import UsageError
 
-# What is measured, in this order; the words are for the page.
+# What is measured, in this order. The texts are for the page.
 WORKS = {
     "open": "open: structure, no weights needed",
     "arrays": "every initializer as an array",
@@ -29,11 +29,11 @@ WORKS = {
 }
 
 TIME_LIMIT_SECONDS = 600.0
-# Whoever takes so long has one turn, which counts: where a peer is that slow, it is not a matter of luck.
+# A contender that takes this long has only one turn, which counts: noise is small compared to that.
 SLOW_SECONDS = 20.0
 _CHUNK_BYTES = 8 << 20
 
-# The path of modules is the parent's: neither the current folder nor this one comes in between.
+# The process uses the parent's module path. The current folder and this one are not searched first.
 _PROGRAM = (
     "import sys; sys.path[:] = filter(None, sys.path); "
     "import json; sys.path[:], request = json.loads(sys.stdin.readline()); "
@@ -43,17 +43,17 @@ _PROGRAM = (
 
 @dataclass
 class Samples:
-    """What one contender's processes reported of one work, or why there is nothing to report."""
+    """The reports of one contender's processes about one work, or why there are none."""
 
     work: str
     contender: str
     reports: list[Mapping[str, Any]] = field(default_factory=list)
     error: str | None = None
-    witness: str = ""  # of what it read; empty where it does not tell
-    is_done: bool = False  # there are to be no more
+    witness: str = ""  # proves what it read; empty if it cannot
+    is_done: bool = False  # it takes no further turns
 
     def add(self, report: Mapping[str, Any], *, warms_up: bool) -> None:
-        """Takes in what a process reported; of a warm-up only what it read, unless it is slow."""
+        """Add the report of a process. A warm-up only proves what was read, unless it is slow."""
         if "error" in report:
             self.fail(report["error"])
             return
@@ -91,8 +91,8 @@ class Plan:
     """What is to be measured on which files.
 
     Attributes:
-        rounds: samples of each that count; one more before them is checked and dropped.
-        cold: the files leave the page cache before each sample; otherwise they are read into it.
+        rounds: samples of each contender that count. One more before them is checked and dropped.
+        cold: take the files out of the page cache before each sample, instead of into it.
     """
 
     files: Files
@@ -102,16 +102,16 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """The number of processes, if all contenders can do everything."""
+        """The number of processes if every contender can do every work."""
         return len(WORKS) * len(self.contenders) * (self.rounds + 1)
 
 
 def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
-    """All samples, by work and contender; of contenders that are installed and can do the work.
+    """Take all samples, for each work of the contenders that are installed and can do it.
 
     Args:
-        plan: what is to be done.
-        tell: called `plan.total` times, each time with what comes now.
+        plan: what to measure.
+        tell: called `plan.total` times, each time with a description of the next sample.
 
     Raises:
         UsageError: onnxmap itself cannot read the files.
@@ -120,7 +120,7 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
     absent: set[str] = set()
     for work in WORKS:
         found = {name: Samples(work, name) for name in plan.contenders if name not in absent}
-        first: Samples | None = None  # who read first; all others must read the same
+        first: Samples | None = None  # the first that read; all others must read the same
         for number in range(-1, plan.rounds):  # -1 only warms up
             for name in plan.contenders:
                 tell(f"{work}: {name}")
@@ -138,13 +138,13 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
                 if samples.witness:
                     first = first or samples
                     if samples.witness != first.witness:
-                        samples.fail(f"read something else than {first.contender} did")
+                        samples.fail(f"did not read the same as {first.contender}")
         results += found.values()
     return results
 
 
 def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
-    """One sample."""
+    """Take one sample."""
     request = json.dumps([sys.path, [name, work, *plan.files.all]])
     with (
         tempfile.TemporaryFile() as complaints,
@@ -153,7 +153,7 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            bufsize=0,  # so that nothing is left to be written when the process has died
+            bufsize=0,  # nothing is left to write when the process has died
         ) as process,
     ):
         assert process.stdin is not None
@@ -185,12 +185,12 @@ def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
         complaints.seek(0)
         last = complaints.read().decode(errors="replace").strip().splitlines()[-1:]
     if late.is_set():
-        return {"error": f"not done after {TIME_LIMIT_SECONDS:.0f} s"}
+        return {"error": f"stopped after {TIME_LIMIT_SECONDS:.0f} s"}
     return {"error": ": ".join([_end_of(process.returncode), *last])}
 
 
 def _tell(stdin: IO[bytes], line: str) -> None:
-    with contextlib.suppress(BrokenPipeError):  # it has died; its status tells
+    with contextlib.suppress(BrokenPipeError):  # it has died; its status says why
         stdin.write(line.encode() + b"\n")
 
 
@@ -201,10 +201,10 @@ def _end_of(status: int) -> str:
 
 
 def drop(files: Files) -> None:
-    """Takes the files out of the page cache, as far as the system lets us."""
+    """Drop the files from the page cache, as far as the system allows it."""
     for path in files.all:
         with Path(path).open("rb", buffering=0) as file:
-            os.fsync(file.fileno())  # what is not on disk yet stays
+            os.fsync(file.fileno())  # pages that are not on disk yet cannot be dropped
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 

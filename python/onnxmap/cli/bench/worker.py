@@ -1,7 +1,7 @@
-"""One sample of `onnxmap bench`: a process that imports, waits for the word, does the work once, and reports.
+"""One sample of `onnxmap bench`: a process that does one work once, and reports the cost.
 
-It is started by `samples.py`, says `ready` when everything is imported, reads a line, and prints one
-line of JSON. Peers may print whatever they like: their standard output goes nowhere.
+`samples.py` starts it. It prints `ready` when everything is imported, waits for a line, does the
+work, and prints one line of JSON. What a peer prints on standard output is discarded.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Takes one sample: of a peer, a work, a model, and the files of its external data."""
+    """Take one sample. Arguments: the peer, the work, the model, and its external files."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     peer, work, model, *data = arguments
     answer.write(json.dumps(_sample(peer, work, Files(model, data), answer.write, answer.flush)))
     answer.flush()
-    os._exit(0)  # freeing gigabytes in an orderly way is nothing that anybody waits for
+    os._exit(0)  # do not spend time on freeing gigabytes
 
 
 def _sample(
@@ -52,7 +52,7 @@ def _sample(
     run, witness = _works(peer)[work]
     if run is None:
         return {"not_offered": True}
-    import numpy as np  # noqa: F401  whoever is measured has it already
+    import numpy as np  # noqa: F401  NumPy must not be imported while time is measured
 
     say("ready\n")
     flush()
@@ -91,7 +91,7 @@ def _measured(run: Work, witness: Witness, files: Files) -> dict[str, object]:
 
 
 def _works(peer: Peer) -> Mapping[str, tuple[Work | None, Witness]]:
-    """What is done, and what proves afterwards that it was done; the names are those of WORKS."""
+    """The works by the names of WORKS, each with a function that proves what was read."""
     touch: Work | None = None
     if (arrays := peer.arrays) is not None:
         touch = lambda files: touched(arrays(files).values())
@@ -108,7 +108,7 @@ def _works(peer: Peer) -> Mapping[str, tuple[Work | None, Witness]]:
 
 
 def _outline(peer: Peer, opened: Any) -> str:
-    """A checksum of names and the number of nodes; empty where a peer does not tell them."""
+    """A checksum of names and the number of nodes; empty if a peer does not give them."""
     if peer.outline is None:
         return ""
     outline = repr(peer.outline(opened))
@@ -120,9 +120,10 @@ def _bytes_of(arrays: Arrays) -> str:
 
 
 def touched(arrays: Iterable[np.ndarray[Any, Any]]) -> int:
-    """The sum of all bytes as 64-bit numbers: the cheapest work that leaves no byte out.
+    """Return the sum of all bytes as 64-bit numbers: the cheapest work that reads every byte.
 
-    In whatever order they come. Text is no array of bytes: of each the checksum is added.
+    The order of the arrays does not matter. For an array of texts, the checksum of each text is
+    added.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Make a model of some tens of megabytes, open it, take every weight as a view, and show what it cost."""
+"""Make a model of some tens of megabytes, open it, view every weight, and show what that cost."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from onnxmap.cli.outcome import UsageError
 if TYPE_CHECKING:
     from onnxmap.cli.demo.model import DemoFiles
 
-SUMMARY = "make a model, open it, and show what that took"
+SUMMARY = "make a model, open it, and show what that cost"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap demo`."""
+    """Declare the arguments of `onnxmap demo`."""
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="make the model in this folder and leave it there"
     )
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap demo`."""
+    """Run `onnxmap demo`."""
     if arguments.json:
         screen = None
     else:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_room(files: DemoFiles) -> None:
-    """Makes the folder if need be; what is in it already is not ours to overwrite."""
+    """Make the folder if it does not exist. Existing files are not overwritten."""
     files.model.parent.mkdir(parents=True, exist_ok=True)
     for path in (files.model, files.weights):
         if path.exists():

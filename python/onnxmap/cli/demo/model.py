@@ -1,8 +1,8 @@
-"""The model that `onnxmap demo` makes: every element type of whole bytes, inline and external.
+"""The model that `onnxmap demo` makes: all element types of whole bytes, inline and external.
 
-A small language model in outline: an embedding and a head in an external file, half-precision layers
-inline, one sample tensor of each element type, a subgraph with a weight of its own, and a function.
-It passes onnx's checker, and needs nothing but NumPy and ml_dtypes to be made.
+It has the outline of a small language model: an embedding and a head in an external file,
+half-precision layers inline, one sample tensor of each element type, a subgraph with its own
+weight, and a function. It passes onnx's checker. Only NumPy and ml_dtypes are needed to make it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from onnxmap._proto_writer import encode
 
 VOCABULARY, HIDDEN, INNER, LAYERS = 16_384, 256, 2_048, 6
 SAMPLE_SHAPE = (64, 256)
-# Page size: what a memory-mapped external tensor can start at without any cost.
+# The page size: a mapping can begin exactly at an external tensor.
 EXTERNAL_ALIGNMENT = 4096
-# The first versions with FLOAT8E8M0, the youngest type used.
+# The first versions with FLOAT8E8M0, the newest type that the model uses.
 IR_VERSION, OPSET_VERSION = 12, 24
 OWN_DOMAIN = "onnxmap.demo"
 
@@ -30,14 +30,14 @@ EXTERNAL = 1
 
 @dataclass(frozen=True)
 class DemoFiles:
-    """Where the demo's model lies: the model itself, and the file of its external weights."""
+    """The paths of the demo's model and of the file with its external weights."""
 
     model: Path
     weights: Path
 
     @classmethod
     def in_folder(cls, folder: Path) -> DemoFiles:
-        """The demo's two files in `folder`, whether or not they are there yet."""
+        """Return the paths of the two files in `folder`, which need not exist."""
         return cls(folder / "demo.onnx", folder / "demo.weights.data")
 
 
@@ -66,7 +66,7 @@ class _ExternalFile:
 
 
 def write_demo_model(files: DemoFiles) -> None:
-    """Writes the model and its external file."""
+    """Write the model and its external file."""
     random = np.random.default_rng(seed=0)
     external = _ExternalFile(files.weights.name)
     initializers = [
@@ -103,7 +103,7 @@ def write_demo_model(files: DemoFiles) -> None:
 
 
 def sample_types() -> list[DataType]:
-    """Every element type whose elements are whole bytes, in the order of onnx.proto."""
+    """Return every element type of whole bytes, in the order of onnx.proto."""
     without_width = (DataType.UNDEFINED, DataType.STRING)
     return [kind for kind in DataType if kind not in without_width and kind.bits % 8 == 0]
 
@@ -138,7 +138,7 @@ def _layer_weights(random: np.random.Generator) -> list[bytes]:
 
 
 def _one_sample_of_each_type(random: np.random.Generator) -> list[bytes]:
-    # Small positive integers are exact or nearly so in every type, FLOAT8E8M0's powers of two included.
+    # Every type holds small positive integers almost exactly, even FLOAT8E8M0 (powers of two).
     values = random.integers(1, 9, SAMPLE_SHAPE)
     return [_inline(f"sample.{kind.name.lower()}", kind, values) for kind in sample_types()]
 
@@ -169,7 +169,7 @@ def _layer_nodes(layer: int) -> list[bytes]:
 
 
 def _gate(random: np.random.Generator, source: str, target: str) -> bytes:
-    """An If whose branches are graphs of their own; one has a weight that only `tensors()` finds."""
+    """An If with two subgraphs. One of them has a weight that only `tensors()` finds."""
     with_bias = encode(
         "GraphProto",
         name="with_bias",

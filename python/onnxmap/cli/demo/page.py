@@ -1,4 +1,4 @@
-"""Draws what the demo found, in the order in which it was done."""
+"""Draws the results of the demo, in the order of its steps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from onnxmap.cli.text import bytes_in_words, count, seconds_in_words, shape_in_w
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Its layers are all alike: the table shows the first one.
+# All layers are alike, so the table shows only the first one.
 SHOWN_LAYER, OTHER_LAYERS = "layers.0.", "layers."
 
 
 def draw_demo(screen: Console, sizes: Mapping[str, int], facts: DemoFacts, *, kept: bool) -> None:
-    """Prints the whole page."""
+    """Print the whole page."""
     draw(screen, Panel.fit(_files(sizes, kept=kept), title="onnxmap demo", border_style="blue"))
     draw(screen, _done('model = onnxmap.load("demo.onnx")', facts.load))
     draw(screen, _found(facts))
@@ -101,7 +101,7 @@ def _proofs(facts: DemoFacts) -> Iterator[Text]:
     yield _proof(
         facts.views_inside_mapping == total,
         f"{facts.views_inside_mapping} of {total} arrays lie inside the mapped files, "
-        "as /proc/self/maps tells",
+        "as /proc/self/maps shows",
     )
     yield _proof(
         bool(facts.refusal_to_write),

@@ -1,4 +1,4 @@
-"""The main job done once on the demo's model, with what each step took and what it proved."""
+"""The steps of the demo: what each one costs, and what it proves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Step:
-    """What one piece of work cost."""
+    """The cost of one piece of work."""
 
     seconds: float
     own_memory: int
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class DemoFacts:
-    """What the demo found; `--json` prints it as it is."""
+    """The results of the demo. `--json` prints them unchanged."""
 
     load: Step
     views: Step
@@ -61,11 +61,11 @@ class DemoFacts:
 
 
 def run_demo(files: DemoFiles) -> DemoFacts:
-    """Opens the model, takes every weight as a view, looks at every byte, and compares."""
-    return_free_memory()  # that making the model used
+    """Open the model, view every weight, read every byte, and compare with `read()`."""
+    return_free_memory()  # making the model used memory
     model, load = _measured(lambda: onnxmap.load(files.model))
     views, taking_views = _measured(model.views)
-    # Before the bytes are looked at: the addresses alone prove whose memory it is.
+    # Before the bytes are read: the addresses alone prove whose memory it is.
     mapped = mappings_of(files.model, files.weights)
     inside = sum(_is_inside(view, mapped) for view in views.values())
     largest, touch = _measured(lambda: _look_at_every_byte(views.values()))
@@ -100,7 +100,7 @@ def run_demo(files: DemoFiles) -> DemoFacts:
 
 
 def _read_plainly(files: DemoFiles) -> tuple[Step, Step]:
-    """The same files by `read()`: what it costs to have the bytes, and to look at each."""
+    """The cost of reading the same files by `read()`, and of looking at every byte."""
     contents, reading = _measured(
         lambda: [file.read_bytes() for file in (files.model, files.weights)]
     )
@@ -118,7 +118,7 @@ def _measured(work: Callable[[], Result]) -> tuple[Result, Step]:
 
 
 def _look_at_every_byte(arrays: Iterable[np.ndarray]) -> int:
-    """The sum of the largest byte of each array: cheap to find, and no byte can be left out."""
+    """The sum of the largest byte of each array: cheap, but it must read every byte."""
     return sum(int(array.reshape(-1).view(np.uint8).max()) for array in arrays)
 
 

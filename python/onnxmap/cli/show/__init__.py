@@ -1,4 +1,4 @@
-"""Show what a model is, on one screen: origin, interface, operators, weights and files."""
+"""Show a model on one screen: origin, interface, operators, weights and files."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SUMMARY = "show a model on one screen: interface, operators, weights, files"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `onnxmap show`."""
+    """Declare the arguments of `onnxmap show`."""
     parser.add_argument("file", help="the model")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carries out `onnxmap show`."""
+    """Run `onnxmap show`."""
     import onnxmap
 
     if arguments.json:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def summary(model: onnxmap.Model) -> dict[str, Any]:
-    """What the model says of itself: `--json` prints it, the page is drawn from it."""
+    """Return the facts of a model. `--json` prints them, and the page is drawn from them."""
     graph = model.graph
     return {
         "ir_version": model.ir_version,
@@ -83,7 +83,7 @@ def _interface(value: onnxmap.ValueInfo) -> dict[str, Any]:
 
 
 def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
-    """How many there are and how many bytes they have, in all and by element type."""
+    """The number and bytes of the initializers, in all and by element type."""
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for dtype, nbytes in zip(initializers.dtypes(), initializers.nbytes(), strict=True):
@@ -101,7 +101,7 @@ def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
 def _external_files(model: onnxmap.Model) -> list[str]:
     try:
         return model.external_files
-    except OnnxMapError:  # a tensor whose external data make no sense; `ls` shows which
+    except OnnxMapError:  # the external data of a tensor are malformed; `ls` shows which tensor
         return []
 
 

@@ -15,14 +15,14 @@ from onnxmap.cli.text import bytes_in_words, count, cut, escape, seconds_in_word
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-# What keeps the page to one screen; --json has everything.
+# These keep the page to one screen; --json prints everything.
 MOST_LINES = 8
 MOST_CHARACTERS = 200
 BAR_WIDTH = 20
 
 
 def page(facts: dict[str, Any]) -> RenderableType:
-    """The page, as something for rich to print."""
+    """Return the page, for rich to print."""
     sections = Table.grid(padding=(0, 2))
     sections.add_column(style="dim", no_wrap=True)
     sections.add_column()
@@ -87,7 +87,7 @@ def _graph_line(facts: dict[str, Any]) -> Text:
 
 
 def _named(rows: Sequence[tuple[str, str]]) -> Table:
-    """Names with what is said of each; the names keep what room there is."""
+    """A table of names and texts. If there is little room, the names keep it."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True, overflow="ellipsis")
     table.add_column(no_wrap=True, overflow="ellipsis")
