@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "contain/refusal.hpp"
 #include "os/file.hpp"
 #include "os/folder.hpp"
+#include "os/found_object.hpp"
 #include "os/held_file.hpp"
 
 namespace onnxmap::contain {
@@ -52,10 +54,11 @@ class ContainedOpen {
     template <class Judge>
     [[nodiscard]] os::File open_found(const std::string& relative_path, const std::string& path,
                                       Judge&& judge) const;
-    [[nodiscard]] os::Descriptor find_by_kernel(const std::string& relative_path) const;
-    [[nodiscard]] Found find_by_steps(const std::string& relative_path,
-                                      const std::string& path) const;
-    void judge(const os::Descriptor& object, const std::string& path) const;
+    [[nodiscard]] std::optional<os::FoundObject> find_by_kernel(const std::string& relative_path,
+                                                                const std::string& path) const;
+    [[nodiscard]] os::FoundObject find_by_steps(const std::string& relative_path,
+                                                const std::string& path) const;
+    void judge(const os::FoundObject& found, const std::string& path) const;
 
     std::vector<std::shared_ptr<const os::Folder>> roots_;
     OpenPolicy policy_;

@@ -17,9 +17,9 @@ struct FilePlace {
 };
 
 /// Where `file` is now below the first of `folders` that contains it. Nothing if none does, if the
-/// file no longer has a name, or if there is no /proc. Names can change at any moment: a caller
-/// that relies on the answer must open the place and compare. Throws FileError if the process has
-/// no descriptor left.
+/// file no longer has a name, or if the system does not tell. Names can change at any moment: a
+/// caller that relies on the answer must open the place and compare. Throws FileError if the
+/// process has no descriptor left.
 [[nodiscard]] std::optional<FilePlace> place_of(
     const os::File& file, std::span<const std::shared_ptr<const os::Folder>> folders);
 

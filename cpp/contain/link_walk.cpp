@@ -1,13 +1,7 @@
 #include "contain/link_walk.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,24 +13,8 @@ namespace {
 constexpr unsigned kMostLinks = 40;    // as the kernel's own limit
 constexpr unsigned kMostSteps = 4096;  // what a tree of links may cost; a path has no more names
 
-// The target of a link. Otherwise `failure` says why there is none: EINVAL for what is no link.
-std::optional<std::string> read_link(int folder, const char* path, int& failure) {
-    std::string target(PATH_MAX, '\0');
-    const ssize_t count = ::readlinkat(folder, path, target.data(), target.size());
-    failure = count < 0 ? errno : 0;
-    if (count < 0) return std::nullopt;
-    target.resize(static_cast<std::size_t>(count));
-    return target;
-}
-
 std::string join(const std::string& folder, std::string_view name) {
     return folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
-}
-
-mode_t kind_of(const os::Descriptor& object, const std::string& path) {
-    struct stat status{};
-    if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
-    return status.st_mode & S_IFMT;
 }
 
 }  // namespace
@@ -70,17 +48,14 @@ std::string LinkWalk::path() const {
     return path;
 }
 
-os::Descriptor LinkWalk::open_at(const std::string& name) {
+os::FoundObject LinkWalk::look_up(const std::string& name) {
     count_step();
-    os::Descriptor object = os::open_descriptor(
-        [&] { return ::openat(here_->number(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); });
-    if (!object) throw FileError(errno, name);
-    return object;
+    return {here_, name, os::AtLink::the_link, name};
 }
 
-void LinkWalk::enter(const std::string& name, os::Descriptor folder) {
-    here_ = std::make_shared<const os::Descriptor>(std::move(folder));
-    below_.push_back(name);
+void LinkWalk::enter(os::FoundObject folder) {
+    here_ = folder.open_folder();
+    below_.push_back(folder.name());
 }
 
 void LinkWalk::follow(const std::string& target) {
@@ -98,9 +73,11 @@ void LinkWalk::go_down(std::vector<std::string> names) {
     here_ = root_->folder->open();
     below_.clear();
     for (const std::string& name : names) {
-        os::Descriptor folder = open_at(name);
-        if (kind_of(folder, name) == S_IFLNK) throw Refused(Refusal::leads_outside, name);
-        enter(name, std::move(folder));
+        os::FoundObject folder = look_up(name);
+        if (folder.status().kind == os::FileKind::link) {
+            throw Refused(Refusal::leads_outside, name);
+        }
+        enter(std::move(folder));
     }
 }
 
@@ -120,16 +97,12 @@ void LinkWalk::go_up() {
 void LinkWalk::step_outside(const std::string& name) {
     count_step();
     const std::string path = join(outside_, name);
-    int failure = 0;
-    if (const auto target = read_link(AT_FDCWD, path.c_str(), failure)) {
+    if (const auto target = os::link_target(path)) {
         follow(*target);
         return;
     }
     // What else is outside, or whether there is anything, is nobody's business.
-    struct stat status{};
-    const bool passable =
-        failure == EINVAL &&
-        (pending_.empty() || (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)));
+    const bool passable = errno == EINVAL && (pending_.empty() || os::is_folder(path));
     if (!passable) throw Refused(Refusal::leads_outside, path);
     settle(path);
 }
@@ -154,7 +127,7 @@ void LinkWalk::settle(const std::string& path) {
     outside_ = path;
 }
 
-Found LinkWalk::find(std::string_view location) {
+os::FoundObject LinkWalk::find(std::string_view location) {
     root_ = &roots_.front();
     go_down({});
     push(location);
@@ -166,19 +139,15 @@ Found LinkWalk::find(std::string_view location) {
         } else if (!inside()) {
             step_outside(name);
         } else {
-            os::Descriptor object = open_at(name);
-            const mode_t kind = kind_of(object, name);
-            if (kind == S_IFLNK) {
-                int failure = 0;
-                const auto target = read_link(object.number(), "", failure);
-                if (!target) throw FileError(failure, name);
-                follow(*target);
+            os::FoundObject found = look_up(name);
+            const bool is_folder = found.status().kind == os::FileKind::folder;
+            if (found.status().kind == os::FileKind::link) {
+                follow(found.link_target());
             } else if (pending_.empty()) {
-                if (to_folder_ && kind != S_IFDIR) throw FileError(ENOTDIR, name);
-                return {std::move(object), here_, name};
+                if (to_folder_ && !is_folder) throw FileError(ENOTDIR, name);
+                return found;
             } else {
-                if (kind != S_IFDIR) throw FileError(ENOTDIR, name);
-                enter(name, std::move(object));
+                enter(std::move(found));
             }
         }
     }

@@ -1,6 +1,6 @@
 // Finds a file below a folder one component at a time, so that it is known of each whether it is a
 // link and where that leads. It is the way where links leave the folder and may do so, and where
-// the kernel has no openat2 or a sandbox forbids it.
+// the system has no call for that or a sandbox forbids it.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,9 @@
 #include "contain/refusal.hpp"
 #include "os/descriptor.hpp"
 #include "os/folder.hpp"
+#include "os/found_object.hpp"
 
 namespace onnxmap::contain {
-
-/// What a walk ends at.
-struct Found {
-    os::Descriptor object;                         // O_PATH: whatever it is, it has not been opened
-    std::shared_ptr<const os::Descriptor> folder;  // that holds it
-    std::string name;                              // in that folder
-};
 
 /// Opens nothing outside the roots: there, links are only read, by their path. Whatever such a
 /// path leads to counts only once it has come to a root, whose descriptor takes over.
@@ -30,7 +24,7 @@ class LinkWalk {
 
     /// Throws FileError (ENOENT, EACCES ...; ELOOP after 40 links, or a way too long), and Refused
     /// where a link leads out of the roots or must not be followed.
-    [[nodiscard]] Found find(std::string_view location);
+    [[nodiscard]] os::FoundObject find(std::string_view location);
 
   private:
     struct Root {
@@ -42,8 +36,8 @@ class LinkWalk {
     void count_step();
     [[nodiscard]] bool inside() const noexcept { return root_ != nullptr; }
     [[nodiscard]] std::string path() const;
-    [[nodiscard]] os::Descriptor open_at(const std::string& name);
-    void enter(const std::string& name, os::Descriptor folder);
+    [[nodiscard]] os::FoundObject look_up(const std::string& name);
+    void enter(os::FoundObject folder);
     void follow(const std::string& target);
     void go_up();
     void step_outside(const std::string& name);

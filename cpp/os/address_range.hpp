@@ -8,8 +8,8 @@
 namespace onnxmap::os {
 
 /// Addresses begin() .. begin() + nbytes. They are reserved, and cost memory where they are written
-/// to. Where the process may not have so much address space (RLIMIT_AS), only the pages that are
-/// asked for are mapped, in a region that the system hands out to nobody by itself.
+/// to. If the process may not have so much address space (RLIMIT_AS), Linux maps only the pages
+/// that are asked for, in a region that it hands out to nobody by itself. POSIX cannot do that.
 class AddressRange {
   public:
     /// Throws std::bad_alloc, also where that is more than a process has addresses for.
@@ -27,7 +27,7 @@ class AddressRange {
     std::uint8_t* begin_ = nullptr;
     std::uint64_t nbytes_;
     bool reserved_ = true;
-    ByteRanges mapped_;  // where it is not reserved: whole pages
+    ByteRanges usable_;  // whole pages, as far as use() has to do something
 };
 
 }  // namespace onnxmap::os

@@ -1,8 +1,5 @@
 #include "os/fault_handler.hpp"
 
-#include <unistd.h>
-#include <ctime>
-
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -11,7 +8,10 @@
 #include <mutex>
 #include <new>
 
+#include "os/coarse_clock.hpp"
+#include "os/fault_signal.hpp"
 #include "os/fork_safe_mutex.hpp"
+#include "os/lost_range.hpp"
 
 namespace onnxmap::os {
 
@@ -107,8 +107,7 @@ void on_fault(int number, siginfo_t* info, void* context) noexcept {
         is_fault && mend_fault.load()(reinterpret_cast<std::uintptr_t>(info->si_addr));
     // A handler above ours, like Python's faulthandler, raises the signal again once it has done
     // its part. The read faults again, too, and then comes here by itself.
-    const bool comes_again = info->si_code == SI_TKILL && info->si_pid == ::getpid() &&
-                             !passed_on.active && may_fault_here.load()();
+    const bool comes_again = is_raised_here(*info) && !passed_on.active && may_fault_here.load()();
     if (!mended && !comes_again) pass_on(number, info, context);
     errno = kept;
 }
@@ -155,6 +154,7 @@ void put_in_front() noexcept {
     Action now{};
     if (::sigaction(SIGBUS, nullptr, &now) != 0 || is_ours(now)) return;
     const Others* const known = others.load();
+    if (known == nullptr) prepare_for_lost_pages();
     // None is ever freed: another thread may be in the handler.
     auto* const chain = new (std::nothrow) Others{};
     if (chain == nullptr) return;
@@ -189,9 +189,7 @@ void use_fault_handler(MendFault mend, MayFault may_fault) noexcept {
     if (!is_wanted()) return;
     const bool look = next_look.load(std::memory_order_relaxed) == 0;
     if (!unblocked || look) unblock();
-    timespec time{};
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    const std::int64_t now = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+    const std::int64_t now = coarse_milliseconds();
     if (now < next_look.load(std::memory_order_relaxed)) return;
     mend_fault.store(mend);
     may_fault_here.store(may_fault);

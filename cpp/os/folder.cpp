@@ -1,38 +1,21 @@
 #include "os/folder.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 #include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/made_once.hpp"
+#include "os/found_object.hpp"
 #include "os/weak_registry.hpp"
 
 namespace onnxmap::os {
 
 namespace {
 
-Descriptor open_object(const std::string& path, int flags) {
-    Descriptor opened =
-        open_descriptor([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC | flags); });
-    if (!opened) throw FileError(errno, path);
-    return opened;
-}
-
-std::shared_ptr<const Descriptor> open_folder(const std::string& path) {
-    return std::make_shared<const Descriptor>(open_object(path, O_DIRECTORY));
-}
-
-std::string real_path_of(const std::string& path) {
-    const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr),
-                                                      &std::free);
-    return real ? std::string(real.get()) : std::string();
+std::shared_ptr<const Descriptor> open_shared_descriptor(const std::string& path) {
+    return std::make_shared<const Descriptor>(open_folder(path));
 }
 
 // Includes the path, because messages show it. Size and time are left out: they change with the
@@ -45,7 +28,7 @@ constinit std::atomic<Folders*> folders = nullptr;
 // looked at.
 FileIdentity identity_at(const std::string& path) {
     try {
-        return identity_of(open_object(path, O_NOFOLLOW).number(), path);
+        return FoundObject(path, AtLink::the_link).status().identity;
     } catch (const FileError&) {
         return {};
     }
@@ -61,8 +44,8 @@ std::optional<std::string_view> path_below(std::string_view path, std::string_vi
 }
 
 Folder::Folder(std::string path) : path_(std::move(path)) {
-    auto opened = open_folder(path_);
-    identity_ = identity_of(opened->number(), path_);
+    auto opened = open_shared_descriptor(path_);
+    identity_ = status_of(opened->number(), path_).identity;
     held_.keep(std::move(opened));
 }
 
@@ -71,7 +54,7 @@ std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
     const auto key_of = [&](const FileIdentity& folder) {
         return Key{folder.device, folder.inode, folder.born_ns, path};
     };
-    const FileIdentity found = identity_of(open_folder(path)->number(), path);
+    const FileIdentity found = status_of(open_folder(path).number(), path).identity;
     if (auto known = known_folders.find(key_of(found))) return known;
     auto folder = std::make_shared<const Folder>(path);
     const Key key = key_of(folder->identity_);
@@ -80,8 +63,8 @@ std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
 
 std::shared_ptr<const Descriptor> Folder::open() const {
     if (auto opened = std::static_pointer_cast<const Descriptor>(held_.find())) return opened;
-    auto opened = open_folder(path_);
-    if (!identity_of(opened->number(), path_).same_file(identity_)) {
+    auto opened = open_shared_descriptor(path_);
+    if (!status_of(opened->number(), path_).identity.same_file(identity_)) {
         Error error("file.changed", quoted(path_) + " is not the folder any more that it was");
         error.file = path_;
         throw error;
@@ -93,23 +76,21 @@ std::shared_ptr<const Descriptor> Folder::open() const {
 std::string Folder::real_path() const {
     const auto opened = open();
     std::string real = path_of_open(opened->number());
-    if (real.empty()) real = real_path_of(path_);  // without /proc
+    if (real.empty()) real = real_path_of(path_);  // where the system does not tell
     // A folder that was deleted, or cannot be seen from here, has no path, but some text.
     return real.starts_with('/') && identity_at(real).same_file(identity_) ? real : std::string();
 }
 
 std::shared_ptr<const Folder> real_folder_of(const std::string& path, const FileIdentity& file) {
-    struct stat status{};
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return nullptr;
+    if (!link_target(path)) return nullptr;
     const std::string real = real_path_of(path);
     const std::size_t slash = real.rfind('/');
     if (slash == std::string::npos) return nullptr;
     try {
         auto folder = Folder::open_shared(real.substr(0, std::max<std::size_t>(slash, 1)));
         // The link may have been changed since the file was opened: the folder counts if it has it.
-        const Descriptor object(::openat(folder->open()->number(), real.c_str() + slash + 1,
-                                         O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        if (!object || !identity_of(object.number(), real).same_file(file)) return nullptr;
+        const FoundObject object(folder->open(), real.substr(slash + 1), AtLink::the_link, real);
+        if (!object.status().identity.same_file(file)) return nullptr;
         return folder;
     } catch (const FileError&) {
         return nullptr;

@@ -22,8 +22,11 @@ class Folder {
     /// As it was opened; messages say this.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// The folder, open (O_PATH). Throws FileError, and Error `file.changed` where it had to be
-    /// closed and another folder has its name by now.
+    /// What open() gives again if it was closed meanwhile.
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+
+    /// The folder, open for looking up what is below it. Throws FileError, and Error `file.changed`
+    /// where it had to be closed and another folder has its name by now.
     [[nodiscard]] std::shared_ptr<const Descriptor> open() const;
 
     /// Its path without links, as it is now; empty where that cannot be told.

@@ -1,14 +1,11 @@
 #include "os/held_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "os/found_object.hpp"
 
 namespace onnxmap::os {
 
@@ -22,20 +19,15 @@ class Path final : public WayToFile {
     explicit Path(std::string path) : path_(std::move(path)) {}
 
     [[nodiscard]] std::optional<File> open(const FileIdentity& file) const override {
-        const Descriptor found = find();
-        if (!identity_of(found.number(), path_).same_file(file)) return std::nullopt;
-        if (auto opened = File::open_found(found, path_)) return opened;
-        return File::open(path_);
+        const FoundObject found = find();
+        if (!found.status().identity.same_file(file)) return std::nullopt;
+        if (auto opened = found.open_itself(path_)) return opened;
+        return found.open_by_name(path_);
     }
-    [[nodiscard]] FileIdentity look() const override { return identity_of(find().number(), path_); }
+    [[nodiscard]] FileIdentity look() const override { return find().status().identity; }
 
   private:
-    [[nodiscard]] Descriptor find() const {
-        Descriptor found =
-            open_descriptor([&] { return ::open(path_.c_str(), O_PATH | O_CLOEXEC); });
-        if (!found) throw FileError(errno, path_);
-        return found;
-    }
+    [[nodiscard]] FoundObject find() const { return {path_, AtLink::its_target}; }
 
     std::string path_;
 };

@@ -1,5 +1,7 @@
 // The pages of files that the operating system keeps in memory: asking for them, giving them back,
-// looking which are there. A mapping of a file is given by its bytes, which begin at a page.
+// looking which are there. A mapping of a file is given by its bytes, which begin at a page. A
+// system without a call for something does nothing, or says that it cannot tell: all of it is only
+// advice.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +10,13 @@
 
 #include "base/bytes.hpp"
 #include "os/file.hpp"
+#include "os/pages.hpp"
 
 namespace onnxmap::os {
-
-/// Bytes of a file that the operating system deals with as one.
-[[nodiscard]] std::uint64_t page_size() noexcept;
 
 /// A fault maps what is in memory around it: at most this many bytes before and behind the page, a
 /// huge page. Pages of the cache come and go in pieces that may be as large.
 inline constexpr std::uint64_t kMappedAround = 2 << 20;
-
-/// Pages of a file: offsets of whole pages, but the file may end within the last one.
-struct Pages {
-    std::uint64_t begin;
-    std::uint64_t end;
-
-    [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
-};
-
-/// Those that bytes begin .. end of a file of `size` bytes are in.
-[[nodiscard]] Pages pages_around(std::uint64_t size, std::uint64_t begin,
-                                 std::uint64_t end) noexcept;
-/// Those that are wholly within the bytes, which may be none. Behind the end of the file nothing is
-/// left of a page.
-[[nodiscard]] Pages pages_within(std::uint64_t size, std::uint64_t begin,
-                                 std::uint64_t end) noexcept;
 
 /// Asks for the pages, and does not wait for them. May take as long as reading if much is asked
 /// for.

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
-#ifndef MADV_POPULATE_READ  // Linux 5.14
-#define MADV_POPULATE_READ 22
-#endif
+#include "os/lost_range.hpp"
+#include "os/mapping.hpp"
 
 namespace onnxmap::os {
 
@@ -28,39 +27,26 @@ std::size_t bytes_between(const std::uint8_t* begin, const std::uint8_t* end) no
     return static_cast<std::size_t>(end - begin);
 }
 
-// A kernel that cannot tell is taken to say yes: most files with lost pages were truncated.
-bool is_lost(std::uint8_t* page) noexcept {
-    return ::madvise(page, page_size, MADV_POPULATE_READ) != 0;
-}
-
 bool map_zeros(const LostPages& lost, std::uint8_t* begin, std::uint8_t* end) noexcept {
     const int protection = lost.writable ? PROT_READ | PROT_WRITE : PROT_READ;
     return ::mmap(begin, bytes_between(begin, end), protection,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | kMapUnreserved, -1, 0) != MAP_FAILED;
 }
 
 // Notes it before it is done: a guard that is made meanwhile must know.
 bool cover_range(LostPages& lost, Cover& cover, std::uint8_t* begin, std::uint8_t* end) noexcept {
     const bool is_new = cover.begin == nullptr;
+    const bool is_first = is_new || begin < cover.begin;
     void* kept = cover.kept;
-    if (is_new || begin < cover.begin) {
-        // Mapped once more elsewhere, so that the file can be put back without opening it.
-        kept = ::mremap(begin, 0, page_size, MREMAP_MAYMOVE);
-        if (kept == MAP_FAILED) return false;
-    }
+    if (is_first && !keep_page(begin, page_size, kept)) return false;
     if (is_new && lost.covered.fetch_add(1) == 0) {
         lost.next_covered = first_covered;
         first_covered = &lost;
     }
     lost.times.fetch_add(1);
     const bool mapped = map_zeros(lost, begin, end);
-    void* const unused = !mapped && kept != cover.kept  ? kept
-                         : mapped && kept != cover.kept ? cover.kept
-                                                        : nullptr;
-    if (unused != nullptr) ::munmap(unused, page_size);
-    if (!mapped)
-        return false;  // a new cover stays counted: every guard says that bytes were
-                       // lost
+    if (is_first && !(is_new && mapped)) forget_page(mapped ? cover.kept : kept, page_size);
+    if (!mapped) return false;  // a new cover stays counted: every guard says that bytes were lost
     cover.kept = kept;
     cover.begin = is_new ? begin : std::min(cover.begin, begin);
     cover.end = is_new ? end : std::max(cover.end, end);
@@ -86,7 +72,7 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
         }
     }
     std::uint8_t* end = page + page_size;
-    if (end < limit && is_lost(limit - page_size)) end = limit;
+    if (end < limit && is_lost(limit - page_size, page_size)) end = limit;
     for (Cover& cover : lost.covers) {
         if (cover.begin != nullptr && cover.begin == end) {
             return cover_range(lost, cover, page, end);
@@ -100,14 +86,11 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
 }
 
 // Where that fails the zeros stay, and every guard says so.
-void put_back(LostPages& lost) noexcept {
+void uncover(LostPages& lost) noexcept {
     for (Cover& cover : lost.covers) {
         if (cover.begin == nullptr) continue;
-        if (::mremap(cover.kept, 0, bytes_between(cover.begin, cover.end),
-                     MREMAP_MAYMOVE | MREMAP_FIXED, cover.begin) == MAP_FAILED) {
-            continue;
-        }
-        ::munmap(cover.kept, page_size);
+        if (!os::put_back(cover.kept, cover.begin, bytes_between(cover.begin, cover.end))) continue;
+        forget_page(cover.kept, page_size);
         cover = Cover();
         lost.covered.fetch_sub(1);
     }
@@ -130,7 +113,7 @@ void drop_all_covers() noexcept {
     for (LostPages* lost = first_covered; lost != nullptr;) {
         LostPages* const next = lost->next_covered;
         lost->guards = 0;
-        put_back(*lost);
+        uncover(*lost);
         lost = next;
     }
     unlock_covers();
@@ -149,7 +132,7 @@ bool cover_lost_pages(GuardedRegion region, std::uintptr_t fault, bool& fell) no
 
 void uncover_lost_pages(LostPages& lost) noexcept {
     lock_covers();
-    if (lost.guards > 0 && --lost.guards == 0) put_back(lost);
+    if (lost.guards > 0 && --lost.guards == 0) uncover(lost);
     unlock_covers();
 }
 

@@ -1,6 +1,5 @@
 #include "os/parallel.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "os/fault_guard.hpp"
+#include "os/processors.hpp"
 
 namespace onnxmap::os {
 
@@ -25,12 +25,6 @@ bool stopped(const Effort& effort) noexcept {
 }
 
 }  // namespace
-
-unsigned usable_cpus() noexcept {
-    cpu_set_t set;
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
-}
 
 int process_number() noexcept { return ::getpid(); }
 

@@ -9,9 +9,6 @@
 
 namespace onnxmap::os {
 
-/// Processors that this process may run on.
-[[nodiscard]] unsigned usable_cpus() noexcept;
-
 /// Another number in the child of a fork, which has none of its parent's threads.
 [[nodiscard]] int process_number() noexcept;
 

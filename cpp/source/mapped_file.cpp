@@ -1,24 +1,16 @@
 #include "source/mapped_file.hpp"
 
-#include <sys/mman.h>
-
 #include <cerrno>
 #include <utility>
 
 #include "base/error.hpp"
+#include "os/mapping.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/window.hpp"
 
 namespace onnxmap::source {
 
 namespace {
-
-const std::uint8_t* map(const os::File& file) {
-    if (file.size() == 0) return nullptr;  // mmap of nothing is EINVAL
-    void* address = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
-    if (address == MAP_FAILED) throw FileError(errno, file.path());
-    return static_cast<const std::uint8_t*>(address);
-}
 
 // Bytes. Below, a copy costs less than a mapping and the faults of its pages, and a process may
 // have only some 65 000 mappings.
@@ -27,7 +19,7 @@ constexpr std::uint64_t kLeastToMap = 128 << 10;
 }  // namespace
 
 MappedFile::MappedFile(os::File& file, const std::shared_ptr<const os::WayToFile>& way)
-    : MappedFile(map(file), file, way) {}
+    : MappedFile(os::map_file(file), file, way) {}
 
 MappedFile::MappedFile(const std::uint8_t* data, os::File& file,
                        const std::shared_ptr<const os::WayToFile>& way)
@@ -38,7 +30,7 @@ MappedFile::MappedFile(const std::uint8_t* data, os::File& file,
 }
 
 MappedFile::~MappedFile() {
-    if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+    if (data_ != nullptr) os::unmap(data_, size_);
 }
 
 std::unique_ptr<ByteFeed> MappedFile::feed() { return std::make_unique<WindowFeed>(file_.open()); }

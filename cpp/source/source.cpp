@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "os/parallel.hpp"
+#include "os/processors.hpp"
 #include "source/mapped_file.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/read_file.hpp"

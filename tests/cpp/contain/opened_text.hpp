@@ -1,11 +1,6 @@
 // What opening a name gives, as one text to compare: the file's content, or why there is none.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,16 +16,6 @@ namespace onnxmap::test {
 
 [[nodiscard]] inline std::string errno_text(int number) {
     return "errno " + std::to_string(number);
-}
-
-/// The first bytes of what an O_PATH descriptor shows, or why it cannot be read.
-[[nodiscard]] inline std::string text_of(const os::Descriptor& object) {
-    const std::string handle = "/proc/self/fd/" + std::to_string(object.number());
-    const os::Descriptor opened(::open(handle.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    std::array<char, 100> text{};
-    const ssize_t count = ::read(opened.number(), text.data(), text.size());
-    return count < 0 ? errno_text(errno)
-                     : std::string(text.data(), static_cast<std::size_t>(count));
 }
 
 [[nodiscard]] inline std::string refusal_text(contain::Refusal reason) {
@@ -60,20 +45,27 @@ template <class Open>
 
 using Roots = std::vector<std::shared_ptr<const os::Folder>>;
 
+[[nodiscard]] inline std::string text_of(const os::File& file) {
+    std::string text(file.size(), '\0');
+    file.read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+    return text;
+}
+
+[[nodiscard]] inline std::string text_of(const os::FoundObject& found) {
+    const auto file = found.open_by_name(found.name());
+    return file ? text_of(*file) : refusal_text(contain::Refusal::being_replaced);
+}
+
 [[nodiscard]] inline std::string walk(const Roots& roots, const std::string& location,
                                       bool follow_links = true) {
     return opened_text(
-        [&] { return text_of(contain::LinkWalk(roots, follow_links).find(location).object); });
+        [&] { return text_of(contain::LinkWalk(roots, follow_links).find(location)); });
 }
 
 [[nodiscard]] inline std::string open_contained(const Roots& roots, const std::string& location,
                                                 contain::OpenPolicy policy = {}) {
-    return opened_text([&] {
-        const os::File file = contain::ContainedOpen(roots, policy).open(location);
-        std::string text(file.size(), '\0');
-        file.read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-        return text;
-    });
+    return opened_text(
+        [&] { return text_of(contain::ContainedOpen(roots, policy).open(location)); });
 }
 
 }  // namespace onnxmap::test

@@ -1,4 +1,5 @@
 #include "os/parallel.hpp"
+#include "os/processors.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>

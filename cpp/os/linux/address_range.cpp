@@ -1,7 +1,6 @@
 #include "os/address_range.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +10,7 @@
 
 #include "base/made_once.hpp"
 #include "os/fork_safe_mutex.hpp"
+#include "os/pages.hpp"
 
 namespace onnxmap::os {
 
@@ -67,17 +67,17 @@ AddressRange::~AddressRange() {
         ::munmap(begin_, nbytes_);
         return;
     }
-    for (const auto& range : mapped_) ::munmap(begin_ + range.begin, range.end - range.begin);
+    for (const auto& range : usable_) ::munmap(begin_ + range.begin, range.end - range.begin);
     give_back(reinterpret_cast<std::uintptr_t>(begin_));
 }
 
 void AddressRange::use(std::uint64_t begin, std::uint64_t end) {
     if (reserved_ || begin == end) return;
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint64_t page = page_size();
     begin -= begin % page;
     end += (page - end % page) % page;
     ByteRanges missing;
-    mapped_.for_each_missing(
+    usable_.for_each_missing(
         begin, end, [&](std::uint64_t first, std::uint64_t last) { missing.add(first, last); });
     for (const auto& [first, last] : missing) {
         void* const wanted = begin_ + first;
@@ -87,7 +87,7 @@ void AddressRange::use(std::uint64_t begin, std::uint64_t end) {
             if (address != MAP_FAILED) ::munmap(address, last - first);  // a kernel before 4.17
             throw std::bad_alloc();
         }
-        mapped_.add(first, last);
+        usable_.add(first, last);
     }
 }
 

@@ -107,26 +107,6 @@ void visit_runs(Pages all, const VisitRun& visit, LookAt&& look_at) {
 
 }  // namespace
 
-std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
-
-Pages pages_around(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
-    const std::uint64_t page = page_size();
-    const std::uint64_t over = end % page;
-    // From the left side on: the sum could be past 64 bits.
-    if (over != 0) end = size - end < page - over ? size : end + page - over;
-    return {begin - begin % page, end};
-}
-
-Pages pages_within(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
-    const std::uint64_t page = page_size();
-    if (end != size) end -= end % page;
-    if (begin % page != 0) {
-        const std::uint64_t step = page - begin % page;
-        begin = end < begin || end - begin < step ? end : begin + step;
-    }
-    return {std::min(begin, end), end};
-}
-
 void prefetch(const File& file, Pages pages) noexcept {
     for_each_request(pages, [&](std::uint64_t at, std::uint64_t here) {
         ::posix_fadvise(file.descriptor(), static_cast<off_t>(at), static_cast<off_t>(here),

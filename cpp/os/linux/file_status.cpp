@@ -1,0 +1,50 @@
+#include "os/file_status.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "base/error.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+std::int64_t nanoseconds(const struct statx_timestamp& time) noexcept {
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+FileKind kind_of(unsigned mode) noexcept {
+    if (S_ISREG(mode)) return FileKind::regular;
+    if (S_ISDIR(mode)) return FileKind::folder;
+    return S_ISLNK(mode) ? FileKind::link : FileKind::other;
+}
+
+}  // namespace
+
+FileStatus status_of(int descriptor, const std::string& path) {
+    struct statx status{};
+    if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) {
+        throw FileError(errno, path);
+    }
+    const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
+    const FileIdentity identity{gnu_dev_makedev(status.stx_dev_major, status.stx_dev_minor),
+                                status.stx_ino, status.stx_size, nanoseconds(status.stx_mtime),
+                                has_birth ? nanoseconds(status.stx_btime) : 0};
+    return {identity, kind_of(status.stx_mode), status.stx_nlink, status.stx_blocks};
+}
+
+// Nothing if there is no /proc.
+std::string path_of_open(int descriptor) {
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    std::string path(PATH_MAX, '\0');
+    const ssize_t count = ::readlink(link.c_str(), path.data(), path.size());
+    path.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return path;
+}
+
+}  // namespace onnxmap::os
