@@ -24,12 +24,12 @@ void drop(const source::Source& source, std::uint64_t begin, std::uint64_t end) 
 
 }  // namespace
 
-PagesAround::PagesAround(const Plan& plan, std::uint64_t window, ReadAhead::Of read_ahead_of)
+PagesAround::PagesAround(const Plan& plan, std::uint64_t window, ReadAhead::Ask ask_read_ahead)
     : plan_(plan),
       items_(plan.items()),
       chunk_nbytes_(std::clamp<std::uint64_t>(window / 16, 64 << 10, 2 * kMebibyte)),
       step_(std::min(window / 16, 8 * kMebibyte)),
-      read_ahead_(plan, plan.items(), window / 2, read_ahead_of) {}
+      read_ahead_(plan, plan.items(), window / 2, ask_read_ahead) {}
 
 PagesAround::Chunk PagesAround::next(Place& at) const {
     const Item& first = items_[at.item];
@@ -87,8 +87,8 @@ void PagesAround::bring(const Chunk& chunk) {
 bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) {
     const std::uint32_t number = items_[chunk.first].source;
     if (at_.source != number) {
-        read_ahead_nbytes_ = read_ahead_.enter(items_[chunk.first]);
-        around_ = read_ahead_nbytes_ / 2;
+        read_ahead_.enter(items_[chunk.first]);
+        around_ = read_ahead_.nbytes() / 2;
         looked_end_ = 0;
         come_to({number, 0, around_});
     } else if (chunk.begin < at_.offset) {
@@ -98,7 +98,7 @@ bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) 
     // system still reads between the two cannot be dropped yet.
     const bool is_far = read_ahead_.is_far(chunk.first, chunk.begin, chunk.end);
     const std::uint64_t begin = chunk.begin - std::min(chunk.begin, around_);
-    const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_nbytes_ : 0;
+    const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_.nbytes() : 0;
     const std::uint64_t left = source.size() - chunk.end;
     const std::uint64_t end = left <= ahead ? source.size() : whole_pages(chunk.end + ahead);
     source::tell_absent(source, std::max(begin, looked_end_), end,

@@ -16,7 +16,7 @@ namespace onnxmap::bulk {
 class PagesAround {
   public:
     PagesAround(const Plan& plan, std::uint64_t window,
-                ReadAhead::Of read_ahead_of = &source::read_ahead_nbytes);
+                ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);
 
     /// Where a walk over the bytes of the views is.
     struct Place {
@@ -88,9 +88,8 @@ class PagesAround {
     // Of who brings:
     std::size_t brought_end_ = 0;  // items before it were brought
     ReadAhead read_ahead_;
-    std::uint64_t read_ahead_nbytes_ = 0;  // in the source that it is at
-    std::uint64_t around_ = 0;             // what the system reads before a page that is missing
-    std::uint64_t looked_end_ = 0;         // of that source: absent pages before it are noted
+    std::uint64_t around_ = 0;      // what the system reads before a page that is missing
+    std::uint64_t looked_end_ = 0;  // of the source that it is at: absent pages before it are noted
 
     std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
     const Item* reader_ = nullptr;

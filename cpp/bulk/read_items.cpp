@@ -18,16 +18,6 @@ namespace {
 using tensor::Conversion;
 using tensor::packed_nbytes;
 
-// What one thread does at a time: elements of one item, or several whole items that are neighbours.
-struct Task {
-    std::uint32_t first;  // item
-    std::uint32_t items;
-    std::uint64_t begin;  // element, of a single item
-    std::uint64_t count;
-    bool in_order = false;   // its pages are touched after those of the tasks before it
-    bool is_mapped = false;  // its pages were mapped here, and must be released
-};
-
 // Bytes of a file.
 struct Range {
     const source::Source* source;
@@ -35,6 +25,17 @@ struct Range {
     std::uint64_t end;
 
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
+};
+
+// What one thread does at a time: elements of one item, or several whole items that are neighbours.
+struct Task {
+    std::uint32_t first;  // item
+    std::uint32_t items;
+    std::uint64_t begin;  // element, of a single item
+    std::uint64_t count;
+    Range range;
+    bool in_order = false;   // its pages are touched after those of the tasks before it
+    bool is_mapped = false;  // its pages were mapped here, and must be released
 };
 
 // Tasks that are asked for ahead of those that are done, where a file is not in memory: 32 MiB keep
@@ -54,12 +55,12 @@ std::uint64_t buffer_nbytes(const source::Source& source) {
 class Reader {
   public:
     Reader(const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
-           const OnAbsent& on_absent, ReadAhead::Of read_ahead_of)
+           const OnAbsent& on_absent, ReadAhead::Ask ask_read_ahead)
         : plan_(plan),
           items_(items),
           done_(done),
           on_absent_(on_absent),
-          read_ahead_of_(read_ahead_of),
+          ask_read_ahead_(ask_read_ahead),
           slabs_(small_nbytes()) {
         places_.resize(items.size());
     }
@@ -78,7 +79,7 @@ class Reader {
         ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
         ~ReleaseAtEnd() {
             for (const Task& task : reader_.tasks_) {
-                if (task.is_mapped) release(reader_.range_of(task), os::kMappedAround);
+                if (task.is_mapped) release(task.range, os::kMappedAround);
             }
         }
 
@@ -105,7 +106,7 @@ class Reader {
             } else {
                 read_neighbours(task);
             }
-            if (is_mapped) release(range_of(task), 0);
+            if (is_mapped) release(task.range, 0);
         });
         plan_.look_again(items_);
         return std::move(places_);
@@ -148,7 +149,7 @@ class Reader {
             }
             const std::size_t end = end_of_neighbours(i);
             if (end > i + 1) {
-                tasks_.push_back({number(i), number(end - i), 0, 0});
+                add_neighbours(i, end);
                 i = end;
             } else {
                 split(i++);
@@ -163,13 +164,13 @@ class Reader {
     // that the system is asked for are read one by one.
     void find_those_in_order() {
         std::uint64_t nbytes = 0;
-        for (const Task& task : tasks_) nbytes += range_of(task).nbytes();
+        for (const Task& task : tasks_) nbytes += task.range.nbytes();
         if (nbytes < ReadAhead::kLeast) return;
-        ReadAhead read_ahead(plan_, items_, UINT64_MAX, read_ahead_of_);
+        ReadAhead read_ahead(plan_, items_, UINT64_MAX, ask_read_ahead_);
         const source::Source* entered = nullptr;
         bool can_populate = false;
         for (Task& task : tasks_) {
-            const Range range = range_of(task);
+            const Range& range = task.range;
             if (std::exchange(entered, range.source) != range.source) {
                 can_populate = source::can_populate(*range.source);
                 if (can_populate) read_ahead.enter(items_[task.first]);
@@ -204,23 +205,26 @@ class Reader {
         // A multiple of eight elements is a whole number of bytes whatever their width.
         const std::uint64_t most = std::max<std::uint64_t>(nbytes / item.to->itemsize() & ~7ULL, 8);
         for (std::uint64_t begin = 0; begin < item.count; begin += most) {
-            tasks_.push_back({number(i), 1, begin, std::min(most, item.count - begin)});
+            const std::uint64_t count = std::min(most, item.count - begin);
+            const std::uint64_t offset = item.offset + packed_nbytes(begin, item.type->bits);
+            const std::uint64_t end = offset + packed_nbytes(count, item.type->bits);
+            tasks_.push_back({number(i), 1, begin, count, {plan_.source(item).get(), offset, end}});
         }
     }
 
-    [[nodiscard]] Range range_of(const Task& task) const {
-        const Item& first = items_[task.first];
-        const source::Source* const source = plan_.source(first).get();
-        if (task.items > 1) return {source, first.offset, end_of(task)};
-        const std::uint64_t begin = first.offset + packed_nbytes(task.begin, first.type->bits);
-        return {source, begin, begin + packed_nbytes(task.count, first.type->bits)};
+    void add_neighbours(std::size_t first, std::size_t behind) {
+        const auto items = items_.subspan(first, behind - first);
+        std::uint64_t end = 0;
+        for (const Item& item : items) end = std::max(end, item.stored_end());
+        const Range range{plan_.source(items.front()).get(), items.front().offset, end};
+        tasks_.push_back({number(first), number(items.size()), 0, 0, range});
     }
 
     // Of a file that is not in memory, the system reads ahead what one thread will want; the places
     // of several look random to it.
     void ask_for(const Task& task) const {
         if (task.in_order) return;
-        const Range range = range_of(task);
+        const Range& range = task.range;
         source::prefetch_absent(*range.source, range.begin, range.end,
                                 [&](std::uint64_t from, std::uint64_t to) {
                                     if (on_absent_) on_absent_(items_[task.first], from, to);
@@ -230,14 +234,14 @@ class Reader {
     // Touches the pages of the tasks up to this one, in order, and waits for them. Meanwhile other
     // threads copy what was brought before. Returns whether this task's pages were mapped.
     bool bring_until(std::size_t task) {
-        if (!tasks_[task].in_order || !is_absent(range_of(tasks_[task]))) return false;
+        if (!tasks_[task].in_order || !is_absent(tasks_[task].range)) return false;
         const std::lock_guard lock(bringing_);
         // Tasks further back are done: their pages may be absent again, and nobody needs them.
         brought_ = std::max(brought_, task - std::min(task, kAskedAhead));
         for (; brought_ <= task; ++brought_) {
             os::leave_if_stopped();
             Task& next = tasks_[brought_];
-            const Range range = range_of(next);
+            const Range& range = next.range;
             next.is_mapped = next.in_order && is_absent(range);
             if (next.is_mapped) source::populate(*range.source, range.begin, range.nbytes());
         }
@@ -258,22 +262,14 @@ class Reader {
         source::release(*range.source, begin, end - begin);
     }
 
-    [[nodiscard]] std::uint64_t end_of(const Task& task) const {
-        std::uint64_t end = 0;
-        for (const Item& item : items_.subspan(task.first, task.items)) {
-            end = std::max(end, item.stored_end());
-        }
-        return end;
-    }
-
     void read_part(const Task& task) {
         const Item& item = items_[task.first];
-        const source::Source& source = *plan_.source(item);
+        const source::Source& source = *task.range.source;
         const Conversion conversion = item.conversion();
         const std::uint64_t bits = item.type->bits;
         const std::uint64_t itemsize = item.to->itemsize();
         const auto out = places_[task.first].bytes.subspan(task.begin * itemsize);
-        const std::uint64_t offset = item.offset + task.begin * bits / 8;
+        const std::uint64_t offset = task.range.begin;
         if (conversion.is_copy()) {
             source.read_file(offset, out.first(task.count * itemsize));
         } else {
@@ -292,9 +288,9 @@ class Reader {
 
     void read_neighbours(const Task& task) {
         const auto items = items_.subspan(task.first, task.items);
-        const std::uint64_t begin = items.front().offset;
-        std::vector<std::uint8_t> buffer(end_of(task) - begin);
-        plan_.source(items.front())->read_file(begin, buffer);
+        const std::uint64_t begin = task.range.begin;
+        std::vector<std::uint8_t> buffer(task.range.nbytes());
+        task.range.source->read_file(begin, buffer);
         std::uint64_t nbytes = 0;
         for (std::size_t i = 0; i < items.size(); ++i) {
             const Item& item = items[i];
@@ -313,7 +309,7 @@ class Reader {
     std::span<const Item> items_;
     std::atomic<std::uint64_t>& done_;
     const OnAbsent& on_absent_;
-    const ReadAhead::Of read_ahead_of_;
+    const ReadAhead::Ask ask_read_ahead_;
     source::Slabs slabs_;
     std::vector<source::Place> places_;
     std::vector<Task> tasks_;
@@ -326,8 +322,8 @@ class Reader {
 
 std::vector<source::Place> read_items(const Plan& plan, std::span<const Item> items,
                                       std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
-                                      ReadAhead::Of read_ahead_of) {
-    return Reader(plan, items, done, on_absent, read_ahead_of).read();
+                                      ReadAhead::Ask ask_read_ahead) {
+    return Reader(plan, items, done, on_absent, ask_read_ahead).read();
 }
 
 }  // namespace onnxmap::bulk

@@ -26,6 +26,6 @@ using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::
 /// `tensor.*`, `file.changed`, FileError, std::bad_alloc and os::Stopped.
 [[nodiscard]] std::vector<source::Place> read_items(
     const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
-    const OnAbsent& on_absent = {}, ReadAhead::Of read_ahead_of = &source::read_ahead_nbytes);
+    const OnAbsent& on_absent = {}, ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);
 
 }  // namespace onnxmap::bulk

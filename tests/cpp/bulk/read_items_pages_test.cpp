@@ -49,7 +49,7 @@ struct DataFile {
     }
 
     /// Whether all arrays are right.
-    [[nodiscard]] bool reads_right(bulk::ReadAhead::Of of, const bulk::OnAbsent& told = {}) {
+    [[nodiscard]] bool reads_right(bulk::ReadAhead::Ask of, const bulk::OnAbsent& told = {}) {
         std::atomic<std::uint64_t> done = 0;
         const auto places = bulk::read_items(*plan, plan->items(), done, told, of);
         Bytes found;
@@ -119,7 +119,7 @@ TEST_CASE("read_items: pages that are to be dropped are asked for, since all of 
 TEST_CASE("read_items: nothing is asked about pages that are in memory") {
     DataFile file;
     file.cache.bring(0, kFile);
-    for (const bulk::ReadAhead::Of of : {&far, &nothing}) CHECK(file.reads_right(of));
+    for (const bulk::ReadAhead::Ask of : {&far, &nothing}) CHECK(file.reads_right(of));
     CHECK(file.cache.joined(What::asked).empty());
     CHECK(file.cache.joined(What::mapped).empty());
     CHECK(file.cache.joined(What::dropped).empty());
