@@ -50,8 +50,8 @@ std::uint64_t final_nbytes(const Item& item, const onnx::DataTypeInfo* float_typ
 Reading reading_of(const tensor::Values& values, const Options& options) {
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) return Reading::text;
-    // The unused bits of FLOAT6 are checked, which is done where all is decoded.
-    if (values.payload() == nullptr || type.bits == 6) return Reading::whole;
+    // Unused bits are checked when all is decoded.
+    if (values.payload() == nullptr || type.zero_padding()) return Reading::whole;
     const bool view = !options.copies && values.is_view() && !is_converted(type, options);
     return view ? Reading::view : Reading::parts;
 }
@@ -75,8 +75,7 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
 }
 
 void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& options) {
-    tensor::Header header;
-    tensor::read_header(tensor, header);
+    const tensor::Header header = tensor::read_header(tensor);
     try {
         const tensor::Values values = document_->values(tensor, header, since_);
         Item item{};
@@ -141,8 +140,7 @@ unsigned Plan::reads_at_once() const noexcept {
 tensor::Values Plan::values(const Item& item) const {
     const tensor::OverlookQuietly quietly;
     const onnx::Message tensor = item.tensor();
-    tensor::Header header;
-    tensor::read_header(tensor, header);
+    const tensor::Header header = tensor::read_header(tensor);
     tensor::Values values = document_->values(tensor, header, since_);
     // Memory is taken for what the item says.
     if (values.count() != item.count || &values.type() != item.type) {

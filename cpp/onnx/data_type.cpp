@@ -14,9 +14,10 @@ consteval CodeFormat format(Numbers numbers, std::uint8_t exponent_bits = 0,
 using enum Numbers;
 
 constexpr DataTypeInfo kDataTypes[] = {
-#define DATA_TYPE(name, number, bits, storage, numpy, buffer, dlpack, numbers)                \
-    {DataType::name,     #name,         bits, &field<"TensorProto." #storage>, numpy, buffer, \
-     DlpackCode::dlpack, format numbers},
+#define DATA_TYPE(name, number, bits, storage, packing, numpy, buffer, dlpack, numbers) \
+    {DataType::name,   #name, bits,   &field<"TensorProto." #storage>,                  \
+     Packing::packing, numpy, buffer, DlpackCode::dlpack,                               \
+     format numbers},
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 };
@@ -34,6 +35,7 @@ consteval bool widths_are_known() {
     for (const DataTypeInfo& info : kDataTypes) {
         const auto bits = info.bits;
         if (bits % 8 != 0 && bits != 2 && bits != 4 && bits != 6) return false;
+        if ((bits % 8 == 0) != (info.packing == Packing::whole)) return false;
     }
     return true;
 }

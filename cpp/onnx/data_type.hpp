@@ -36,13 +36,17 @@ enum class DlpackCode : std::uint8_t {
     float4_e2m1fn = 17,
 };
 
+/// How elements stand in bytes; see data_type.def.
+enum class Packing : std::uint8_t { whole, packed, strict };
+
 struct DataTypeInfo {
     DataType type;
     std::string_view name;
     std::uint32_t bits;             // of one element; 0 for STRING
     const wire::FieldRow* storage;  // the typed field, for tensors without raw_data
-    std::string_view numpy;         // name of the dtype in NumPy, or else in ml_dtypes
-    const char* buffer_format;      // in the buffer protocol; empty where that has none
+    Packing packing;
+    std::string_view numpy;     // name of the dtype in NumPy, or else in ml_dtypes
+    const char* buffer_format;  // in the buffer protocol; empty where that has none
     DlpackCode dlpack;
     CodeFormat format;
 
@@ -50,6 +54,14 @@ struct DataTypeInfo {
     [[nodiscard]] constexpr bool fixed_width() const noexcept { return bits >= 8; }
     /// Two or more elements share a byte as they are stored; arrays have a byte for each.
     [[nodiscard]] constexpr bool sub_byte() const noexcept { return bits > 0 && bits < 8; }
+    /// Elements that one entry of the typed field holds.
+    [[nodiscard]] constexpr std::uint32_t per_entry() const noexcept {
+        return packing == Packing::packed ? 8 / bits : 1;
+    }
+    /// Whether the unused bits of the last byte must be zero.
+    [[nodiscard]] constexpr bool zero_padding() const noexcept {
+        return packing == Packing::strict;
+    }
     /// Bytes of one element in an array; 0 for STRING.
     [[nodiscard]] constexpr std::uint32_t itemsize() const noexcept { return (bits + 7) / 8; }
     /// Values that a complex element is made of, or 1.

@@ -26,12 +26,6 @@ constexpr std::uint64_t kGrain = 2 << 20;
 constexpr std::uint64_t kReadBuffer = 256 << 10;
 constexpr std::uint64_t kSplitBuffer = 128 << 20;
 
-// Elements of a typed field share entries where the type is narrower than a byte, but for FLOAT6.
-// Source: onnx.proto, the comment of int32_data.
-std::uint64_t elements_per_entry(const onnx::DataTypeInfo& type) noexcept {
-    return type.bits == 2 || type.bits == 4 ? 8 / type.bits : 1;
-}
-
 // onnx itself has written negative packed bytes, so both signs of a width are read.
 ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
     const std::uint32_t nbytes = type.itemsize() / type.parts();
@@ -39,7 +33,7 @@ ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
         return {nbytes, true, 0, std::numeric_limits<std::uint32_t>::max()};
     }
     if (nbytes >= 4) return {nbytes, false, 0, 0};
-    if (type.bits == 6) return {nbytes, true, 0, 63};
+    if (type.sub_byte() && type.per_entry() == 1) return {nbytes, true, 0, (1LL << type.bits) - 1};
     return {nbytes, true, -(1LL << (8 * nbytes - 1)), (1LL << (8 * nbytes)) - 1};
 }
 
@@ -65,20 +59,19 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
 }
 
 Values Values::piece(const Segment& segment) const {
-    Header header;
-    read_header(segment.tensor, header);
+    const Header header = read_header(segment.tensor);
     if (header.data_type != header_.data_type) fail_changed();
     return {segment.tensor, header, *store_, since_, segment.count(), nullptr};
 }
 
 std::uint64_t Values::stored_values() const noexcept {
-    const std::uint64_t per_entry = elements_per_entry(*type_);
+    const std::uint64_t per_entry = type_->per_entry();
     return (count_ + per_entry - 1) / per_entry * type_->parts();
 }
 
 void Values::check_padding() const {
     const std::uint64_t used = count_ * type_->bits % 8;
-    if (type_->bits != 6 || used == 0 || !payload_) return;
+    if (!type_->zero_padding() || used == 0 || !payload_) return;
     std::uint8_t last = 0;
     payload_->source->read(payload_->offset + payload_->nbytes - 1, {&last, 1});
     if (last >> used != 0) {
@@ -213,7 +206,7 @@ void Values::check_count() {
 void Values::read_typed(std::uint8_t* out) const {
     const TypedValues& values = *typed_;
     const ValueRange range = range_of(*type_);
-    const std::uint64_t per_entry = elements_per_entry(*type_);
+    const std::uint64_t per_entry = type_->per_entry();
     const Conversion unpack = Conversion::none(*type_);
     std::atomic<bool> in_range = true;
     os::for_each_range(values.size(), 1, [&](std::uint64_t i, std::uint64_t) {
@@ -233,9 +226,10 @@ void Values::read_typed(std::uint8_t* out) const {
     if (!in_range) {
         overlook_or_fail(header_, *store_, "tensor.value_range",
                          "a value is out of range for " + std::string(type_->name));
-        if (type_->bits == 6) {  // onnx keeps the low six bits
+        if (type_->sub_byte() && per_entry == 1) {  // onnx keeps the low bits
+            const auto low = static_cast<std::uint8_t>((1U << type_->bits) - 1);
             std::transform(out, out + count_, out,
-                           [](std::uint8_t code) { return std::uint8_t(code & 0x3f); });
+                           [low](std::uint8_t code) { return std::uint8_t(code & low); });
         }
     }
 }

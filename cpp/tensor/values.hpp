@@ -79,8 +79,8 @@ class Values {
     /// the tensor has too many segments and this is not its first segment in the file.
     void check_count();
 
-    /// FLOAT6 alone demands that the bits behind the last element are zero; reads that byte.
-    /// Throws Error `tensor.padding`.
+    /// Reads the last byte if the bits behind the last element must be zero. Throws Error
+    /// `tensor.padding`.
     void check_padding() const;
 
     /// Looks whether the file has changed, after its bytes were read: those behind the end of a
