@@ -1,5 +1,5 @@
-// The one exception of the core for bad input. What the operating system refuses is
-// std::system_error (see io/); what we got wrong ourselves is an assert.
+// The exceptions of the core: Error for bad input, FileError for what the operating system refuses.
+// A mistake of our own is an assert.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,16 @@
 
 namespace onnxmap {
 
+class Failure : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 /// `code` is stable and decides the class in Python (`wire.*` is a ParseError, and so on).
-class Error : public std::runtime_error {
+class Error : public Failure {
   public:
     Error(std::string code_, const std::string& message)
-        : std::runtime_error(message), code(std::move(code_)) {}
+        : Failure(message), code(std::move(code_)) {}
 
     std::string code;
     std::optional<std::uint64_t> offset;  // of the byte where the bad item starts, in the file
@@ -27,11 +32,14 @@ class Error : public std::runtime_error {
 };
 
 /// A failure of the operating system, with the file it is about.
-class FileError : public std::system_error {
+class FileError : public Failure {
   public:
-    FileError(int number, std::string path_)
-        : std::system_error(number, std::generic_category(), path_), path(std::move(path_)) {}
+    FileError(int number_, std::string path_)
+        : Failure(path_ + ": " + std::generic_category().message(number_)),
+          number(number_),
+          path(std::move(path_)) {}
 
+    int number;  // errno
     std::string path;
 };
 

@@ -85,8 +85,7 @@ class ArrayMaker {
     std::pair<py::object, py::object> operator()(const Item& item, const source::Place& place) {
         const bulk::Plan& plan = *bulk_.plan;
         return source::guard_reads(plan.document().source(), [&] {
-            tensor::Header header;
-            tensor::read_header(item.tensor(), header);
+            const tensor::Header header = tensor::read_header(item.tensor());
             // Those of views are given back by the stream.
             if (item.is_fresh()) pages_.looked_at(item.message);
             py::object name = to_str(header.name);

@@ -197,8 +197,7 @@ py::dict views_at(const Graph& self, const py::list& positions) {
     py::dict views;
     for (const py::handle position : positions) {
         const onnx::Message tensor = self.graph->initializers().at(position.cast<std::uint64_t>());
-        tensor::Header header;
-        tensor::read_header(tensor, header);
+        const tensor::Header header = tensor::read_header(tensor);
         views[to_str(header.name)] = make_view(tensor, header);
     }
     return views;

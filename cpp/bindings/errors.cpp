@@ -22,7 +22,7 @@ void raise(const Error& error) {
 // Python picks the subclass (FileNotFoundError ...) by the number.
 void raise(const FileError& error) {
     const py::object exception = py::reinterpret_borrow<py::object>(PyExc_OSError)(
-        error.code().value(), error.code().message(), to_str(error.path));
+        error.number, std::generic_category().message(error.number), to_str(error.path));
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
 }
 

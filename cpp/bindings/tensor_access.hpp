@@ -24,8 +24,7 @@ auto naming(const Tensor& tensor, Work&& work) {
 }
 
 [[nodiscard]] inline tensor::Header header_of(const Tensor& tensor) {
-    tensor::Header header;
-    tensor::read_header(tensor.message, header);
+    const tensor::Header header = tensor::read_header(tensor.message);
     return header;
 }
 

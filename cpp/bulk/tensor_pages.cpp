@@ -36,8 +36,7 @@ using Source = std::shared_ptr<const source::Source>;
 template <class Visit>
 void for_each_range(const model::Document& document, const onnx::Message& tensor,
                     source::Moment since, Visit&& visit) {
-    tensor::Header header;
-    tensor::read_header(tensor, header);
+    const tensor::Header header = tensor::read_header(tensor);
     try {
         document.values(tensor, header, since).for_each_range(visit);
     } catch (const Error& error) {

@@ -65,7 +65,7 @@ os::FoundObject ContainedOpen::find_by_steps(const std::string& relative_path,
         }
         return {roots_.front()->open(), relative_path, os::AtLink::its_target, path};
     } catch (const FileError& error) {
-        throw FileError(error.code().value(), path);
+        throw FileError(error.number, path);
     }
 }
 

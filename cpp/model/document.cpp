@@ -137,8 +137,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
 }
 
 tensor::Values Document::values(const onnx::Message& tensor) const {
-    tensor::Header header;
-    tensor::read_header(tensor, header);
+    const tensor::Header header = tensor::read_header(tensor);
     return values(tensor, header);
 }
 

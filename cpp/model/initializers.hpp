@@ -49,8 +49,7 @@ class Initializers {
     template <class Visit>
     void for_each_header(Visit&& visit) const {
         for_each([&](const onnx::Message& tensor) {
-            tensor::Header header;
-            tensor::read_header(tensor, header);
+            const tensor::Header header = tensor::read_header(tensor);
             visit(tensor, header);
         });
     }

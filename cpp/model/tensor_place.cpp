@@ -7,9 +7,7 @@
 namespace onnxmap::model {
 
 TensorPlace::TensorPlace(const Document& document, const onnx::Message& tensor)
-    : document_(document), tensor_(tensor) {
-    tensor::read_header(tensor, header_);
-}
+    : document_(document), tensor_(tensor), header_(tensor::read_header(tensor)) {}
 
 tensor::ExternalEntry TensorPlace::entry() const {
     return tensor::read_external_entry(tensor_, header_.name,

@@ -14,7 +14,7 @@ namespace onnxmap::os {
 const int File::kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 bool is_shortage(const FileError& error) noexcept {
-    const int number = error.code().value();
+    const int number = error.number;
     return number == EMFILE || number == ENFILE || number == ENOMEM;
 }
 

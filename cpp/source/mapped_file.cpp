@@ -61,7 +61,7 @@ std::shared_ptr<OwnedBytes> MappedFile::writable_copy(std::uint64_t offset,
     try {
         return OwnedBytes::map_private(*file, offset, nbytes);
     } catch (const FileError& error) {
-        if (error.code().value() != ENOMEM) throw;  // that is: no more mappings
+        if (error.number != ENOMEM) throw;  // that is: no more mappings
         return Source::writable_copy(offset, nbytes);
     }
 }

@@ -203,7 +203,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open_remote(std::string_vie
 void ExternalFiles::fail_to_open(const FileError& error, std::string_view location,
                                  std::string_view tensor) const {
     const std::string full = quoted(error.path);
-    switch (error.code().value()) {
+    switch (error.number) {
         case ENOENT:
         case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);
         case ELOOP: fail("ext.missing", tensor, location, "symlink loop at " + full, error.path);

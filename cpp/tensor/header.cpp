@@ -32,23 +32,14 @@ void fail(const Header& header, const char* code, const std::string& message,
     throw error;
 }
 
-void read_header(const onnx::Message& message, Header& header) {
+Header read_header(const onnx::Message& message) {
+    Header header;
     header.begin = message.piece(0).data();
     message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
         if (row == nullptr) return;
         if (row == &field<"TensorProto.dims">) {
-            const auto add = [&](std::uint64_t dim) {
-                if (header.rank < kMaxRank) {
-                    header.dims_storage[header.rank] = static_cast<std::int64_t>(dim);
-                }
-                ++header.rank;
-            };
-            if (value.type == wire::WireType::varint) {
-                add(value.value);
-            } else {
-                wire::PackedVarints run(value.bytes);
-                for (std::uint64_t dim; run.next(dim);) add(dim);
-            }
+            onnx::Message::unpack(*row, value,
+                                  [&](const wire::Field& dim) { header.add_dim(dim.int64()); });
         } else if (row == &field<"TensorProto.data_type">) {
             header.data_type = value.int32();
         } else if (row == &field<"TensorProto.name">) {
@@ -65,6 +56,7 @@ void read_header(const onnx::Message& message, Header& header) {
             if (!empty_run) header.typed_fields |= 1U << row->number;
         }
     });
+    return header;
 }
 
 const onnx::DataTypeInfo& element_type(const Header& header) {

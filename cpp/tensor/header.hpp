@@ -28,6 +28,10 @@ struct Header {
     bool external = false;
     bool has_segment = false;
 
+    void add_dim(std::int64_t dim) noexcept {
+        if (rank < kMaxRank) dims_storage[rank] = dim;
+        ++rank;
+    }
     [[nodiscard]] std::span<const std::int64_t> dims() const noexcept {
         return std::span(dims_storage).first(rank < kMaxRank ? rank : kMaxRank);
     }
@@ -41,7 +45,7 @@ struct Header {
                        std::string_view location = {});
 
 /// `message` is a TensorProto.
-void read_header(const onnx::Message& message, Header& header);
+[[nodiscard]] Header read_header(const onnx::Message& message);
 
 /// The element type. Throws Error `tensor.dtype`.
 [[nodiscard]] const onnx::DataTypeInfo& element_type(const Header& header);

@@ -35,13 +35,11 @@ SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces) {
     SegmentedTensor joined{{}, pieces.front().piece(0).data(), 0};
     std::vector<Segment>& segments = joined.segments;
     segments.reserve(pieces.size());
-    Header whole;
-    read_header(pieces.front(), whole);
+    const Header whole = read_header(pieces.front());
     static_cast<void>(element_type(whole));
     const std::uint64_t count = element_count(whole);
     for (const onnx::Message& piece : pieces) {
-        Header header;
-        read_header(piece, header);
+        const Header header = read_header(piece);
         if (header.data_type != whole.data_type ||
             !std::ranges::equal(header.dims(), whole.dims())) {
             fail(whole, "tensor.segment", "its segments differ in shape or type");

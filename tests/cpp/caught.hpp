@@ -33,7 +33,7 @@ template <class Call>
     try {
         static_cast<void>(std::forward<Call>(call)());
     } catch (const FileError& error) {
-        return error.code().value();
+        return error.number;
     }
     return 0;
 }

@@ -22,9 +22,8 @@ struct OneTensor {
                        source::IoMode io = source::IoMode::automatic)
         : source(std::make_shared<MemorySource>(bytes)),
           store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, 16, {}},
-          message(onnx::message<"TensorProto">, source->bytes()) {
-        tensor::read_header(message, header);
-    }
+          message(onnx::message<"TensorProto">, source->bytes()),
+          header(tensor::read_header(message)) {}
     OneTensor(const OneTensor&) = delete;  // the store below is pointed to
     OneTensor& operator=(const OneTensor&) = delete;
 

@@ -271,8 +271,7 @@ std::uint64_t look_for_changes(const model::Document& document) {
         const source::Moment started = document.look_for_changes();
         document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const auto& one) {
             const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
-            tensor::Header header;
-            tensor::read_header(tensor_message, header);
+            const tensor::Header header = tensor::read_header(tensor_message);
             const tensor::Values values = document.values(tensor_message, header, started);
             const tensor::Payload* payload = values.payload();
             if (payload == nullptr || payload->nbytes == 0) return;

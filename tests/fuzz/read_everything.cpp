@@ -80,7 +80,7 @@ class Reading {
 
     void read_tensor(const Message& tensor) {
         tensor::Header header;
-        if (!attempt(true, [&] { tensor::read_header(tensor, header); })) return;
+        if (!attempt(true, [&] { header = tensor::read_header(tensor); })) return;
         attempt(false, [&] {
             static_cast<void>(tensor::element_type(header));
             static_cast<void>(tensor::element_count(header));

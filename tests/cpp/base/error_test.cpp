@@ -26,7 +26,7 @@ TEST_CASE("error: text escaped for a quote is not cut") {
 
 TEST_CASE("error: a failure of the operating system knows its number and file") {
     const FileError error(ENOENT, "/no/such/file");
-    CHECK(error.code().value() == ENOENT);
+    CHECK(error.number == ENOENT);
     CHECK(error.path == "/no/such/file");
     CHECK(std::string(error.what()).find("/no/such/file") != std::string::npos);
 }

@@ -35,7 +35,7 @@ template <class Open>
     try {
         return std::forward<Open>(open)();
     } catch (const FileError& error) {
-        return errno_text(error.code().value());
+        return errno_text(error.number);
     } catch (const contain::Refused& refused) {
         return refusal_text(refused.reason);
     } catch (const Error& error) {

@@ -210,7 +210,7 @@ TEST_CASE("read_guard: where the file is as it was, the disk has failed") {
         guard.check();
         FAIL("nothing was thrown");
     } catch (const FileError& error) {
-        CHECK(error.code().value() == EIO);
+        CHECK(error.number == EIO);
         CHECK(error.path == pages.path());
     }
     CHECK(pages.byte_of(5) == 6);

@@ -149,7 +149,7 @@ TEST_CASE("read_guard_threads: a file cut and mended while many threads read it"
                 } catch (const Error& error) {
                     ++(error.code == "file.changed" ? errors : wrong);
                 } catch (const FileError& error) {
-                    ++(error.code().value() == EIO ? errors : wrong);
+                    ++(error.number == EIO ? errors : wrong);
                 }
             }
         });

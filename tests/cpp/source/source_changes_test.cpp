@@ -54,8 +54,7 @@ struct Loaded {
             const auto found =
                 document->index(*graph)->at(onnx::field<"GraphProto.initializer">, tensor);
             const onnx::Message message(onnx::message<"TensorProto">, found.bytes);
-            tensor::Header header;
-            tensor::read_header(message, header);
+            const tensor::Header header = tensor::read_header(message);
             return document->values(message, header, since).count();
         });
     }

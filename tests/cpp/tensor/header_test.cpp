@@ -20,9 +20,7 @@ constexpr std::int32_t kInt4 = 22;
 constexpr std::int64_t k2To32 = std::int64_t{1} << 32;
 
 tensor::Header header_of(const Bytes& bytes) {
-    tensor::Header header;
-    tensor::read_header(onnx::Message(onnx::message<"TensorProto">, bytes), header);
-    return header;
+    return tensor::read_header(onnx::Message(onnx::message<"TensorProto">, bytes));
 }
 
 // A header without a message behind it.
@@ -30,10 +28,7 @@ tensor::Header shaped(std::int32_t data_type, const std::vector<std::int64_t>& d
     tensor::Header header;
     header.name = "t";
     header.data_type = data_type;
-    for (const std::int64_t dim : dims) {
-        if (header.rank < tensor::kMaxRank) header.dims_storage[header.rank] = dim;
-        ++header.rank;
-    }
+    for (const std::int64_t dim : dims) header.add_dim(dim);
     return header;
 }
 

@@ -120,8 +120,7 @@ TEST_CASE("values: no byte behind the last is looked at") {
             const Bytes raw = raw_bytes(type, count);
             const onnx::Message message(onnx::message<"TensorProto">,
                                         pages.place(inline_tensor(type, count, raw)));
-            tensor::Header header;
-            tensor::read_header(message, header);
+            const tensor::Header header = tensor::read_header(message);
             REQUIRE(header.raw_data);
             Bytes out(count);
             Conversion::none(type).stored(header.raw_data->data(), count, out.data());
