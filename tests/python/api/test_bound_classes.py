@@ -1,4 +1,4 @@
-"""Python can neither make, copy, pickle, subclass nor change a bound class: each is a clear TypeError.
+"""Python cannot make, copy, pickle, subclass or change a bound class. It gets a clear TypeError.
 
 An object without its C++ value would be read as if it had one.
 """

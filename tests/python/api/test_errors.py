@@ -1,4 +1,4 @@
-"""The family of errors: classes, what each carries, and that they travel between processes."""
+"""The error classes: what each carries, and that each can be pickled between processes."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_arrays_belong_to_the_caller_alone(every_type: Folder, place: str) -> No
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 @pytest.mark.parametrize("type_name", NUMERIC)
 def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
-    """Of an odd count, so that pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
+    """An odd count: pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
     count = 9 * MIB // 2 // dtype_of(type_name).itemsize + 3
     codes = random_codes(type_name, count)
     buffer, _ = in_buffer(type_name, [count], stored(type_name, codes), offset=1)

@@ -1,4 +1,4 @@
-"""Bytes that change between the beginning of `arrays` or `stream` and the array: an error, and no other memory."""
+"""A file changes while `arrays` or `stream` reads it: an error, and no other memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends a process, and must not: files that lose typed tensors, threads at the interpreter's exit."""
+"""Cut off files with typed tensors, and threads at exit, must not end the process."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def work():
 
 threading.Thread(target=work, daemon=True).start()
 begun.wait()
-time.sleep(0.02)  # into the work; wherever it is then, the process has to end well
+time.sleep(0.02)  # into the work; at any point of it, the process must end well
 report(done=True)
 """
 
@@ -166,7 +166,7 @@ def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
     path.write_bytes(wire.scalar(1, 10) + wire.blob(7, b"".join(fields)))
     facts = facts_from(WINDOW.replace("16MiB", "1MiB"), str(path))
     assert facts["sums"] == [7 * count // 1000] * tensors
-    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB where none is used again
+    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB if no memory is used again
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own threads count, too")

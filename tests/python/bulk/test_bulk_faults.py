@@ -1,4 +1,4 @@
-"""`arrays` and `stream` that are ended in the middle: nothing stays behind, and no byte is wrong."""
+"""`arrays` and `stream` end in the middle: they leave nothing behind, and no byte is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream through a model that is larger than the memory that there is: a control group has the limit."""
+"""A stream reads a model that is larger than memory. A control group sets the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `progress=` means: calls of a callable, the bar on terminals and in notebooks, silence elsewhere."""
+"""`progress=`: calls of a callable, a bar on terminals and in notebooks, silence elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
-    """Stands in for the module `time`; goes only when it is told to."""
+    """Replaces the module `time`; its time passes only when the test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -193,7 +193,7 @@ class TestNothing:
         work(False, clock, stderr=terminal)
         assert terminal.getvalue() == ""
         with Progress(False, TOTAL, "working") as bar:
-            assert bar.interval is None  # nobody has to wake up for it
+            assert bar.interval is None  # no thread has to wake up for it
 
     @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "pipe"])
     def test_no_terminal_no_bar(self, clock: Clock, stream: io.StringIO | None) -> None:

@@ -1,4 +1,4 @@
-"""`Model.stream`: every tensor once, in storage order, as a view or as a fresh array, and how it ends."""
+"""`Model.stream`: every tensor once, in stored order, as a view or a new array; and its end."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
 
 
 def test_order_is_that_of_storage(tmp_path: Path) -> None:
-    """Files in the order in which they are first named, in each of them by offset, equal ones as in the model."""
+    """Files in the order of their first use, tensors by offset; equal offsets as in the model."""
     (tmp_path / "b.bin").write_bytes(bytes(100))
     (tmp_path / "a.bin").write_bytes(bytes(100))
     tensors = [

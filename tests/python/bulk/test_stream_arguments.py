@@ -1,4 +1,4 @@
-"""What may be asked of `arrays` and `stream`: windows, threads, progress; and errors before anything is read."""
+"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before reading."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("text", "nbytes"),
     [
-        ("64MiB", 64 * MIB), ("1.5GB", 1_500_000_000), ("1.5 gib", 3 << 29), (" 4096 ", 4096), ("7b", 7),
-        ("2KB", 2000), ("2kib", 2048), ("1TiB", 1 << 40), ("1tb", 10**12), (12, 12), (np.int32(9), 9),
+        ("64MiB", 64 * MIB), ("1.5GB", 1_500_000_000), ("1.5 gib", 3 << 29), (" 4096 ", 4096),
+        ("7b", 7),
+        ("2KB", 2000), ("2kib", 2048), ("1TiB", 1 << 40), ("1tb", 10**12), (12, 12),
+        (np.int32(9), 9),
         ("0.1kB", 100), ("123456789.001GB", 123_456_789_001_000_000), ("0", 0), (-3, -3),
     ],
 )  # fmt: skip
@@ -158,7 +160,8 @@ def bad_ones() -> dict[str, tuple[TensorProto, str]]:
     """What can be seen without reading values, with the code of its error."""
     place = {"location": "no such file", "offset": "0", "length": "4"}
     return {
-        "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"), "tensor.data_size"),
+        "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"),
+        "tensor.data_size"),
         "no type": (TensorProto(dims=[2], raw_data=b"1234"), "tensor.dtype"),
         "negative": (TensorProto(dims=[-2], data_type=1, raw_data=b""), "tensor.negative_dim"),
         "no file": (external("", [1], place), "ext.missing"),

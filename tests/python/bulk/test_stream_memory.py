@@ -1,4 +1,4 @@
-"""What streams and arrays keep in memory and in the page cache, measured in processes of their own."""
+"""What streams and arrays keep in memory and in the page cache, measured in child processes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def bring(path: Path) -> None:
 def test_residence_grows_by_the_window_and_a_tensor(
     model_path: Path, warm: bool, copy: bool
 ) -> None:
-    """A fresh array is held by the loop until it has the next one, which is one more for a moment."""
+    """The loop holds a new array until it has the next one, so there are two for a moment."""
     for path in model_path.parent.iterdir():
         (bring if warm else drop)(path)
     tiny = str(model_path.with_suffix(".tiny"))
@@ -125,7 +125,7 @@ phase("end")
 def stream_traced(
     path: Path, data: Path, taken: int = 100, **options: Any
 ) -> tuple[Requests, np.ndarray, np.ndarray]:
-    """Streams `taken` tensors in a process: its requests, the pages that were absent, and those it drops."""
+    """Stream `taken` tensors in a process: its requests, the absent pages, the dropped pages."""
     trace = Trace(path.parent, WALK_TRACED, str(path), json.dumps(options), str(taken))
     requests = trace.of(data, "stream")
     size = data.stat().st_size
@@ -144,7 +144,7 @@ def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str
 
 
 def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Path) -> None:
-    """Of tensors that begin at no page, in a file that is longer than what is looked at ahead."""
+    """Tensors that begin inside pages, in a file that is longer than the look-ahead."""
     path = tmp_path / "model.onnx"
     cold_files.write_sparse(path, [4 * MIB] * 48)
     _, absent, dropped = stream_traced(path, path, window=64 * MIB)

@@ -1,4 +1,4 @@
-"""Streams whose arrays are larger than the room that is left for them."""
+"""Streams whose arrays are larger than the rest of the window."""
 
 from __future__ import annotations
 

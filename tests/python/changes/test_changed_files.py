@@ -1,4 +1,4 @@
-"""Files that change under a loaded model without getting shorter: what is noticed, and what is no change."""
+"""Files change under a loaded model without getting shorter. Some changes must be noticed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 3_000
 VALUES = np.arange(1, COUNT + 1, dtype=np.float32)
 LOOKED_AT_AGAIN_S = 0.015  # a file is looked at every 10 ms at most
 AN_HOUR_AGO = time.time_ns() - 3_600 * 10**9
-Place = tuple[Path, int]  # a file, and where in it the tensor's bytes begin
+Place = tuple[Path, int]  # a file, and the offset of the tensor's bytes in it
 
 
 @pytest.fixture
@@ -250,7 +250,8 @@ def replaced_by_one_of_equal_size_and_time(file: Path) -> None:
 NO_CHANGES: dict[str, Callable[[Path], None]] = {
     change.__name__: change
     for change in (
-        renamed, renamed_folder, linked, mode_changed, unreadable, deleted, read_by_others, replaced,
+        renamed, renamed_folder, linked, mode_changed, unreadable, deleted, read_by_others,
+        replaced,
         replaced_by_one_of_equal_size_and_time,
     )
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""A model file that is written while it is loaded: FileChangedError, a refusal, or a right model; never a crash."""
+"""A model file is written while it is loaded: an error or a right model, never a crash."""
 
 from __future__ import annotations
 

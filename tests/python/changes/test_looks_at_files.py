@@ -1,4 +1,4 @@
-"""How often a watched file is looked at: every 10 ms, and not for each tensor."""
+"""How often a watched file is checked: every 10 ms, and not for each tensor."""
 
 from __future__ import annotations
 

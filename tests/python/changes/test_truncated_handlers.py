@@ -1,4 +1,4 @@
-"""Our handler of SIGBUS among others: it takes our own faults, and everything else goes where it went before."""
+"""Our handler of SIGBUS beside others: it takes only our faults, and passes on all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(cut.read(), cut.read(), flush=True)
 TOUCH = "int(bus_errors.emptied_mapping(folder)[0])"
 TOUCH_OUR_VIEW = "float(cut.view[0])"
 OURS = "changed changed\n"
-# What a handler of another library does: tells that it was called for which fault, and ends the process.
+# The handler of another library: it prints which fault it was called for, and ends the process.
 FOREIGN = """
 mapped = None
 def handle(address):
@@ -71,7 +71,7 @@ def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
 
 
 def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
-    """Until the next load it comes before us, and may say something; the process lives on all the same."""
+    """Until the next load this handler comes before ours, and may print. The process survives."""
     after = "assert cut.read() == 'changed'\nfaulthandler.enable()"
     out, err, ended, status = ran(tmp_path, "", before="faulthandler.disable()", after=after)
     assert (out, ended, status) == (OURS, False, 0), err
@@ -141,8 +141,10 @@ def test_a_sent_signal_ends_a_process_that_does_not_expect_it(tmp_path: Path, se
 
 
 def test_a_thread_in_which_all_signals_are_blocked(tmp_path: Path) -> None:
-    """As in programs that leave signals to one thread. The kernel ends a process for a blocked fault: the
-    signal of faults is taken out, and only that."""
+    """Programs may leave signals to one thread. The kernel ends a process for a blocked fault.
+
+    So the signal of faults is unblocked, and no other.
+    """
     block = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
     last = (
         "blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"

@@ -25,7 +25,8 @@ WORKS = ("open", "arrays", "touch", "copies", "stream")
 MODULES = ("onnx", "onnx_ir", "onnxruntime", "onnx_extended", "safetensors")
 NOT_INSTALLED = "raise ModuleNotFoundError('no such module', name={!r})\n"
 RESULT_KEYS = {
-    "work", "contender", "error", "seconds", "median_seconds", "times_ours", "own_bytes", "file_bytes",
+    "work", "contender", "error", "seconds", "median_seconds", "times_ours", "own_bytes",
+    "file_bytes",
     "peak_bytes",
 }  # fmt: skip
 
@@ -287,7 +288,7 @@ class TestTheRun:
     def test_external_data_are_opened_by_the_rules(
         self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
     ) -> None:
-        """Before anybody who has no rules opens them: that would wait, or never end."""
+        """It is refused before a peer without such rules opens it, which would wait for ever."""
         (tmp_path / "models").mkdir()
         path = save_external(tmp_path / "models", "w.bin")
         data = tmp_path / "models" / "w.bin"

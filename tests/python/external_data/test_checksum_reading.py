@@ -1,4 +1,4 @@
-"""How files are read for their checksums: changes, progress, Ctrl-C, memory, and the opened file itself."""
+"""How files are read for their checksums: changes, progress, Ctrl-C, memory, the open file."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_files_that_are_not_watched_are_read_as_they_are(tmp_path: Path, io: str
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     assert model.verify() == {str(tmp_path / "w.bin"): later}
     assert model.initializers["w"].verify()
-    os.truncate(tmp_path / "w.bin", 8)  # less than can be read is a change all the same
+    os.truncate(tmp_path / "w.bin", 8)  # too short to be read, but still reported as a change
     for verify in (model.verify, model.initializers["w"].verify):
         with pytest.raises(onnxmap.FileChangedError):
             verify()

@@ -87,7 +87,8 @@ class TestTensor:
         "text",
         [
             "", "abc", WRONG[1:], WRONG + "0", "sha1:" + WRONG, f" {WRONG}", f"{WRONG}\n", "g" * 40,
-            "\u0660" * 40, f"0x{WRONG[2:]}", "d41d8cd98f00b204e9800998ecf8427e", "e3b0" * 16, "x" * 5_000,
+            "\u0660" * 40, f"0x{WRONG[2:]}", "d41d8cd98f00b204e9800998ecf8427e", "e3b0" * 16,
+            "x" * 5_000,
         ],
     )  # fmt: skip
     def test_text_that_is_no_digest(self, tmp_path: Path, text: str, hashed: Hashed) -> None:

@@ -1,4 +1,4 @@
-"""Which files of which locations are opened: links, hard links, special files, and text that leads outside."""
+"""Which locations are opened: links, hard links, special files, and text that leads outside."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_way_to_read_is_refused_alike(tree: Tree, watch: FileWatch) -> Non
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_pickle_keeps_the_policy(tree: Tree, policy: str) -> None:
-    """What it allows was said when the model was loaded; unpickling neither widens nor narrows it."""
+    """The model's policy was given when it was loaded. Unpickling neither widens nor narrows it."""
     model = onnxmap.load(tree.path, **POLICIES[policy])
     for name, verdict in expected(policy, tree).items():
         tensor = model.initializers[name]

@@ -1,4 +1,4 @@
-"""The same verdicts where openat2 is refused, /proc is missing, and for users without privileges."""
+"""The same verdicts without openat2, without /proc, and for users without privileges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.subprocesses import facts_from
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder for everybody: those of pytest are their owner's."""
+    """A folder that other users may enter: pytest's folders belong to their owner."""
     with tempfile.TemporaryDirectory() as path:
         Path(path).chmod(0o777)
         yield Path(path)

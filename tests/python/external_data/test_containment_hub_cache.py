@@ -1,4 +1,4 @@
-"""A Hugging Face cache: the model and its data are links into a folder of blobs, and that is fine."""
+"""In a Hugging Face cache, the model and its data are links into a folder of blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder that external data are looked up in is the one of the time of loading, whatever its name is by then."""
+"""External data are looked up in the folder of the time of loading, even if it was renamed."""
 
 from __future__ import annotations
 

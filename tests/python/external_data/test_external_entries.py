@@ -1,4 +1,4 @@
-"""What the entries of external data may say besides a good location: the model itself, doubles, unknown keys."""
+"""Entries of external data: the model as its own file, repeated and unknown keys."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_without_a_root_nothing_is_looked_up(
 
 
 def test_dots_in_the_path_of_the_model_mean_what_the_system_means(tmp_path: Path) -> None:
-    """`jump/..` is the folder above the target of `jump`: the data are beside the file that was opened."""
+    """`jump/..` is the folder above the target of `jump`: the data are beside the opened file."""
     for folder in ("near", "far/deep"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "near/jump").symlink_to("../far/deep")

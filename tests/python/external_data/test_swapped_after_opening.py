@@ -279,7 +279,7 @@ def test_relocated_pickles(folder: Path, swap: Callable[[Path], None]) -> None:
         assert is_right(tensor)
         assert is_right(pickle.loads(pickle.dumps(tensor)))
     if swap not in PUT_LINKS:
-        return  # the caller's path leads where it leads
+        return  # the caller's path is not checked
     with onnxmap.relocate(copy):
         for data in pickled:
             found = outcome(lambda data=data: pickle.loads(data).numpy())
@@ -337,7 +337,7 @@ def test_descriptors_that_are_opened_again(
 
 
 def test_a_folder_that_is_made_later_is_none_of_the_model_s(tmp_path: Path) -> None:
-    """When the model was loaded, nobody could judge that folder."""
+    """When the model was loaded, that folder could not be checked."""
     build(tmp_path / "elsewhere", VALUES)
     model_bytes = (tmp_path / "elsewhere/model.onnx").read_bytes()
     model = onnxmap.loads(model_bytes, external_root=tmp_path / "later")
