@@ -28,7 +28,7 @@ SEQUENCES = 40 if SANITIZED else 60
 
 
 def fuzz(journal: Path, *arguments: str, timeout: float = 600) -> dict[str, Any]:
-    """Runs the fuzzer, and fails with the lines that its last sequence ran if that ended badly."""
+    """Run the fuzzer. If it ends badly, fail with the lines of its last sequence."""
     command = [sys.executable, "-m", FUZZ, "--journal", str(journal), *arguments]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE)}
     result = subprocess.run(

@@ -44,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal of 100 columns, to be standard error."""
+    """A terminal of 100 columns as standard error."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
@@ -65,7 +65,7 @@ def work(
     stderr: io.StringIO | None = None,
     **options: object,
 ) -> None:
-    """A second of work for every ten steps."""
+    """Ten steps of work take a second."""
     with redirect_stderr(stderr), Progress(progress, TOTAL, "working", **options) as bar:
         for _ in range(steps):
             clock.now += 0.1
@@ -166,7 +166,7 @@ class TestCallable:
                 while thread.is_alive():
                     thread.join(bar.interval)
                     bar.refresh()
-            assert bar._done == 40_000  # no update was lost, though the last call hides it
+            assert bar._done == 40_000  # no update was lost; the last call alone would hide that
         assert set(callers) == {threading.get_ident()}
         assert shown == sorted(set(shown))
         assert shown[-1] == 40_000

@@ -157,7 +157,7 @@ class TestProgress:
 
 
 def bad_ones() -> dict[str, tuple[TensorProto, str]]:
-    """What can be seen without reading values, with the code of its error."""
+    """Faults that show without reading values, with the code of the error."""
     place = {"location": "no such file", "offset": "0", "length": "4"}
     return {
         "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"),
@@ -207,7 +207,7 @@ def test_what_only_reading_shows_comes_when_it_is_read(copy: bool) -> None:
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
-    """One is seen when the values are found, the other when they are decoded, by another thread."""
+    """One fault shows when values are located, the other when another thread decodes them."""
     long = TensorProto(name="long", dims=[2], data_type=22, raw_data=b"\x21\x43\x65")
     odd = TensorProto(name="odd", dims=[2], data_type=2, int32_data=[1, 300])
     data = model_of([long, floats("a", 3), odd]).SerializeToString()
@@ -223,7 +223,7 @@ def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
 
 
 def test_progress_counts_what_comes_out(tmp_path: Path) -> None:
-    """Also where NumPy converts, to more bytes than are read."""
+    """Also if NumPy converts them to more bytes than are read."""
     path = write(model_of([floats(f"t{i}", 1000) for i in range(5)]), tmp_path / "model.onnx")
     told: list[tuple[int, int]] = []
     sizes = [

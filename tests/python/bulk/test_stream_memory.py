@@ -28,7 +28,7 @@ MODELS = {  # elements of 4 bytes
     "mixed": [5_000_000, 1000, 2000] * 6,
     "small": [3000] * 12_000,
 }
-# Walks over a stream; touches what it gets, one number of each page, and keeps the peak.
+# Walk over a stream, read one number of each page, and keep the peak.
 WALK = """
 import onnxmap
 path, window, copy, typed = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "True", sys.argv[4]
@@ -64,7 +64,7 @@ def model_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 def drop(path: Path) -> None:
-    """Takes a file out of the page cache, once it is on disk."""
+    """Write a file to disk, and drop it from the page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -100,7 +100,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cold(sixteen: Path) -> Path:
-    """The same model, out of the page cache."""
+    """The same model, which is not in the page cache."""
     cold_files.drop(sixteen.parent / "0.bin")
     return sixteen
 
@@ -207,7 +207,7 @@ report(total=all_of_them - anonymous(), kept=with_one - anonymous())
 
 
 def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
-    """A small one its slab of at most 16 MiB, a large one itself."""
+    """A small array keeps its slab of at most 16 MiB, a large one itself."""
     path = tmp_path / "model.onnx"
     write_floats(path, [30_000] * 700 + [2_000_000] * 4)
     for name, most in (("350", 16 * MIB), ("0", 16 * MIB), ("701", 8_000_000)):
@@ -218,7 +218,7 @@ def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
 
 
 def test_files_that_are_nowhere_but_in_memory() -> None:
-    """A tmpfs drops nothing, and reads the same."""
+    """A tmpfs drops nothing, and gives the same values."""
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
         pytest.skip("no tmpfs")

@@ -59,7 +59,7 @@ ORDERS = {
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 @pytest.mark.parametrize("order", ORDERS)
 def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
-    """It tells of faults that are not ours, and of no other."""
+    """It reports faults that are not ours, and no others."""
     out, err, ended, _ = ran(
         tmp_path, "print('ours are over', file=sys.stderr, flush=True)\n" + touch, **ORDERS[order]
     )
@@ -79,7 +79,7 @@ def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_faulthandler_disabled_later(tmp_path: Path, touch: str) -> None:
-    """It puts back what was there before it: not our handler, if that came later."""
+    """It restores the handler before it, which is not ours if ours came later."""
     after = "cut.read()\nfaulthandler.disable()" + ANOTHER_LOAD
     out, err, ended, _ = ran(tmp_path, touch, after=after)
     assert out == OURS, err
@@ -124,7 +124,7 @@ def test_a_sent_signal_that_is_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_a_fault_is_not_ignored(tmp_path: Path, touch: str) -> None:
-    """The kernel ignores no fault, whatever was asked for: the instruction could never go on."""
+    """The kernel never ignores a fault: the instruction could never continue."""
     ignore = "signal.signal(signal.SIGBUS, signal.SIG_IGN)"
     out, err, ended, _ = ran(tmp_path, touch, before=ignore)
     assert out == OURS, err
@@ -172,7 +172,7 @@ def test_nothing_is_installed_before_it_is_needed(tmp_path: Path) -> None:
 
 
 def test_it_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then a file that is cut off ends the process, as it does without us."""
+    """Then a file that is cut off ends the process, as it does without onnxmap."""
     monkeypatch.setenv("ONNXMAP_SIGBUS_HANDLER", "0")
     code = """
     from support import bus_errors

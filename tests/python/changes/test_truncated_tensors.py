@@ -40,7 +40,7 @@ def test_every_reading_of_a_cut_file(tmp_path: Path, kind: str, way: str) -> Non
         # Making a view reads nothing. If we read, lost bytes must be noticed.
         allowed = {"changed", "view"} if shows_file[name] else {"changed"}
         assert answer in allowed or excused(way, cut, answer), (watch, cut, name, answer)
-        # This one waits until the file is looked at again, and then shows nothing of it.
+        # This reading waits until the file is checked again, and then shows nothing of it.
         if watch == "watch" and name == "numpy" and way == "mmap":
             assert answer == "changed", (watch, cut, name)
 
@@ -50,7 +50,7 @@ def test_every_reading_of_a_cut_file(tmp_path: Path, kind: str, way: str) -> Non
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_are_read_and_not_mapped(tmp_path: Path, kind: str) -> None:
-    """What was read before may still be there; nothing else may come out."""
+    """Values that were read before may still be there, and no others may appear."""
     found = answers(tmp_path, kind, "read")
     assert set(found.values()) <= {"changed", "right"}
     if stored(kind).shows_file:

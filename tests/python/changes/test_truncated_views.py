@@ -151,7 +151,7 @@ def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_process_lives_on(tmp_path: Path, kind: str) -> None:
-    """After failed readings a good model opens, and what was dropped leaves nothing behind."""
+    """After failed readings a good model opens, and dropped models leave nothing behind."""
     facts = facts_from(
         """
         import gc, os

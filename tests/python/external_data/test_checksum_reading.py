@@ -26,7 +26,7 @@ def io(request: pytest.FixtureRequest) -> str:
 
 
 class TestFilesThatChange:
-    """Between opening and reading them, or when the first of three mebibytes has been read."""
+    """Between opening and reading them, or after the first of three mebibytes was read."""
 
     SIZE = 3 * MIB
 
@@ -34,7 +34,7 @@ class TestFilesThatChange:
     def verify(
         self, io: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[..., bool]:
-        """Verifies a good file that is changed meanwhile."""
+        """Verify a good file that changes meanwhile."""
 
         def run(folder: Path, change: Callable[[Path], object]) -> bool:
             path = folder / "w.bin"

@@ -39,7 +39,7 @@ def test_openat2_is_refused(folder: Path, error: str) -> None:
 
 
 def test_refused_means_refused() -> None:
-    """What the tests with seccomp rely on."""
+    """The tests with seccomp rely on it."""
     facts = facts_from(
         """
         import ctypes, errno, threading
@@ -74,7 +74,7 @@ def test_without_privileges(folder: Path, steps: tuple[str, ...]) -> None:
 
 
 def test_no_permission(folder: Path) -> None:
-    """What others may not read is `ext.permission`; a folder that only cannot be listed is fine."""
+    """Unreadable files are `ext.permission`. A folder that cannot be listed is no problem."""
     facts = facts_after(
         (UNPRIVILEGED,),
         """

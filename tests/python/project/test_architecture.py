@@ -176,7 +176,7 @@ GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
 
 
 def test_bindings_hold_no_rule_of_the_format() -> None:
-    """What a model means stands in model/: other bindings name no field and do not walk the wire."""
+    """model/ decides what a model means: other bindings name no field and walk no wire."""
     of_the_format = re.compile(r'\bwire::|\bfield<|\bmessage<"|"[A-Z]\w*Proto\.\w+"|for_each_field')
     naming = {path.name for path in sources("bindings") if of_the_format.search(path.read_text())}
     assert naming == GENERIC
@@ -203,7 +203,7 @@ def python_files() -> list[Path]:
 
 
 def imports(path: Path, at_import_time: bool) -> set[str]:
-    """Full names of the modules that a file imports; those in functions only when asked for all."""
+    """Full names of the modules that a file imports, in functions only if all are asked for."""
     tree = ast.parse(path.read_text())
     hidden: set[ast.AST] = set()
     for node in ast.walk(tree):

@@ -33,7 +33,7 @@ from support.tensor_oracle import assert_same_array
 
 import onnxmap
 
-# Examples of all five storages: 2,000 in every run, 200,000 with ONNXMAP_TEST_LONG.
+# Of all five storages together: 2,000 in every run, 200,000 with ONNXMAP_TEST_LONG.
 EXAMPLES = (200_000 if LONG else 250 if SANITIZED else 2_000) // len(STORAGES)
 READERS = ("loads", "mmap", "read", "load_tensor")
 FIXED_SHAPES = [(), (0,), (3, 0, 2), (1,), (2,), (5,), (3, 5), (2, 3, 4), (1,) * 63 + (7,)]
@@ -47,7 +47,7 @@ def as_model(message: bytes, before: int = 0) -> bytes:
 
 
 def read(stored: Stored, reader: str, folder: Path, number: int) -> onnxmap.Tensor:
-    """The tensor out of a buffer, a mapped file, a file that is read, or a file of its own."""
+    """The tensor from a buffer, a mapped file, a file that is read, or an own file."""
     if reader == "load_tensor":
         path = folder / f"{number}.pb"
         path.write_bytes(stored.message)
@@ -136,7 +136,7 @@ def check_bytes(example: Example, stored: Stored, tensor: onnxmap.Tensor) -> Non
     if example.storage in ("raw", "external"):
         assert raw == stored.raw
         assert tensor.nbytes == len(stored.raw)
-    else:  # what typed entries have after the last element is theirs alone
+    else:  # bits after the last element of typed entries are not compared
         assert without_padding(kind, raw, count) == without_padding(kind, stored.raw, count)
     if kind.is_packed:
         packed = tensor.packed()
