@@ -1,8 +1,9 @@
 """onnxmap against upb, mutant by mutant: the same verdict and the same canonical form.
 
-The native half (differential.cpp) makes the mutants, has onnxmap judge them and writes each accepted one as
-upb would. This half asks upb in the same process. An input on which they differ is made small and written to a
-file, with both verdicts beside it. `make differential MUTANTS=...` builds and runs both.
+The native half (differential.cpp) makes the mutants and lets onnxmap judge them. It writes each
+accepted one as upb would. This half asks upb in the same process. If they differ on an input, the
+input is made small and written to a file, with both verdicts beside it.
+`make differential MUTANTS=...` builds and runs both.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Native:
 
 
 def seeds() -> Iterator[tuple[str, bytes]]:
-    """(root, bytes): the small models and the messages in them, the corpus, and full messages of each type."""
+    """(root, bytes) of the small models and their messages, the corpus, full messages."""
     for data in SMALL_MODELS.values():
         yield "ModelProto", data
         yield from parts_of(message_class("ModelProto").FromString(data), 2)

@@ -1,4 +1,4 @@
-"""What every test shares: where helpers are found, what the run's header says, guards and fixtures."""
+"""Shared by all tests: the path of the helpers, the header of a run, guards and fixtures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pytest_report_header() -> list[str]:
 
 def pytest_sessionstart() -> None:
     """Refuses to run when the sanitizers or the oracle are not what the run claims to use."""
-    # A shell that starts the tests in the background has SIGINT ignored, and processes inherit that.
+    # A shell that starts tests in the background ignores SIGINT, and processes inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     from google.protobuf.internal import api_implementation

@@ -1,4 +1,4 @@
-"""A user's script, for type checkers: `make check` runs mypy and pyright on it under strict settings."""
+"""A user's script for type checkers: `make check` runs mypy and pyright on it, both strict."""
 
 from __future__ import annotations
 

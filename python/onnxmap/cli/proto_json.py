@@ -20,7 +20,7 @@ from onnxmap._schema import Row, enum_names, is_repeated, message_rows
 if TYPE_CHECKING:
     from onnxmap import ProtoView
 
-# The digits that every float32 has, and those that tell it from its neighbours.
+# A float32 has at least 6 exact digits. 9 digits always tell it from its neighbours.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 9
 
 

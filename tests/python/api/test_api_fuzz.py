@@ -1,6 +1,7 @@
-"""Random calls of the whole public interface: each returns, or raises an allowed error. See `api_fuzz`.
+"""Random calls of the whole public interface return, or raise an allowed error. See `api_fuzz`.
 
-The long form (`ONNXMAP_TEST_LONG=1`) runs until `ONNXMAP_FUZZ_MINUTES` are over, ten by default, from a new seed.
+The long form (`ONNXMAP_TEST_LONG=1`) starts from a new seed. It runs for `ONNXMAP_FUZZ_MINUTES`,
+ten by default.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SEQUENCES = 40 if SANITIZED else 60
 
 
 def fuzz(journal: Path, *arguments: str, timeout: float = 600) -> dict[str, Any]:
-    """Runs the fuzzer, and fails with the lines that its last sequence ran if that ended badly."""
+    """Run the fuzzer. If it ends badly, fail with the lines of its last sequence."""
     command = [sys.executable, "-m", FUZZ, "--journal", str(journal), *arguments]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE)}
     result = subprocess.run(
@@ -37,7 +38,8 @@ def fuzz(journal: Path, *arguments: str, timeout: float = 600) -> dict[str, Any]
         lines = journal.read_text() if journal.exists() else ""
         pytest.fail(
             f"{' '.join(command)} ended with {result.returncode}\n{result.stderr[-6000:]}\n"
-            f"To run the sequence again: PYTHONPATH=tests/python python -m {FUZZ} --replay FILE with these lines in FILE:\n{lines}"
+            f"To run the sequence again: PYTHONPATH=tests/python python -m {FUZZ} --replay FILE\n"
+            f"with these lines in FILE:\n{lines}"
         )
     facts: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return facts
@@ -58,7 +60,7 @@ def test_a_long_run(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="the same calls are found without sanitizers")
 def test_every_class_and_member_is_reached(tmp_path: Path) -> None:
-    """Only calls that the fuzzer finds itself count: a class that nothing leads to fails this test."""
+    """Only calls that the fuzzer finds itself count. A class out of its reach fails this test."""
     facts = fuzz(tmp_path / "journal", "--tour")
     calls = facts["calls"]
     missing = []

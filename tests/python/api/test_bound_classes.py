@@ -1,4 +1,4 @@
-"""Python can neither make, copy, pickle, subclass nor change a bound class: each is a clear TypeError.
+"""Python cannot make, copy, pickle, subclass or change a bound class. It gets a clear TypeError.
 
 An object without its C++ value would be read as if it had one.
 """
@@ -28,7 +28,7 @@ COPIED = {_core.Tensor}  # immutable, so a copy is the tensor itself; a pickle r
 
 
 def model_with_everything() -> onnxmap.Model:
-    """A model that leads to an object of nearly every class."""
+    """A model from which nearly every class can be reached."""
     tensor = wire.scalar(1, 2) + wire.scalar(2, 1) + wire.blob(8, b"w") + wire.blob(9, bytes(8))
     attribute = wire.blob(1, b"axis") + wire.scalar(3, 1) + wire.scalar(20, 2)
     node = wire.blob(4, b"Add") + wire.blob(5, attribute) + wire.blob(99, b"unknown")
@@ -102,7 +102,7 @@ def objects() -> dict[type, Any]:
 
 
 OBJECTS = objects()
-# Their messages are in no small model. They are bound in one line with the classes below.
+# No small model has their messages. One line binds them together with the classes below.
 assert len(OBJECTS) >= 16, sorted(cls.__name__ for cls in OBJECTS)
 
 
@@ -295,7 +295,7 @@ def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
 
 
 def test_nothing_of_this_ends_the_process() -> None:
-    """The same calls in a process of their own: each once ended it by an abort or a signal."""
+    """The same calls in a child process: each once ended it by an abort or a signal."""
     facts = facts_from(
         """
         import copy, pickle, onnxmap

@@ -1,4 +1,4 @@
-"""The family of errors: classes, what each carries, and that they travel between processes."""
+"""The error classes: what each carries, and that each can be pickled between processes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_only_these_are_operating_system_errors() -> None:
 
 
 def broken(tmp_path: Path) -> dict[str, Callable[[], object]]:
-    """One real failure of each kind that this issue has."""
+    """One real failure of each kind."""
     tensors = [
         TensorProto(name="short", dims=[2], data_type=1, raw_data=b"1234"),
         external("missing", [1], {"location": "none.bin"}),

@@ -9,7 +9,8 @@ from support.subprocesses import facts_from
 
 HEAVY = [
     "onnx", "google.protobuf", "ml_dtypes", "onnx_ir", "onnxruntime", "torch", "rich", "fsspec",
-    "importlib.metadata", "asyncio", "inspect", "typing_extensions", "pkg_resources", "email", "html",
+    "importlib.metadata", "asyncio", "inspect", "typing_extensions", "pkg_resources", "email",
+    "html",
 ]  # fmt: skip
 
 
@@ -34,7 +35,8 @@ def test_ml_dtypes_comes_with_the_first_tensor_that_needs_it() -> None:
     import onnxmap
     from support import wire_bytes as wire
     def load(number):
-        tensor = wire.blob(8, b"w") + wire.scalar(2, number) + wire.scalar(1, 2) + wire.blob(9, b"\\0\\0\\0\\0")
+        tensor = wire.blob(8, b"w") + wire.scalar(2, number) + wire.scalar(1, 2)
+        tensor += wire.blob(9, b"\\0\\0\\0\\0")
         return onnxmap.loads(wire.blob(7, wire.blob(5, tensor)))
     load(10).views()
     before = "ml_dtypes" in sys.modules

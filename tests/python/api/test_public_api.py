@@ -1,4 +1,4 @@
-"""The public surface: names that users rely on, stubs, the marker of typed packages, the version."""
+"""The public surface: names that users rely on, stubs, the py.typed marker, the version."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ import pytest
 import onnxmap
 
 NAMES = {
-    "load", "loads", "load_tensor", "load_value", "load_test_data", "load_operator_set", "load_proto",
-    "loads_proto", "Limits", "DataType", "Model", "Graph", "Node", "Attribute", "ValueInfo", "Function",
+    "load", "loads", "load_tensor", "load_value", "load_test_data", "load_operator_set",
+    "load_proto",
+    "loads_proto", "Limits", "DataType", "Model", "Graph", "Node", "Attribute", "ValueInfo",
+    "Function",
     "TrainingInfo", "OperatorSet", "Operator", "DeviceConfiguration", "Tensor", "SparseTensor",
     "ProtoView", "OnnxMapError", "ParseError", "LimitError", "TensorError", "ExternalDataError",
     "UnsafePathError", "ChecksumError", "FileChangedError", "SaveError", "CheckError",
 }  # fmt: skip
 
 
-def test_all_lists_the_names_of_this_issue() -> None:
+def test_all_lists_the_names_that_users_rely_on() -> None:
     assert set(onnxmap.__all__) >= NAMES
     assert len(set(onnxmap.__all__)) == len(onnxmap.__all__)
     for name in onnxmap.__all__:

@@ -72,7 +72,7 @@ def test_arrays_belong_to_the_caller_alone(every_type: Folder, place: str) -> No
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 @pytest.mark.parametrize("type_name", NUMERIC)
 def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
-    """Of an odd count, so that pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
+    """An odd count: pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
     count = 9 * MIB // 2 // dtype_of(type_name).itemsize + 3
     codes = random_codes(type_name, count)
     buffer, _ = in_buffer(type_name, [count], stored(type_name, codes), offset=1)
@@ -83,7 +83,7 @@ def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
 
 
 def test_many_small_neighbours(tmp_path: Path) -> None:
-    """Read together up to 256 KiB, in slabs of 16 MiB: borders of both are crossed."""
+    """Arrays up to 256 KiB are read together, in slabs of 16 MiB. Both borders are crossed."""
     counts = [(i * 7919) % 3000 for i in range(4000)]
     for data_files in (0, 3):
         write_floats(tmp_path / "model.onnx", counts, data_files)
@@ -138,7 +138,7 @@ class TestNames:
             ("b", ["b"]),
             ("*.weight", ["a.weight", "c.weight"]),
             ("?", ["b", "a", "*"]),
-            ("[ab]", ["[ab]"]),  # that very name
+            ("[ab]", ["[ab]"]),  # the name itself
             ("*", ["*"]),
             ("[bc]*", ["b", "c.weight"]),
             ("nothing*", []),
@@ -221,7 +221,7 @@ def test_pieces_of_tensors_count_as_overlapping(tmp_path: Path) -> None:
 
 
 def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:
-    """Their values are decoded, but what they name is theirs like that of others."""
+    """Their values are decoded, but the bytes that they name count as those of others."""
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(3 * MIB)
     for number in (2, number_of("FLOAT6E2M3")):

@@ -1,4 +1,4 @@
-"""`dtype=` of `arrays` and `stream`: the same bits as `Tensor.numpy(dtype=)`, for every floating type to each."""
+"""`dtype=` of `arrays` and `stream` gives the bits of `Tensor.numpy(dtype=)`, for all pairs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_bad_types(dtype: Any, error: type[Exception]) -> None:
 
 
 def test_numbers_that_are_too_large_warn_as_numpy_does() -> None:
-    """Of a kernel's conversion nothing is heard, as from `Tensor.numpy`."""
+    """A kernel's conversion warns of nothing, as in `Tensor.numpy`."""
     buffer, _ = in_buffer("DOUBLE", [2], np.float64([1e300, -1e300]).tobytes())
     double = onnxmap.loads(buffer)
     buffer, _ = in_buffer("FLOAT", [2], np.float32([1e30, -1e30]).tobytes())

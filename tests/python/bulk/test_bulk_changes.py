@@ -1,4 +1,4 @@
-"""Bytes that change between the beginning of `arrays` or `stream` and the array: an error, and no other memory."""
+"""A file changes while `arrays` or `stream` reads it: an error, and no other memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_more_strings_than_there_were() -> None:
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("copy", [False, True])
 def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: bool) -> None:
-    """A minute may lie between the plan of a stream and its last tensor."""
+    """A minute may pass between the plan of a stream and its last tensor."""
     path = tmp_path / "m.onnx"
     numbers = np.arange(2, dtype=np.float32)
     data = model_of(
@@ -72,20 +72,20 @@ def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: 
     )
     for name, before, after in (("first", b"second", b"twelve"), ("second", b"before", b"behind")):
         path.write_bytes(data)
-        time.sleep(0.05)  # so that the time of the file is another
+        time.sleep(0.05)  # so that the file gets another time
         with onnxmap.load(path, io=io).stream(copy=copy) as stream:
             while next(stream)[0] != name:
                 pass
             with path.open("r+b") as file:
                 file.seek(data.index(before))
                 file.write(after)
-            time.sleep(0.05)  # files are looked at again after some milliseconds
+            time.sleep(0.05)  # files are checked again after some milliseconds
             with pytest.raises(onnxmap.FileChangedError):
                 next(stream)
 
 
 def test_pieces_in_a_file_of_their_own_are_bytes_of_their_own(tmp_path: Path) -> None:
-    """Otherwise they would seem to name the model's few bytes again and again."""
+    """Otherwise they would count as naming the model's few bytes again and again."""
     piece, count = 1 << 20, 300
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(piece * count)

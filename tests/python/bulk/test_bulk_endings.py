@@ -1,4 +1,4 @@
-"""What ends a process, and must not: files that lose typed tensors, threads at the interpreter's exit."""
+"""Cut off files with typed tensors, and threads at exit, must not end the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import onnxmap
 
 CUTS = 200 if LONG else 10 if SANITIZED else 30
 
-# Cuts the file in a thread at some moment, and tells how it ended.
+# Cut the file in a thread at a random moment, and report how the reading ended.
 CUT = """
 import os, random, shutil, threading, time, onnxmap
 path, way, cuts = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -49,7 +49,7 @@ report(ends=ends)
 
 @pytest.mark.parametrize("way", ["arrays", "stream"])
 def test_typed_tensors_that_the_file_loses(way: str, tmp_path: Path) -> None:
-    """They are decoded from the mapping, in threads of the core's own."""
+    """They are decoded from the mapping, in threads of the core."""
     tensor = wire.scalar(1, 20) + wire.scalar(2, 7) + wire.blob(7, b"\5" * 20)
     fields = (wire.blob(5, tensor + wire.blob(8, b"t%d" % i)) for i in range(40_000))
     path = tmp_path / "model.onnx"
@@ -76,14 +76,14 @@ def work():
 
 threading.Thread(target=work, daemon=True).start()
 begun.wait()
-time.sleep(0.02)  # into the work; wherever it is then, the process has to end well
+time.sleep(0.02)  # into the work; at any point of it, the process must end well
 report(done=True)
 """
 
 
 @pytest.mark.parametrize("way", ["arrays", "stream"])
 def test_a_daemon_thread_at_the_end_of_the_interpreter(way: str, tmp_path: Path) -> None:
-    """It would be ended in the middle of the core, which ends the process by an abort."""
+    """It would be ended inside the core, and that would abort the process."""
     path = tmp_path / "model.onnx"
     write_floats(path, [1_000_000] * 10)
     for _ in range(5):
@@ -104,7 +104,7 @@ def test_a_data_file_that_is_written_over_during_a_stream(
         for i in range(tensors)
     ]
     model = onnxmap.load(write(model_of(messages), tmp_path / "model.onnx"))
-    time.sleep(0.02)  # a coarse clock gives the same time to what is written at once
+    time.sleep(0.02)  # with a coarse clock, files written at once have the same time
     seen: list[float] = []
 
     def walk() -> None:
@@ -132,7 +132,7 @@ report(growth=(peak_kib() - before) << 10, sums=sums)
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 def test_the_window_holds_what_is_decoded_as_well(tmp_path: Path) -> None:
-    """Ten bytes are stored for each that comes out."""
+    """Ten stored bytes become one byte."""
     count, tensors = 2_000_000, 10
     run = b"\xff" * 9 + b"\x01"
     fields = [
@@ -166,7 +166,7 @@ def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
     path.write_bytes(wire.scalar(1, 10) + wire.blob(7, b"".join(fields)))
     facts = facts_from(WINDOW.replace("16MiB", "1MiB"), str(path))
     assert facts["sums"] == [7 * count // 1000] * tensors
-    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB where none is used again
+    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB if no memory is used again
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own threads count, too")

@@ -1,4 +1,4 @@
-"""`arrays` and `stream` that are ended in the middle: nothing stays behind, and no byte is wrong."""
+"""`arrays` and `stream` end in the middle: they leave nothing behind, and no byte is wrong."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def happened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_left_behind(way: str, happened: dict[str, int]) -> None:
-    """Each round looks for itself; here: that enough of them did end early."""
+    """Each round checks itself. This test checks that enough of them ended early."""
     assert happened[way] >= ROUNDS // len(WAYS) // 3

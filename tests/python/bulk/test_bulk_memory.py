@@ -1,4 +1,4 @@
-"""A stream through a model that is larger than the memory that there is: a control group has the limit."""
+"""A stream reads a model that is larger than memory. A control group sets the limit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ report(seen=seen)
 
 @pytest.fixture
 def group(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A group of processes that may have so much memory, page cache included."""
+    """A control group that limits the memory of its processes, page cache included."""
     folder = GROUPS / f"onnxmap-{os.getpid()}"
     try:
         folder.mkdir()
@@ -51,7 +51,7 @@ def group(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def write_holes(folder: Path, tensors: int, nbytes: int) -> Path:
-    """Tensors of zeros that cost no disk, with their number at both ends."""
+    """Tensors of zeros that need no disk. Each has its number at both ends."""
     messages = []
     with (folder / "w.bin").open("wb") as file:
         file.truncate(tensors * nbytes)

@@ -1,4 +1,4 @@
-"""Files that lose their end during `arrays` and `stream`: FileChangedError, whoever reads them."""
+"""Files lose their end during `arrays` and `stream`: FileChangedError for every reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ size = os.path.getsize(cut)
 
 def cut_off(done=0, total=0):
     os.truncate(cut, size // 2)
-    # Another time than before even where the clock is coarse.
+    # A different time than before, even if the clock is coarse.
     os.utime(cut, ns=(0, 0))
 
 model = onnxmap.load(path, io=io)

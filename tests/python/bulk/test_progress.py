@@ -1,4 +1,4 @@
-"""What `progress=` means: calls of a callable, the bar on terminals and in notebooks, silence elsewhere."""
+"""`progress=`: calls of a callable, a bar on terminals and in notebooks, silence elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
-    """Stands in for the module `time`; goes only when it is told to."""
+    """Replaces the module `time`; its time passes only when the test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -44,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal of 100 columns, to be standard error."""
+    """A terminal of 100 columns as standard error."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
@@ -65,7 +65,7 @@ def work(
     stderr: io.StringIO | None = None,
     **options: object,
 ) -> None:
-    """A second of work for every ten steps."""
+    """Ten steps of work take a second."""
     with redirect_stderr(stderr), Progress(progress, TOTAL, "working", **options) as bar:
         for _ in range(steps):
             clock.now += 0.1
@@ -166,7 +166,7 @@ class TestCallable:
                 while thread.is_alive():
                     thread.join(bar.interval)
                     bar.refresh()
-            assert bar._done == 40_000  # no update was lost, though the last call hides it
+            assert bar._done == 40_000  # no update was lost; the last call alone would hide that
         assert set(callers) == {threading.get_ident()}
         assert shown == sorted(set(shown))
         assert shown[-1] == 40_000
@@ -193,7 +193,7 @@ class TestNothing:
         work(False, clock, stderr=terminal)
         assert terminal.getvalue() == ""
         with Progress(False, TOTAL, "working") as bar:
-            assert bar.interval is None  # nobody has to wake up for it
+            assert bar.interval is None  # no thread has to wake up for it
 
     @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "pipe"])
     def test_no_terminal_no_bar(self, clock: Clock, stream: io.StringIO | None) -> None:

@@ -1,4 +1,4 @@
-"""`Model.stream`: every tensor once, in storage order, as a view or as a fresh array, and how it ends."""
+"""`Model.stream`: every tensor once, in stored order, as a view or a new array; and its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import onnxmap
 
 MIB = 1 << 20
 WINDOWS = [1, 4096, 100_000, MIB, "64MiB"]
-SIZES = {  # in elements of 4 bytes: what fits into a window of a MiB, and what does not
+SIZES = {  # in elements of 4 bytes: some fit into a window of a MiB, others do not
     "small": [1000] * 300,
     "large": [500_000] * 4,
     "small ones before a large one": [1000, 1000, 1_000_000],
@@ -72,7 +72,7 @@ def test_views_are_of_the_file_where_they_can_be(every_type: Folder) -> None:
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_path: Path) -> None:
-    """It neither waits for ever nor leaves anything out; the values are those of storage order."""
+    """It does not wait for ever or leave a tensor out. The values are in stored order."""
     for data_files in (0, 2):
         order = write_floats(tmp_path / "model.onnx", SIZES[sizes], data_files)
         model = onnxmap.load(tmp_path / "model.onnx")
@@ -86,7 +86,7 @@ def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_pa
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
-    """Typed fields are decoded; raw_data is looked at."""
+    """Typed fields are decoded; raw_data is viewed."""
     tensors = []
     for i in range(60):
         tensor = floats(str(i), [10, 200_000, 7, 30_000][i % 4], start=i)
@@ -105,7 +105,7 @@ def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
 
 
 def test_order_is_that_of_storage(tmp_path: Path) -> None:
-    """Files in the order in which they are first named, in each of them by offset, equal ones as in the model."""
+    """Files in the order of their first use, tensors by offset; equal offsets as in the model."""
     (tmp_path / "b.bin").write_bytes(bytes(100))
     (tmp_path / "a.bin").write_bytes(bytes(100))
     tensors = [
@@ -235,7 +235,7 @@ def test_streams_and_arrays_in_several_threads(tmp_path: Path) -> None:
 
 
 class TestTwoThreads:
-    """One waits within the stream, held up by its progress callable."""
+    """One thread waits inside the stream, in its progress callable."""
 
     @pytest.fixture
     def model(self, tmp_path: Path) -> onnxmap.Model:

@@ -1,4 +1,4 @@
-"""What may be asked of `arrays` and `stream`: windows, threads, progress; and errors before anything is read."""
+"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before reading."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("text", "nbytes"),
     [
-        ("64MiB", 64 * MIB), ("1.5GB", 1_500_000_000), ("1.5 gib", 3 << 29), (" 4096 ", 4096), ("7b", 7),
-        ("2KB", 2000), ("2kib", 2048), ("1TiB", 1 << 40), ("1tb", 10**12), (12, 12), (np.int32(9), 9),
+        ("64MiB", 64 * MIB), ("1.5GB", 1_500_000_000), ("1.5 gib", 3 << 29), (" 4096 ", 4096),
+        ("7b", 7),
+        ("2KB", 2000), ("2kib", 2048), ("1TiB", 1 << 40), ("1tb", 10**12), (12, 12),
+        (np.int32(9), 9),
         ("0.1kB", 100), ("123456789.001GB", 123_456_789_001_000_000), ("0", 0), (-3, -3),
     ],
 )  # fmt: skip
@@ -155,10 +157,11 @@ class TestProgress:
 
 
 def bad_ones() -> dict[str, tuple[TensorProto, str]]:
-    """What can be seen without reading values, with the code of its error."""
+    """Faults that show without reading values, with the code of the error."""
     place = {"location": "no such file", "offset": "0", "length": "4"}
     return {
-        "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"), "tensor.data_size"),
+        "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"),
+        "tensor.data_size"),
         "no type": (TensorProto(dims=[2], raw_data=b"1234"), "tensor.dtype"),
         "negative": (TensorProto(dims=[-2], data_type=1, raw_data=b""), "tensor.negative_dim"),
         "no file": (external("", [1], place), "ext.missing"),
@@ -204,7 +207,7 @@ def test_what_only_reading_shows_comes_when_it_is_read(copy: bool) -> None:
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
-    """One is seen when the values are found, the other when they are decoded, by another thread."""
+    """One fault shows when values are located, the other when another thread decodes them."""
     long = TensorProto(name="long", dims=[2], data_type=22, raw_data=b"\x21\x43\x65")
     odd = TensorProto(name="odd", dims=[2], data_type=2, int32_data=[1, 300])
     data = model_of([long, floats("a", 3), odd]).SerializeToString()
@@ -220,7 +223,7 @@ def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
 
 
 def test_progress_counts_what_comes_out(tmp_path: Path) -> None:
-    """Also where NumPy converts, to more bytes than are read."""
+    """Also if NumPy converts them to more bytes than are read."""
     path = write(model_of([floats(f"t{i}", 1000) for i in range(5)]), tmp_path / "model.onnx")
     told: list[tuple[int, int]] = []
     sizes = [

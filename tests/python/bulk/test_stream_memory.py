@@ -1,4 +1,4 @@
-"""What streams and arrays keep in memory and in the page cache, measured in processes of their own."""
+"""What streams and arrays keep in memory and in the page cache, measured in child processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODELS = {  # elements of 4 bytes
     "mixed": [5_000_000, 1000, 2000] * 6,
     "small": [3000] * 12_000,
 }
-# Walks over a stream; touches what it gets, one number of each page, and keeps the peak.
+# Walk over a stream, read one number of each page, and keep the peak.
 WALK = """
 import onnxmap
 path, window, copy, typed = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "True", sys.argv[4]
@@ -64,7 +64,7 @@ def model_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 def drop(path: Path) -> None:
-    """Takes a file out of the page cache, once it is on disk."""
+    """Write a file to disk, and drop it from the page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -79,7 +79,7 @@ def bring(path: Path) -> None:
 def test_residence_grows_by_the_window_and_a_tensor(
     model_path: Path, warm: bool, copy: bool
 ) -> None:
-    """A fresh array is held by the loop until it has the next one, which is one more for a moment."""
+    """The loop holds a new array until it has the next one, so there are two for a moment."""
     for path in model_path.parent.iterdir():
         (bring if warm else drop)(path)
     tiny = str(model_path.with_suffix(".tiny"))
@@ -100,7 +100,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cold(sixteen: Path) -> Path:
-    """The same model, out of the page cache."""
+    """The same model, which is not in the page cache."""
     cold_files.drop(sixteen.parent / "0.bin")
     return sixteen
 
@@ -125,7 +125,7 @@ phase("end")
 def stream_traced(
     path: Path, data: Path, taken: int = 100, **options: Any
 ) -> tuple[Requests, np.ndarray, np.ndarray]:
-    """Streams `taken` tensors in a process: its requests, the pages that were absent, and those it drops."""
+    """Stream `taken` tensors in a process: its requests, the absent pages, the dropped pages."""
     trace = Trace(path.parent, WALK_TRACED, str(path), json.dumps(options), str(taken))
     requests = trace.of(data, "stream")
     size = data.stat().st_size
@@ -144,7 +144,7 @@ def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str
 
 
 def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Path) -> None:
-    """Of tensors that begin at no page, in a file that is longer than what is looked at ahead."""
+    """Tensors that begin inside pages, in a file that is longer than the look-ahead."""
     path = tmp_path / "model.onnx"
     cold_files.write_sparse(path, [4 * MIB] * 48)
     _, absent, dropped = stream_traced(path, path, window=64 * MIB)
@@ -207,7 +207,7 @@ report(total=all_of_them - anonymous(), kept=with_one - anonymous())
 
 
 def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
-    """A small one its slab of at most 16 MiB, a large one itself."""
+    """A small array keeps its slab of at most 16 MiB, a large one itself."""
     path = tmp_path / "model.onnx"
     write_floats(path, [30_000] * 700 + [2_000_000] * 4)
     for name, most in (("350", 16 * MIB), ("0", 16 * MIB), ("701", 8_000_000)):
@@ -218,7 +218,7 @@ def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
 
 
 def test_files_that_are_nowhere_but_in_memory() -> None:
-    """A tmpfs drops nothing, and reads the same."""
+    """A tmpfs drops nothing, and gives the same values."""
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
         pytest.skip("no tmpfs")

@@ -1,4 +1,4 @@
-"""Files that change under a loaded model without getting shorter: what is noticed, and what is no change."""
+"""Files change under a loaded model without getting shorter. Some changes must be noticed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT = 3_000
 VALUES = np.arange(1, COUNT + 1, dtype=np.float32)
 LOOKED_AT_AGAIN_S = 0.015  # a file is looked at every 10 ms at most
 AN_HOUR_AGO = time.time_ns() - 3_600 * 10**9
-Place = tuple[Path, int]  # a file, and where in it the tensor's bytes begin
+Place = tuple[Path, int]  # a file, and the offset of the tensor's bytes in it
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def aged(path: Path) -> Path:
-    """As if written an hour ago: a change within the clock's tick would have the same time."""
+    """Date a file back by an hour: a change within a tick of the clock has the same time."""
     os.utime(path, ns=(AN_HOUR_AGO, AN_HOUR_AGO))
     return path
 
@@ -67,14 +67,14 @@ def made_older(file: Path, _: int) -> None:
 
 
 def appended(file: Path, _: int) -> None:
-    """A file that grew is not the one that was loaded, even at the same time."""
+    """A file that grew is a changed file, even if its time is the same."""
     with file.open("ab") as opened_file:
         opened_file.write(b"more")
     aged(file)
 
 
 def written_again(file: Path, _: int) -> None:
-    """By open(path, "wb"), which empties the file first."""
+    """Written by open(path, "wb"), which empties the file first."""
     file.write_bytes(file.read_bytes())
 
 
@@ -91,7 +91,7 @@ CHANGES: dict[str, Callable[[Path, int], None]] = {
 
 
 def shortened(file: Path, _: int) -> None:
-    """Within the last page: the mapping then has zeros there, and no fault tells."""
+    """A cut within the last page: the mapping has zeros there, and no fault occurs."""
     os.truncate(file, file.stat().st_size - 1)
 
 
@@ -134,7 +134,7 @@ def test_a_change_is_noticed(path: Path, change: str, name: str, io: str) -> Non
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("change", NOTICED)
 def test_whole_columns_look_at_once(path: Path, change: str, io: str) -> None:
-    """They do not wait for the 10 ms: what they do takes longer than a look."""
+    """They check the file at once, not after 10 ms: their work takes longer than a check."""
     columns: list[Callable[[onnxmap.Graph], Any]] = [
         lambda graph: graph.op_types(), lambda graph: graph.op_counts(),
         lambda graph: graph.node_names(), lambda graph: graph.node_inputs(),
@@ -175,7 +175,7 @@ def test_without_watching_nothing_is_noticed(path: Path, change: str, name: str,
     time.sleep(LOOKED_AT_AGAIN_S)
     second = -1 if change == "overwritten" else 2
     for words, access in ACCESSES.items():
-        if words != "writable":  # which opens the file anew, and compares
+        if words != "writable":  # a writable array opens the file again, and compares
             access(model, name)
     assert tensor.numpy()[:3].tolist() == [1, second, 3]
     assert model.initializers.names() == ["inside", "outside"]
@@ -183,7 +183,7 @@ def test_without_watching_nothing_is_noticed(path: Path, change: str, name: str,
 
 @pytest.mark.parametrize("name", ["inside", "outside"])
 def test_a_changed_file_can_be_loaded_again(path: Path, name: str) -> None:
-    """The old state and the new one are two things, also while the old model lives."""
+    """The old and the new state are different files, even while the old model lives."""
     model, tensor, file = opened(path, name)
     overwritten(file, tensor.offset)
     time.sleep(LOOKED_AT_AGAIN_S)
@@ -230,12 +230,12 @@ def deleted(file: Path) -> None:
 
 
 def read_by_others(file: Path) -> None:
-    """Moves the time of access, no more."""
+    """Changes only the access time."""
     os.utime(file, ns=(time.time_ns(), file.stat().st_mtime_ns))
 
 
 def replaced(file: Path) -> None:
-    """By rename, as every careful program saves."""
+    """Replaced by rename, as careful programs save."""
     new = file.with_name("new")
     new.write_bytes(bytes(file.stat().st_size + 100))
     new.replace(file)
@@ -250,7 +250,8 @@ def replaced_by_one_of_equal_size_and_time(file: Path) -> None:
 NO_CHANGES: dict[str, Callable[[Path], None]] = {
     change.__name__: change
     for change in (
-        renamed, renamed_folder, linked, mode_changed, unreadable, deleted, read_by_others, replaced,
+        renamed, renamed_folder, linked, mode_changed, unreadable, deleted, read_by_others,
+        replaced,
         replaced_by_one_of_equal_size_and_time,
     )
 }  # fmt: skip
@@ -298,7 +299,7 @@ def test_a_fresh_load_sees_the_new_file(path: Path, io: str) -> None:
 
 
 def test_a_data_file_that_is_written_before_it_is_first_asked_for(path: Path) -> None:
-    """It is what it is at the first look: nothing was known of it before."""
+    """Its first state counts: before that nothing was known of it."""
     model = onnxmap.load(path)
     put(path.with_name("w.bin"), 4, np.float32([50]).tobytes())
     assert model.initializers["outside"].numpy()[0] == 50
@@ -331,7 +332,7 @@ def test_other_messages_are_watched_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["inside", "outside"])
 def test_a_change_is_noticed_in_a_busy_loop(path: Path, name: str) -> None:
-    """A file is looked at every 10 ms, however often a tensor is asked for meanwhile."""
+    """A file is checked every 10 ms, however often a tensor is read meanwhile."""
     _, tensor, file = opened(path, name)
     for _ in range(1_000):
         tensor.numpy()
@@ -348,7 +349,7 @@ def test_a_change_is_noticed_in_a_busy_loop(path: Path, name: str) -> None:
 
 
 def test_many_small_tensors_of_one_file(tmp_path: Path) -> None:
-    """The look is at the file: whichever tensor comes first notices."""
+    """The check is of the file, so the first tensor that is read notices."""
     count = 100
     (tmp_path / "w.bin").write_bytes(np.arange(count, dtype=np.float32).tobytes())
     tensors = [tensor_message(1, 1, external_entries(b"w.bin", 4 * i, 4)) for i in range(count)]

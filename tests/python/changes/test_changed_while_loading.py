@@ -1,4 +1,4 @@
-"""A model file that is written while it is loaded: FileChangedError, a refusal, or a right model; never a crash."""
+"""A model file is written while it is loaded: an error or a right model, never a crash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.run_options import LONG
 from support.subprocesses import facts_from
 
 SECONDS = 10 if LONG else 1
-# What a file half written may be, if it was so from the first look to the last.
+# The errors for a file that stays half written from the first check to the last.
 REFUSALS = ("wire.", "model.", "tensor.", "limit.")
 
 WRITE_AND_LOAD = """
@@ -106,7 +106,7 @@ def test_a_file_that_is_written_all_the_time(tmp_path: Path, how: str, io: str) 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_a_file_that_is_touched_all_the_time(tmp_path: Path, io: str) -> None:
-    """Its content stays, which onnxmap cannot know."""
+    """Its content does not change, but onnxmap cannot know that."""
     found = counts(tmp_path, "touch", io)
     assert set(found) <= {"right", "file.changed"}
     assert found["file.changed"] > 0
@@ -114,5 +114,5 @@ def test_a_file_that_is_touched_all_the_time(tmp_path: Path, io: str) -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_a_file_that_is_replaced_all_the_time(tmp_path: Path, io: str) -> None:
-    """Every load is of one file or the other, whole."""
+    """Every load reads one file or the other, whole."""
     assert set(counts(tmp_path, "rename", io)) == {"right"}

@@ -1,4 +1,4 @@
-"""A caller's buffer, or a mapped file, that changes after loading: any answer, any error, never a crash."""
+"""A caller's buffer, or a mapped file, changes after loading: any result, but never a crash."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def read_everything(model):
     graph = model.graph
     steps = [
         lambda: graph.op_types(), lambda: graph.op_counts(), lambda: graph.node_names(),
-        lambda: graph.node_inputs(), lambda: graph.node_outputs(), lambda: graph.initializers.names(),
+        lambda: graph.node_inputs(), lambda: graph.node_outputs(),
+        lambda: graph.initializers.names(),
         lambda: graph.initializers.shapes(), lambda: graph.initializers.dtypes(),
         lambda: graph.initializers.nbytes(), lambda: str(model.proto), lambda: walk(model.proto),
         lambda: [repr(node) + repr(list(node.attributes.values())) for node in graph.nodes],
@@ -41,7 +42,7 @@ def use(tensor):
 
 def walk(view):
     for field, value in view.ListFields():
-        for inner in value if isinstance(value, (list, tuple)) or hasattr(value, "__len__") else [value]:
+        for inner in value if hasattr(value, "__len__") else [value]:
             if isinstance(inner, onnxmap.ProtoView):
                 walk(inner)
     list(view.unknown_fields)

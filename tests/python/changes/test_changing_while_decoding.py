@@ -1,7 +1,7 @@
-"""A caller's buffer that another thread changes while it is decoded: any answer, any error, never a crash.
+"""Another thread changes a buffer while it is decoded: any result, but never a crash.
 
-Decoding looks at the entries more than once (to count, then to read), without the interpreter lock: what
-the first look found need not hold at the second.
+Decoding reads the entries twice, to count and to read, without the interpreter lock. The second
+reading may find other entries than the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ rng = np.random.default_rng(7)
 stop = threading.Event()
 
 def change():
-    # All over the payload, and now and then in the head, where type, shape and lengths are.
+    # All over the payload, and sometimes in the head, which has type, shape and lengths.
     original = np.frombuffer(good, np.uint8)
     while not stop.is_set():
         places = rng.integers(0, len(buffer), rng.choice([1, 100]))

@@ -1,4 +1,4 @@
-"""How often a watched file is looked at: every 10 ms, and not for each tensor."""
+"""How often a watched file is checked: every 10 ms, and not for each tensor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(time.monotonic() - begun)
 
 
 def traced(path: Path, accesses: int, io: str, watch: str) -> tuple[int, float]:
-    """System calls that look at a file, and the seconds that the accesses took."""
+    """The system calls that check a file, and the seconds of the accesses."""
     report = path.with_name("trace")
     command = [STRACE, "-f", "-c", "-o", report, "-e", f"trace={','.join(LOOKS)}", sys.executable]
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""Our handler of SIGBUS among others: it takes our own faults, and everything else goes where it went before."""
+"""Our handler of SIGBUS beside others: it takes only our faults, and passes on all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(cut.read(), cut.read(), flush=True)
 TOUCH = "int(bus_errors.emptied_mapping(folder)[0])"
 TOUCH_OUR_VIEW = "float(cut.view[0])"
 OURS = "changed changed\n"
-# What a handler of another library does: tells that it was called for which fault, and ends the process.
+# The handler of another library: it prints which fault it was called for, and ends the process.
 FOREIGN = """
 mapped = None
 def handle(address):
@@ -59,7 +59,7 @@ ORDERS = {
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 @pytest.mark.parametrize("order", ORDERS)
 def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
-    """It tells of faults that are not ours, and of no other."""
+    """It reports faults that are not ours, and no others."""
     out, err, ended, _ = ran(
         tmp_path, "print('ours are over', file=sys.stderr, flush=True)\n" + touch, **ORDERS[order]
     )
@@ -71,7 +71,7 @@ def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
 
 
 def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
-    """Until the next load it comes before us, and may say something; the process lives on all the same."""
+    """Until the next load this handler comes before ours, and may print. The process survives."""
     after = "assert cut.read() == 'changed'\nfaulthandler.enable()"
     out, err, ended, status = ran(tmp_path, "", before="faulthandler.disable()", after=after)
     assert (out, ended, status) == (OURS, False, 0), err
@@ -79,7 +79,7 @@ def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_faulthandler_disabled_later(tmp_path: Path, touch: str) -> None:
-    """It puts back what was there before it: not our handler, if that came later."""
+    """It restores the handler before it, which is not ours if ours came later."""
     after = "cut.read()\nfaulthandler.disable()" + ANOTHER_LOAD
     out, err, ended, _ = ran(tmp_path, touch, after=after)
     assert out == OURS, err
@@ -124,7 +124,7 @@ def test_a_sent_signal_that_is_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_a_fault_is_not_ignored(tmp_path: Path, touch: str) -> None:
-    """The kernel ignores no fault, whatever was asked for: the instruction could never go on."""
+    """The kernel never ignores a fault: the instruction could never continue."""
     ignore = "signal.signal(signal.SIGBUS, signal.SIG_IGN)"
     out, err, ended, _ = ran(tmp_path, touch, before=ignore)
     assert out == OURS, err
@@ -141,8 +141,10 @@ def test_a_sent_signal_ends_a_process_that_does_not_expect_it(tmp_path: Path, se
 
 
 def test_a_thread_in_which_all_signals_are_blocked(tmp_path: Path) -> None:
-    """As in programs that leave signals to one thread. The kernel ends a process for a blocked fault: the
-    signal of faults is taken out, and only that."""
+    """Programs may leave signals to one thread. The kernel ends a process for a blocked fault.
+
+    So the signal of faults is unblocked, and no other.
+    """
     block = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
     last = (
         "blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
@@ -170,7 +172,7 @@ def test_nothing_is_installed_before_it_is_needed(tmp_path: Path) -> None:
 
 
 def test_it_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then a file that is cut off ends the process, as it does without us."""
+    """Then a file that is cut off ends the process, as it does without onnxmap."""
     monkeypatch.setenv("ONNXMAP_SIGBUS_HANDLER", "0")
     code = """
     from support import bus_errors

@@ -1,4 +1,4 @@
-"""Arrays that show a mapped file when the file is cut off: what NumPy then meets is documented, not hidden."""
+"""A mapped file is cut off under views. The documentation says what NumPy then meets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def test_pages_that_are_still_there_keep_their_values(tmp_path: Path, kind: str)
         before = cut.view[:count].tobytes()
         read = cut.read()
         right = cut.one.values[:count].tobytes()
-        report(read=read, count=count, before=before == right, after=cut.view[:count].tobytes() == right)
+        after = cut.view[:count].tobytes()
+        report(read=read, count=count, before=before == right, after=after == right)
         """,
         str(tmp_path),
         kind,
@@ -62,14 +63,14 @@ print("after", flush=True)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("earlier", EARLIER)
 def test_what_is_gone_is_gone_for_numpy(tmp_path: Path, earlier: str, kind: str) -> None:
-    """Our own failures before leave no page of zeros behind: wrong values would be worse than a crash."""
+    """Our own faults leave no page of zeros behind: wrong values would be worse than a crash."""
     result = run_python(TOUCH.format(earlier=EARLIER[earlier]), str(tmp_path), kind)
     assert result.stdout == "before\n", result.stderr
     assert ended_by_bus_error(result), result.stderr
 
 
 def test_a_guard_guards_its_own_thread_alone(tmp_path: Path) -> None:
-    """One thread copies good tensors all the time, by our guarded loops; another runs into its own fault."""
+    """One thread copies good tensors by our guarded loops, while another has a fault of its own."""
     result = run_python(
         """
         import os, threading, time
@@ -104,7 +105,7 @@ def test_a_guard_guards_its_own_thread_alone(tmp_path: Path) -> None:
 
 
 def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
-    """While one thread copies what is gone, NumPy in another must not get zeros for the same pages."""
+    """While one thread copies lost pages, NumPy in another must not get zeros for them."""
     facts = facts_from(
         """
         import faulthandler, os, threading, time, warnings
@@ -150,7 +151,7 @@ def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_process_lives_on(tmp_path: Path, kind: str) -> None:
-    """After failed readings a good model opens, and what was dropped leaves nothing behind."""
+    """After failed readings a good model opens, and dropped models leave nothing behind."""
     facts = facts_from(
         """
         import gc, os

@@ -1,4 +1,4 @@
-"""A file that is cut off while threads are reading it: the right values or FileChangedError, nothing else."""
+"""A file is cut off while threads read it: right values or FileChangedError, nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the commands share: running one here, and models to run it on."""
+"""Shared by the tests of the commands: running one in this process, and models for it."""
 
 from __future__ import annotations
 

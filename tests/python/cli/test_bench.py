@@ -25,7 +25,8 @@ WORKS = ("open", "arrays", "touch", "copies", "stream")
 MODULES = ("onnx", "onnx_ir", "onnxruntime", "onnx_extended", "safetensors")
 NOT_INSTALLED = "raise ModuleNotFoundError('no such module', name={!r})\n"
 RESULT_KEYS = {
-    "work", "contender", "error", "seconds", "median_seconds", "times_ours", "own_bytes", "file_bytes",
+    "work", "contender", "error", "seconds", "median_seconds", "times_ours", "own_bytes",
+    "file_bytes",
     "peak_bytes",
 }  # fmt: skip
 
@@ -35,7 +36,7 @@ Stand = Callable[[str, str], None]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
-    """Puts code in the place of a peer; every peer is away until then."""
+    """Replace a peer by this code. Every other peer is missing."""
     folder = tmp_path / "peers"
 
     def put(module: str, code: str) -> None:
@@ -51,7 +52,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 @pytest.fixture
 def only_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what does not depend on the work."""
+    """For tests that do not depend on the work."""
     monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
 
 
@@ -66,7 +67,7 @@ def of_contender(found: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
 
 
 def save_external(folder: Path, name: str) -> Path:
-    """A model whose one initializer is in a file beside it that is a safetensors file, too."""
+    """A model with one initializer, in a file beside it that is also a safetensors file."""
     array = np.arange(6, dtype=np.float32)
     header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
     preamble = len(header).to_bytes(8, "little") + header
@@ -82,7 +83,7 @@ def save_external(folder: Path, name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run with the peers that are really here."""
+    """One run with the peers that are installed."""
     path = save_external(tmp_path_factory.mktemp("bench"), "w.safetensors")
     ran = piped("bench", path, "--json", "--rounds", 2)
     return facts(Ran(ran.returncode, ran.stdout, ran.stderr)) | {"expected_path": str(path)}
@@ -260,7 +261,7 @@ class TestTheRun:
             advised.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), advice))
 
         def look(model: onnxmap.Model) -> onnxmap.Residency:
-            """Pretends that the kernel followed the advice, which it need not do."""
+            """Pretend that the kernel followed the advice, which it need not do."""
             found = really_look(model)
             nothing = {name: onnxmap.ResidentBytes(0, one.total) for name, one in found.items()}
             return onnxmap.Residency(nothing) if advised else found
@@ -271,7 +272,7 @@ class TestTheRun:
         found = facts(run("bench", path, "--json", "--rounds", 2, *options))
         assert found["cold"] is bool(options)
         once = [(str(file), os.POSIX_FADV_DONTNEED) for file in (path, tmp_path / "w.bin")]
-        times = 1 + 1 + 2  # to see whether it can be done, to warm up, and for the samples
+        times = 1 + 1 + 2  # to see whether it works, to warm up, and twice for samples
         assert advised == (once * times if options else [])
 
     def test_files_that_stay_in_the_page_cache_are_not_called_cold(
@@ -287,7 +288,7 @@ class TestTheRun:
     def test_external_data_are_opened_by_the_rules(
         self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
     ) -> None:
-        """Before anybody who has no rules opens them: that would wait, or never end."""
+        """It is refused before a peer without such rules opens it, which would wait for ever."""
         (tmp_path / "models").mkdir()
         path = save_external(tmp_path / "models", "w.bin")
         data = tmp_path / "models" / "w.bin"

@@ -1,4 +1,4 @@
-"""`onnxmap demo`: what it promises is what it does."""
+"""`onnxmap demo`: it does what it prints."""
 
 from __future__ import annotations
 

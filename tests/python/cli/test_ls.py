@@ -87,7 +87,7 @@ class TestLs:
         def chosen(*arguments: str) -> list[str]:
             return [row["name"] for row in json.loads(run("ls", path, "--json", *arguments).out)]
 
-        assert chosen("w[1]") == ["w[1]"]  # that very name, not the glob that means w1
+        assert chosen("w[1]") == ["w[1]"]  # the name itself, not the glob that matches w1
         assert chosen("w[12]") == ["w1", "w2"]
         assert chosen("v", "w?") == ["w1", "w2", "v"]
         assert chosen("w1", "--sort", "size", "v") == ["v", "w1"]  # as large

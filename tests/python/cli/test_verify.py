@@ -28,7 +28,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that the command is run in, so that it shows short names."""
+    """The working folder of the command, so that it shows short names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

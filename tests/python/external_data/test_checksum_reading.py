@@ -1,4 +1,4 @@
-"""How files are read for their checksums: changes, progress, Ctrl-C, memory, and the opened file itself."""
+"""How files are read for their checksums: changes, progress, Ctrl-C, memory, the open file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def io(request: pytest.FixtureRequest) -> str:
 
 
 class TestFilesThatChange:
-    """Between opening and reading them, or when the first of three mebibytes has been read."""
+    """Between opening and reading them, or after the first of three mebibytes was read."""
 
     SIZE = 3 * MIB
 
@@ -34,7 +34,7 @@ class TestFilesThatChange:
     def verify(
         self, io: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[..., bool]:
-        """Verifies a good file that is changed meanwhile."""
+        """Verify a good file that changes meanwhile."""
 
         def run(folder: Path, change: Callable[[Path], object]) -> bool:
             path = folder / "w.bin"
@@ -122,7 +122,7 @@ def test_files_that_are_not_watched_are_read_as_they_are(tmp_path: Path, io: str
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     assert model.verify() == {str(tmp_path / "w.bin"): later}
     assert model.initializers["w"].verify()
-    os.truncate(tmp_path / "w.bin", 8)  # less than can be read is a change all the same
+    os.truncate(tmp_path / "w.bin", 8)  # too short to be read, but still reported as a change
     for verify in (model.verify, model.initializers["w"].verify):
         with pytest.raises(onnxmap.FileChangedError):
             verify()

@@ -71,7 +71,7 @@ class TestTensor:
             assert (caught.value.tensor, caught.value.location) == ("w", "w.bin")
             for part in ("'w'", str(tmp_path / "w.bin"), digest, WRONG):
                 assert part in str(caught.value)
-        # Without asking nothing is compared, and what is wrong stays readable.
+        # Without verify() nothing is compared, and wrong data stay readable.
         assert model.initializers["w"].numpy().tolist() == [0.0]
 
     def test_one_changed_bit_of_megabytes(self, tmp_path: Path) -> None:
@@ -87,7 +87,8 @@ class TestTensor:
         "text",
         [
             "", "abc", WRONG[1:], WRONG + "0", "sha1:" + WRONG, f" {WRONG}", f"{WRONG}\n", "g" * 40,
-            "\u0660" * 40, f"0x{WRONG[2:]}", "d41d8cd98f00b204e9800998ecf8427e", "e3b0" * 16, "x" * 5_000,
+            "\u0660" * 40, f"0x{WRONG[2:]}", "d41d8cd98f00b204e9800998ecf8427e", "e3b0" * 16,
+            "x" * 5_000,
         ],
     )  # fmt: skip
     def test_text_that_is_no_digest(self, tmp_path: Path, text: str, hashed: Hashed) -> None:
@@ -234,7 +235,7 @@ class TestModel:
         assert load(tmp_path, *tensors).verify() == {str(tmp_path / "w.bin"): digest}
 
     def test_the_first_failure_in_the_order_of_files(self, tmp_path: Path) -> None:
-        """However soon a later one fails: the first is by far the largest."""
+        """Even if a later one fails sooner: the first is by far the largest."""
         texts = {
             "good.bin": data_file(tmp_path / "good.bin"),
             "large.bin": WRONG,

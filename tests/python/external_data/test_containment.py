@@ -1,4 +1,4 @@
-"""Which files of which locations are opened: links, hard links, special files, and text that leads outside."""
+"""Which locations are opened: links, hard links, special files, and text that leads outside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import onnxmap
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     made = build(tmp_path_factory.mktemp("containment"))
-    # Whoever opens a pipe now is noticed, and need not wait for a writer for ever.
+    # Opening a pipe is noticed, and does not wait for a writer for ever.
     pipes = [os.open(path, os.O_RDWR) for path in made.special() if path.is_fifo()]
     yield made
     for pipe in pipes:
@@ -48,7 +48,7 @@ def refusals(tree: Tree) -> dict[tuple[str, str], str]:
 
 
 def test_every_way_to_read_is_refused_alike(tree: Tree, watch: FileWatch) -> None:
-    """And again: what was refused once is not let through the second time."""
+    """A second time: a refused location is refused again."""
     watch.opened()
     for (policy, name), code in refusals(tree).items():
         model = onnxmap.load(tree.path, **POLICIES[policy])
@@ -72,7 +72,7 @@ def test_every_way_to_read_is_refused_alike(tree: Tree, watch: FileWatch) -> Non
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_pickle_keeps_the_policy(tree: Tree, policy: str) -> None:
-    """What it allows was said when the model was loaded; unpickling neither widens nor narrows it."""
+    """The model's policy was given when it was loaded. Unpickling neither widens nor narrows it."""
     model = onnxmap.load(tree.path, **POLICIES[policy])
     for name, verdict in expected(policy, tree).items():
         tensor = model.initializers[name]
@@ -86,7 +86,7 @@ def test_a_pickle_keeps_the_policy(tree: Tree, policy: str) -> None:
 
 
 def test_the_watch_notices(tree: Tree, watch: FileWatch) -> None:
-    """What the other tests rely on: whatever is watched, opened by any name, is noticed."""
+    """The other tests rely on it: opening a watched file by any name is noticed."""
     for path in tree.watched():
         watch.opened()
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""The same verdicts where openat2 is refused, /proc is missing, and for users without privileges."""
+"""The same verdicts without openat2, without /proc, and for users without privileges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.subprocesses import facts_from
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder for everybody: those of pytest are their owner's."""
+    """A folder that other users may enter: pytest's folders belong to their owner."""
     with tempfile.TemporaryDirectory() as path:
         Path(path).chmod(0o777)
         yield Path(path)
@@ -39,7 +39,7 @@ def test_openat2_is_refused(folder: Path, error: str) -> None:
 
 
 def test_refused_means_refused() -> None:
-    """What the tests with seccomp rely on."""
+    """The tests with seccomp rely on it."""
     facts = facts_from(
         """
         import ctypes, errno, threading
@@ -74,7 +74,7 @@ def test_without_privileges(folder: Path, steps: tuple[str, ...]) -> None:
 
 
 def test_no_permission(folder: Path) -> None:
-    """What others may not read is `ext.permission`; a folder that only cannot be listed is fine."""
+    """Unreadable files are `ext.permission`. A folder that cannot be listed is no problem."""
     facts = facts_after(
         (UNPRIVILEGED,),
         """

@@ -1,4 +1,4 @@
-"""A Hugging Face cache: the model and its data are links into a folder of blobs, and that is fine."""
+"""In a Hugging Face cache, the model and its data are links into a folder of blobs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_data_in_a_folder_that_is_a_link(cache: Cache, tmp_path: Path) -> None:
 
 
 def test_the_cache_is_reached_by_a_link(cache: Cache, tmp_path: Path) -> None:
-    """As where HF_HOME is on another disk."""
+    """As if HF_HOME is on another disk."""
     cache.add("model.onnx", model_bytes({"w": b"model.onnx_data"}))
     cache.add("model.onnx_data", bytes_of(VALUES, tmp_path))
     (tmp_path / "home").symlink_to("hub")
@@ -116,7 +116,7 @@ def test_only_the_data_are_a_link(cache: Cache, tmp_path: Path) -> None:
 
 
 def test_a_model_that_links_through_links(tmp_path: Path) -> None:
-    """The real folder of the model is the one of the file, not of a link on the way to it."""
+    """The real folder of the model is that of the file, not of a link on the way to it."""
     for folder in ("seen", "between", "real"):
         (tmp_path / folder).mkdir()
     locations = {"real": b"to real", "between": b"to between", "beside": b"beside.bin"}

@@ -1,4 +1,4 @@
-"""The folder that external data are looked up in is the one of the time of loading, whatever its name is by then."""
+"""External data are looked up in the folder of the time of loading, even if it was renamed."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def value_or_change(model: onnxmap.Model) -> float | str:
 
 
 def test_the_folders_of_many_models_are_moved(tmp_path: Path) -> None:
-    """More than are held: what was given back is opened anew, and it is noticed that it moved."""
+    """More than are held: a folder that was given up is opened again, and has moved."""
     models = []
     for number in range(100):
         folder = folder_of(tmp_path / f"model{number}", [float(number)] * 4, BELOW)

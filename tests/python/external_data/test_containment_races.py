@@ -1,4 +1,4 @@
-"""A data file, or its folder, is swapped for something else all the time while models are read.
+"""A data file, or its folder, is swapped again and again while models are read.
 
 Every reading gives the right bytes or is refused; nothing else is ever read, and nothing hangs.
 """

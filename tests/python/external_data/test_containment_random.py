@@ -1,4 +1,4 @@
-"""Links at random: what onnxmap opens is what the rules say, step by step, with openat2 and without."""
+"""Random links: onnxmap opens what the rules say, step by step, with openat2 and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of the kernel and of devices, reached by their names: they are refused at once and never opened."""
+"""Special files of the kernel and of devices are refused at once, and never opened."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_doors_of_proc(tmp_path: Path, location: str, policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
 def test_a_root_may_be_given_by_way_of_proc(tmp_path: Path, policy: str) -> None:
-    """Who calls decides where the root is; only what the model says is judged."""
+    """The caller chooses the root. Only what the model says is checked."""
     write(tmp_path / "w.bin", VALUES)
     buffer = model_bytes({"w": b"w.bin", "up": b"../" + tmp_path.name.encode() + b"/w.bin"})
     with inside(tmp_path):

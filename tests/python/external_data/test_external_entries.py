@@ -1,4 +1,4 @@
-"""What the entries of external data may say besides a good location: the model itself, doubles, unknown keys."""
+"""Entries of external data: the model as its own file, repeated and unknown keys."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_model_that_is_a_link_and_names_itself(folder: Path) -> None:
 
 
 def test_ranges_may_be_shared_and_overlap(folder: Path) -> None:
-    """As tied weights are."""
+    """As with tied weights."""
     entries = {"a": ("0", [4]), "same": ("0", [2, 2]), "part": ("4", [2]), "behind": ("8", [2])}
     tensors = [
         external(name, dims, {"location": "w.bin", "offset": offset})
@@ -79,7 +79,7 @@ DOUBLES = {
 @pytest.mark.parametrize("policy", ["contained", "trusted"])
 @pytest.mark.parametrize("name", DOUBLES)
 def test_doubles_are_refused_whatever_they_say(folder: Path, name: str, policy: str) -> None:
-    """Readers differ in which one they take: no check of theirs would be worth anything."""
+    """Readers differ in which one they take, so a check by another reader would prove nothing."""
     (folder / "link").symlink_to("../canary.bin")
     key, first, second = DOUBLES[name]
     tensor = external("w", [1], {"location": "w.bin"} if key != "location" else {})
@@ -151,7 +151,7 @@ def test_without_a_root_nothing_is_looked_up(
 
 
 def test_dots_in_the_path_of_the_model_mean_what_the_system_means(tmp_path: Path) -> None:
-    """`jump/..` is the folder above the target of `jump`: the data are beside the file that was opened."""
+    """`jump/..` is the folder above the target of `jump`: the data are beside the opened file."""
     for folder in ("near", "far/deep"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "near/jump").symlink_to("../far/deep")
@@ -169,7 +169,7 @@ def test_dots_in_the_path_of_the_model_mean_what_the_system_means(tmp_path: Path
 
 
 def test_a_root_that_is_no_folder(folder: Path) -> None:
-    """The model loads; it may be read for its structure alone."""
+    """The model loads, because perhaps only its structure is read."""
     buffer = model_bytes({"w": b"w.bin"})
     for root in (folder / "none", folder / "w.bin"):
         tensor = onnxmap.loads(buffer, external_root=root).initializers["w"]

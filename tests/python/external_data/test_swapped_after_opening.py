@@ -156,7 +156,7 @@ PUT_LINKS = [
 
 
 def opened(folder: Path, policy: str = "contained", io: str = "auto") -> list[onnxmap.Tensor]:
-    """The tensors, each of them read: their files are open."""
+    """The tensors. Each was read, so its file is open."""
     model = onnxmap.load(folder / "model.onnx", link_policy=policy, io=io)
     names = [name for name in NAMES if policy != "strict" or name != "linked"]
     tensors = [model.initializers[name] for name in names]
@@ -193,7 +193,7 @@ def test_pickling_opens_nothing_outside(folder: Path, swap: Callable[[Path], Non
 
 
 def test_a_reference_is_to_the_moved_file(folder: Path) -> None:
-    """Its folder has another name now. No values have to be carried for that."""
+    """Its folder has another name now. It is still pickled by reference."""
     tensors = opened(folder)
     folder.rename(folder.parent / "renamed")
     for tensor in tensors:
@@ -269,7 +269,7 @@ def test_processes_of_dask_read_what_is_open(folder: Path, swap: Callable[[Path]
 
 @pytest.mark.parametrize("swap", SWAPS)
 def test_relocated_pickles(folder: Path, swap: Callable[[Path], None]) -> None:
-    """`relocate` names a folder of the caller's; its links are judged as the model's were."""
+    """`relocate` names a folder of the caller. Its links have the model's policy."""
     pickled = [pickle.dumps(tensor) for tensor in opened(folder)]
     copy = build(folder.parents[1] / "third/copy", VALUES)
     with onnxmap.relocate(copy):
@@ -279,7 +279,7 @@ def test_relocated_pickles(folder: Path, swap: Callable[[Path], None]) -> None:
         assert is_right(tensor)
         assert is_right(pickle.loads(pickle.dumps(tensor)))
     if swap not in PUT_LINKS:
-        return  # the caller's path leads where it leads
+        return  # the caller's path is not checked
     with onnxmap.relocate(copy):
         for data in pickled:
             found = outcome(lambda data=data: pickle.loads(data).numpy())
@@ -299,7 +299,7 @@ def test_verify_reads_what_is_open(folder: Path, swap: Callable[[Path], None], i
 
 
 def close_what_is_held(folder: Path) -> None:
-    """Makes the process open more files than it keeps descriptors for."""
+    """Make the process open more files than it keeps descriptors for."""
     many = folder / "many"
     many.mkdir(parents=True)
     tensors = []
@@ -337,7 +337,7 @@ def test_descriptors_that_are_opened_again(
 
 
 def test_a_folder_that_is_made_later_is_none_of_the_model_s(tmp_path: Path) -> None:
-    """When the model was loaded, nobody could judge that folder."""
+    """When the model was loaded, that folder could not be checked."""
     build(tmp_path / "elsewhere", VALUES)
     model_bytes = (tmp_path / "elsewhere/model.onnx").read_bytes()
     model = onnxmap.loads(model_bytes, external_root=tmp_path / "later")

@@ -1,4 +1,4 @@
-"""`Model.to_dask()` on a cluster of processes: they read what they need, and tell each other little."""
+"""`Model.to_dask()` on a cluster: each process reads what it needs, and sends little."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_count_sees_weights_that_are_sent(
 
 def test_a_worker_opens_a_tensor_once(client: Client, model_file: Path) -> None:
     before = client.run(dask_counting.opened_tensors)
-    model_file.touch()  # another state of the file, so nobody has it open yet
+    model_file.touch()  # another state of the file, which no process has open
     array = onnxmap.load(model_file).to_dask(chunks="1MiB")["t"]
     assert array.npartitions == 128
     array.sum().compute()

@@ -1,4 +1,4 @@
-"""`__dlpack__`: the versioned structure for every type, NumPy as its reader, and careless consumers."""
+"""`__dlpack__`: the versioned structure for every type, NumPy as reader, careless consumers."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_what_copy_means_is_asked_once(way: str, value: bool, tmp_path: Path) ->
 
 @pytest.mark.parametrize("way", PLACES)
 def test_a_consumer_who_writes_hurts_nobody(way: str, tmp_path: Path) -> None:
-    """Of a mapped file even one who ignores the flag; in a process of its own, should it be the end of it."""
+    """A mapped file is safe even from a consumer that ignores the flag. In a child process."""
     code = """
     from pathlib import Path
     import numpy as np

@@ -1,4 +1,4 @@
-"""`Tensor.to_ir()`: onnx_ir's tensor protocol over our bytes, saved by onnx_ir and read back by onnx."""
+"""`Tensor.to_ir()`: the tensor protocol of onnx_ir, saved by onnx_ir and read by onnx."""
 
 from __future__ import annotations
 

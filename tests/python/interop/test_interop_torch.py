@@ -1,4 +1,4 @@
-"""`Tensor.torch()` and `torch.from_dlpack`: no copy of a mapped file, and writes that reach nobody."""
+"""`Tensor.torch()` and `torch.from_dlpack`: no copy of a mapped file, and private writes."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def test_without_torch_the_error_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
-    """torch.asarray would take the buffer as flat float32, whatever it holds; see docs/tensors.md."""
+    """torch.asarray takes the buffer for flat float32, whatever it holds; see docs/tensors.md."""
     path = tmp_path / "t.pb"
     path.write_bytes(numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "t").SerializeToString())
     made = torch.as_tensor(onnxmap.load_tensor(path).numpy(copy=True))

@@ -18,7 +18,7 @@ MARK = bytes(range(1, 9))
 
 
 def write_sparse(path: Path, big: int, graphs: int = 1) -> tuple[int, int]:
-    """A model with a small tensor, one of `big` bytes (a hole that ends in MARK) and a small one after it.
+    """A model with a small tensor, one of `big` bytes (a hole that ends in MARK), and a small one.
 
     Gives back the positions of the big tensor's bytes and of the last one's.
     """

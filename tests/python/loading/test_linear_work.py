@@ -1,4 +1,4 @@
-"""Twice the file takes twice the time, in every loop that a user can write over what a model hands out."""
+"""Twice the file takes twice the time, in every loop that a user can write over a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.worst_files import FILES
 import onnxmap
 
 SIZE = 4_000 if LONG else 300
-MOST_TIMES = 2.5  # where quadratic work takes four times as long
+MOST_TIMES = 2.5  # quadratic work takes four times as long
 TRIES = 8  # the least of some counts: another process may take the cache or the processor
 SHORTEST = (
     0.006  # seconds of 2 * SIZE that can be judged; quadratic work takes as long from 2 ns on
@@ -29,7 +29,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float | None:
-    """How many times as long `large` takes in the best of some tries, if that is more than allowed."""
+    """How many times as long `large` takes in the best of some tries, if more than allowed."""
     least_small = least_large = float("inf")
     for _ in range(TRIES):
         least_large = min(least_large, _seconds(large))

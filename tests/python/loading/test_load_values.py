@@ -1,4 +1,4 @@
-"""Serialized values beside a model: tensors, sequences, maps, optionals, test data folders, operator sets."""
+"""Stored values: tensors, sequences, maps, optionals, test data folders, operator sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be loaded from where: paths, buffers, the `io`, `check` and `limits` arguments, other messages."""
+"""What can be loaded: paths, buffers, other messages; the arguments `io`, `check`, `limits`."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_close_and_the_context_manager(path: Path) -> None:
 @pytest.mark.parametrize("check", ["full", "lazy"])
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check: str) -> None:
-    """Shapes are structure, wherever the window that reads it ends."""
+    """Shapes are structure, even if the window that reads it ends within one."""
     dims = list(range(1, 25))
     tensor = wire.blob(1, bytes(dims)) + wire.scalar(2, 1) + wire.blob(8, b"w")
     path = tmp_path / "model.onnx"

@@ -1,4 +1,4 @@
-"""Many models, data files and tensors with few descriptors: what is held is bounded, and running out is an error."""
+"""Many models, data files and tensors with few descriptors. If none is left, it is an error."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ report(**facts, left=descriptors() - before, mapped_after=mappings())
 def test_files_whose_descriptor_is_not_held_any_more(
     sharded: Path, tmp_path: Path, io: str
 ) -> None:
-    """Replaced by rename or deleted: no change; written to: a change. As for those that are held."""
+    """Replaced by rename, or deleted: no change. Written: a change. As for files that are held."""
     count = 200
     tensors = []
     for number in range(count):
@@ -178,8 +178,8 @@ for number in range(len(tensors)):
     if number % 4 == 3:
         os.utime(path, ns=(0, 0))
 time.sleep(0.015)
-report(answers=[answer(tensor) for tensor in tensors], kept=[int(view[0]) for view in kept.values()],
-       most=watched(most))
+answers = [answer(tensor) for tensor in tensors]
+report(answers=answers, kept=[int(view[0]) for view in kept.values()], most=watched(most))
 """,
         str(tmp_path),
         io,
@@ -211,7 +211,9 @@ def test_many_models_at_once(tmp_path: Path, folders: int, io: str) -> None:
 count, folders = int(sys.argv[3]), int(sys.argv[4])
 paths = [f"{folder}/{number % folders}/{number}.onnx" for number in range(count)]
 models = [watched(onnxmap.load(path, io=io)) for path in paths]
-answers = [watched([int(m.initializers["t"].numpy()[0]), int(m.initializers["t1"].numpy()[0])]) for m in models]
+answers = [
+    watched([int(model.initializers[name].numpy()[0]) for name in ("t", "t1")]) for model in models
+]
 views = [watched(model.views()) for model in reversed(models)]
 again = [[int(one["t"][0]), int(one["t1"][0])] for one in reversed(views)]
 names = [model.initializers.names() for model in models]
@@ -235,7 +237,7 @@ report(right=right, names=len(set(map(tuple, names))), most=most, left=descripto
 
 @pytest.mark.parametrize("io", ["mmap", "read", "auto"])
 def test_no_descriptor_left(sharded: Path, io: str) -> None:
-    """The system's error, whoever used them up; once there are some again, everything works."""
+    """The system's error if none is left. If some are free again, everything works."""
     facts = facts_from(
         COUNTING
         + """

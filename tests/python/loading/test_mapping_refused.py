@@ -1,4 +1,4 @@
-"""Where the system refuses to map a file: `io="auto"` reads it instead, `io="mmap"` says why it cannot."""
+"""The system refuses to map a file: `io="auto"` reads it, `io="mmap"` says why it cannot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.sample_models import external, model_of, raw_tensor, tensors_of_eve
 from support.stored_tensors import write_sparse
 from support.subprocesses import facts_from
 
-COUNT = 200_000  # elements: large enough for copy-on-write pages, where those can be had
+COUNT = 200_000  # elements: large enough for copy-on-write pages if the system allows them
 REFUSED = """
 import errno, hashlib
 import numpy as np
@@ -27,8 +27,8 @@ def digest(arrays):
 def everything(io):
     model = onnxmap.load(path, io=io)
     tensors = list(model.initializers.all())
-    ways = [model.views().values(), [t.numpy() for t in tensors], [t.numpy(copy=True) for t in tensors],
-            [t.numpy(writable=True) for t in tensors], [np.asarray(t) for t in tensors]]
+    ways = [model.views().values(), [t.numpy() for t in tensors], [np.asarray(t) for t in tensors],
+            [t.numpy(copy=True) for t in tensors], [t.numpy(writable=True) for t in tensors]]
     large = model.initializers["outside"]
     texts = [model.graph.name, str(model.proto), *model.graph.initializers.names()]
     return model.io, [digest(arrays) for arrays in ways], large[-3:].tolist(), \\
@@ -45,11 +45,12 @@ allowed = everything("mmap")
 kept = onnxmap.load(path, io="mmap")
 refuse(MMAP, number, argument=4, differs=-1)  # of files; memory is still to be had
 automatic, read = everything("auto"), everything("read")
+inside = [kept.initializers["inside"].numpy()]
 report(
     allowed=allowed[0], automatic=automatic[0], same=allowed[1:] == automatic[1:] == read[1:],
     refused=failure(lambda: onnxmap.load(path, io="mmap")),
     of_data=failure(kept.initializers["outside"].numpy),
-    inside=digest([kept.initializers["inside"].numpy()]) == digest([onnxmap.load(path).views()["inside"]]),
+    inside=digest(inside) == digest([onnxmap.load(path).views()["inside"]]),
     is_view=onnxmap.load(path).initializers["inside"].is_view,
 )
 """

@@ -1,4 +1,4 @@
-"""The memory for reading messages in pieces, unknown fields and text, compared with the size of the file.
+"""The memory for reading messages in pieces, unknown fields and text, against the file size.
 
 Memory is the growth of the process's peak, measured in a process of its own; nothing here is timed.
 """
@@ -19,7 +19,7 @@ NESTED = "wire.nested([7] + [1, 5, 6] * 25, wire.blob(5, b'') * 100_000)"
 
 
 def times_the_file(make: str, *lines: str) -> float:
-    """Runs `lines`, which may use `model`, and returns their memory as a multiple of the file's size."""
+    """Run `lines`, which may use `model`; return their memory as a multiple of the file's size."""
     use = "\n    ".join(["model = onnxmap.loads(data)", *lines])
     facts = growth_kib(make, use)
     return facts["growth"] / facts["size"]

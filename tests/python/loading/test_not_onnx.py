@@ -1,4 +1,4 @@
-"""Files that are no ONNX model: refused with an error that says what they look like."""
+"""Files that are not ONNX models are refused. The error says what they look like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths of models that are no regular files: refused at once, whatever stands behind them."""
+"""Model paths that are not regular files are refused at once, whatever they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ else:
 
 
 def load(path: str, stdin: int = subprocess.DEVNULL, kind: str = "load") -> str:
-    """What a process says that loads it; fails where that takes 10 seconds."""
+    """The output of a process that loads it. Fails if that takes 10 seconds."""
     command = [sys.executable, "-c", LOAD, kind, path]
     return subprocess.run(
         command, stdin=stdin, capture_output=True, check=True, timeout=10, text=True
@@ -37,7 +37,7 @@ def load(path: str, stdin: int = subprocess.DEVNULL, kind: str = "load") -> str:
 
 @pytest.fixture
 def pipe() -> Iterator[int]:
-    """A pipe's end for reading, into which nobody writes while the other end stays open."""
+    """The reading end of a pipe whose other end is open but never written."""
     reading, writing = os.pipe()
     yield reading
     os.close(reading)

@@ -1,4 +1,4 @@
-"""`Graph` and its initializers: sequences, columns, and the mapping with its rules on repeated names."""
+"""`Graph` and its initializers: sequences, columns, and the mapping with repeated names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors wherever they hide: `Model.tensors()` reaches each, with its path, and reads it.
+"""Tensors in hidden places: `Model.tensors()` reaches each, with its path, and reads it.
 
 A reader that looks at initializers and at the attributes' declared types alone loses most of these.
 """
@@ -126,7 +126,9 @@ def lies(one: bytes) -> dict[str, tuple[str, bytes]]:
     return {
         "an int": (f"{step}t", lying(INT, one_int + t)),
         "a float": (f"{step}t", lying(FLOAT, t)),
-        "a string": (f"{step}tensors[0]", lying(STRING, wire.blob(4, b"s") + wire.blob(TENSORS, one))),
+        "a string": (
+            f"{step}tensors[0]", lying(STRING, wire.blob(4, b"s") + wire.blob(TENSORS, one)),
+        ),
         "a tensor that is a graph": (f"{step}g.initializer[0]", lying(TENSOR, g)),
         "a graph that is a tensor": (f"{step}t", lying(GRAPH_TYPE, t)),
         "a tensor that is sparse": (
@@ -142,7 +144,7 @@ def lies(one: bytes) -> dict[str, tuple[str, bytes]]:
 
 
 def only(model: onnxmap.Model, path: str) -> onnxmap.Tensor:
-    """The one tensor at `path`, once `tensors()` has shown that no other path has any of its name."""
+    """The one tensor at `path`, after a check that no other path has any of its name."""
     found = dict(model.tensors())
     named = [where for where, tensor in found.items() if tensor.name == "hidden"]
     assert named in ([path], [])

@@ -1,4 +1,4 @@
-"""`Model`: its fields, its whole-model reads (`tensors`, `views`, `nbytes`), its one-line and HTML forms."""
+"""`Model`: its fields, whole-model reads (`tensors`, `views`, `nbytes`), `repr` and HTML."""
 
 from __future__ import annotations
 

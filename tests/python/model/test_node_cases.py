@@ -1,4 +1,4 @@
-"""All of onnx's node test cases: their models, and their inputs and outputs as the official files hold them."""
+"""All node test cases of onnx: their models, and the inputs and outputs in the official files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stored(value: Any, kind: TypeProto) -> tuple[str, bytes]:
 
 
 def values_of(case: Any) -> list[tuple[str, str, bytes]]:
-    """Every stored value of all data sets of the case: path below its folder, message name, bytes."""
+    """Every stored value of all data sets of the case: path in its folder, message name, bytes."""
     graph = case.model.graph
     found = []
     for number, (inputs, outputs) in enumerate(case.data_sets):
@@ -130,7 +130,7 @@ def write_case(case: Any, folder: Path) -> list[tuple[str, str, bytes]]:
 
 
 def test_data_sets_from_folders(cases: list[Any], tmp_path: Path) -> None:
-    """`load_test_data` on every folder; sequences and optionals told apart by the model beside it."""
+    """`load_test_data` on every folder. The model beside it tells sequences from optionals."""
     seen: Counter[str] = Counter()
     for number, case in enumerate(cases):
         files = write_case(case, tmp_path / str(number))

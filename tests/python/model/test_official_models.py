@@ -1,4 +1,4 @@
-"""Every model and every stored value in the official package's wheel, field by field, tensor by tensor."""
+"""Every model and stored value in the official wheel, field by field, tensor by tensor."""
 
 from __future__ import annotations
 

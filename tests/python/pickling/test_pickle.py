@@ -1,4 +1,4 @@
-"""Pickled tensors: by reference where a file holds the bytes, by value elsewhere."""
+"""Pickled tensors: by reference if a file holds the bytes, otherwise by value."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_text_fields_and_protocols(protocol: int, inline: bool, tmp_path: Path) 
     assert dict(found.metadata_props) == {"k": "v", "é": ""}
     assert found.is_external
     assert Path(found.file) == (path if inline else tmp_path / "w.bin")
-    assert_same_tensor(again(found, protocol), tensor)  # and once more
+    assert_same_tensor(again(found, protocol), tensor)  # a second time
     assert "\n" not in repr(found)
 
 

@@ -1,4 +1,4 @@
-"""A pickled reference when its file has changed, moved or gone, and when the pickle itself was forged."""
+"""A pickled reference whose file has changed, moved or gone, or that was forged."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def replaced(value: Any, old: str, new: str) -> Any:
 
 
 def forged(tensor: onnxmap.Tensor, old: str, new: str) -> bytes:
-    """The tensor pickled, with `old` for `new` in its reference; of one length, should that be counted."""
+    """The pickled tensor with `old` replaced by `new` of the same length in its reference."""
     assert len(old) == len(new)
     reduced = tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     assert isinstance(reduced, tuple)
@@ -315,7 +315,7 @@ def leaves(value: Any) -> list[Any]:
 
 
 def test_any_forgery_is_refused_or_harmless(folder: Path) -> None:
-    """Each part of the reference in turn made into something else: an ordinary error, or the right bytes."""
+    """Each part of the reference is changed in turn: an ordinary error, or the right bytes."""
     for name in NAMES:
         function, *state = tensor_of(folder, name).__reduce_ex__(4)
         refused = 0

@@ -1,4 +1,4 @@
-"""Pickled tensors of files with names that mean something elsewhere, of links, and of no bytes at all."""
+"""Pickled tensors of files with special names, of links, and without bytes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_external_tensor_without_elements(tmp_path: Path) -> None:
 
 
 def test_the_functions_that_a_pickle_names(tmp_path: Path) -> None:
-    """Who renames one of them breaks the pickles that somebody stored."""
+    """Renaming one of them would break stored pickles."""
     write_model(tmp_path / "m.onnx")
     tensor = onnxmap.load(tmp_path / "m.onnx").initializers["w"]
     by_value = onnxmap.loads((tmp_path / "m.onnx").read_bytes()).initializers["w"]

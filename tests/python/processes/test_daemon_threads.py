@@ -1,4 +1,4 @@
-"""The interpreter ends while daemon threads are in the core: the process ends well and prints nothing.
+"""The interpreter ends while daemon threads are in the core: no crash, and no output.
 
 CPython before 3.14 ends a thread that then asks for the interpreter lock by unwinding its stack. In
 C++ that ended the process: "terminate called without an active exception".
@@ -117,7 +117,7 @@ def test_the_process_ends_well_for_each_call(path: Path) -> None:
 
 
 def ended_well(code: str, path: Path) -> str:
-    """Run the code in a process of its own, which ends with 0 and says nothing of errors; return its output."""
+    """Run the code in a process that must end with 0 and print no error; return its output."""
     result = subprocess.run(
         [sys.executable, "-c", code, str(path)],
         capture_output=True,
@@ -153,7 +153,7 @@ time.sleep(0.05)
 
 
 def test_the_process_ends_well_in_python_code_that_the_core_calls(path: Path) -> None:
-    """CPython does not end the thread where the core takes the lock, but in Python code deeper down."""
+    """CPython does not end the thread at the lock of the core, but in Python code deeper down."""
     for _ in range(3):
         ended_well(CALLBACKS, path)
 

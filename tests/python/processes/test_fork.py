@@ -1,4 +1,4 @@
-"""Forks while other threads are in onnxmap. The child does not have them, and must not wait for them."""
+"""A fork while other threads are in onnxmap: the child lacks them, and must not wait for them."""
 
 from __future__ import annotations
 

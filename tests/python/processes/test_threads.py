@@ -1,4 +1,4 @@
-"""Many threads on one model and on many: the same answers as one thread, and the GIL let go while loading."""
+"""Many threads on one model and on many: the same answers, and the GIL released while loading."""
 
 from __future__ import annotations
 

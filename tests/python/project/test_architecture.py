@@ -35,18 +35,19 @@ LAYERS: dict[str, set[str]] = {
 }
 # The operating system lives in os/. sys/types.h only declares types, and may be seen elsewhere.
 SYSTEM_HEADERS = re.compile(
-    r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|sched|c?signal|csetjmp|linux/|dlfcn|termios)"
+    r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|sched|c?signal|csetjmp|linux/|dlfcn"
+    r"|termios)"
 )
 # What Linux adds to POSIX, which only os/linux/ may use.
 OF_LINUX = re.compile(
-    r"\b(linux/|sys/(vfs|syscall|sysmacros|prctl|statfs)\.h|sched\.h|syscall|statx|fstatfs|mremap|madvise"
-    r"|mincore|preadv2|posix_fadvise|sched_\w+|O_PATH|AT_EMPTY_PATH|MAP_NORESERVE|MAP_FIXED_NOREPLACE"
-    r"|MADV_\w+|RWF_\w+|RESOLVE_\w+|SI_TKILL|CLOCK_MONOTONIC_COARSE|gettid|memfd_create)\b"
+    r"\b(linux/|sys/(vfs|syscall|sysmacros|prctl|statfs)\.h|sched\.h|syscall|statx|fstatfs|mremap"
+    r"|madvise|mincore|preadv2|posix_fadvise|sched_\w+|O_PATH|AT_EMPTY_PATH|MAP_NORESERVE"
+    r"|MAP_FIXED_NOREPLACE|MADV_\w+|RWF_\w+|RESOLVE_\w+|SI_TKILL|CLOCK_MONOTONIC_COARSE|gettid|memfd_create)\b"
     r'|"/(proc|sys)\b'
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# The modules of the package, the lowest first. A module imports from its own level or from one below.
+# The modules of the package, the lowest first. A module imports from its own level or below.
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
@@ -61,7 +62,7 @@ LEVELS: list[set[str]] = [
     {"__main__"},
 ]
 
-# Of the Python package: what may be imported while `import onnxmap` runs, beside the standard library.
+# What may be imported while `import onnxmap` runs, beside the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
 # Run as commands, or imported when another library is asked for: never by `import onnxmap`.
 NOT_AT_IMPORT = {"cli", "__main__.py", "interop"}
@@ -175,7 +176,7 @@ GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
 
 
 def test_bindings_hold_no_rule_of_the_format() -> None:
-    """What a model means stands in model/: other bindings name no field and do not walk the wire."""
+    """model/ decides what a model means: other bindings name no field and walk no wire."""
     of_the_format = re.compile(r'\bwire::|\bfield<|\bmessage<"|"[A-Z]\w*Proto\.\w+"|for_each_field')
     naming = {path.name for path in sources("bindings") if of_the_format.search(path.read_text())}
     assert naming == GENERIC
@@ -202,7 +203,7 @@ def python_files() -> list[Path]:
 
 
 def imports(path: Path, at_import_time: bool) -> set[str]:
-    """Full names of the modules that a file imports; those in functions only when asked for all."""
+    """Full names of the modules that a file imports, in functions only if all are asked for."""
     tree = ast.parse(path.read_text())
     hidden: set[ast.AST] = set()
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""The script that walks all 2^32 float32 codes, on few of them, so that it cannot rot."""
+"""The script that checks all 2^32 float32 codes is run on a few, so that it keeps working."""
 
 from __future__ import annotations
 

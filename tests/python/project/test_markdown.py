@@ -51,7 +51,10 @@ def test_tables_are_not_too_wide(page: Path) -> None:
 
 
 def test_the_check_finds_faults() -> None:
-    text = "A short line. And another one.\n```\nIn code. All is well.\n```\n| A cell. It may have two. |\n"
+    text = (
+        "A short line. And another one.\n"
+        "```\nIn code. All is well.\n```\n| A cell. It may have two. |\n"
+    )
     assert prose(text) == ["A short line. And another one."]
     assert tables(text) == ["| A cell. It may have two. |"]
     assert NEXT_SENTENCE.search(prose(text)[0])

@@ -1,7 +1,8 @@
-"""What README.md and the guides show: every block is run, every output compared, every link followed.
+"""README.md and the guides: every block is run, every output compared, every link followed.
 
-Blocks are marked by their language: `sh` are commands of a fresh clone, which continuous integration
-runs in a new environment; `console` and `pycon` are run here, in order, in one folder a page.
+Blocks are marked by their language. `sh` blocks are commands for a fresh clone, which continuous
+integration runs in a new environment. `console` and `pycon` blocks run here, in order, in one
+folder per page.
 """
 
 from __future__ import annotations

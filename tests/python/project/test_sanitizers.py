@@ -1,4 +1,4 @@
-"""That a sanitizer run has its sanitizers on: an overrun planted on purpose must be reported."""
+"""A sanitizer run really has sanitizers: an overrun planted on purpose must be reported."""
 
 from __future__ import annotations
 

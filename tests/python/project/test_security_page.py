@@ -1,4 +1,4 @@
-"""docs/security.md: every promise names the tests that hold it, and these exist; so do the codes it names."""
+"""docs/security.md: every promise names existing tests; every code that it names exists."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ POLICY_ROWS = {
 
 
 def test_the_table_of_policies_is_that_of_the_tests(tmp_path: Path) -> None:
-    """Of containment_table, which external_data/test_containment.py compares with what happens."""
+    """The rows of containment_table, which external_data/test_containment.py tests."""
     text = PAGE.read_text()
     table = text[text.index("| what the location comes to |") :].partition("\n\n")[0]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]

@@ -1,4 +1,4 @@
-"""Remote files that change after they were opened, and how often that is asked."""
+"""Remote files that change after they were opened, and how often the server is asked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def replace(server: Server, *, etag: str | None, size: bool) -> None:
 @pytest.mark.parametrize("watch", [True, False])
 @pytest.mark.parametrize("how", ["etag", "size", "size without an etag"])
 def test_a_change_shows_in_the_next_answer(server: Server, how: str, watch: bool) -> None:
-    """Whoever watches or not: values of two states are nobody's."""
+    """With `watch` and without: no array mixes values of two states."""
     server.etag = None if how == "size without an etag" else '"first"'
     url = f"{server.url}/m.onnx"
     model = onnxmap.load(url, watch=watch)

@@ -1,4 +1,4 @@
-"""Requests that fail: which are tried again, and what the error is that is left."""
+"""Requests that fail: which are tried again, and the error that remains."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
     with pytest.raises(OSError, match=r"\(4 attempts\).*/m\.onnx") as caught:
         tensor.numpy()
     assert caught.value.filename == f"{server.url}/m.onnx"
-    # aiohttp itself asks once more where a connection is lost.
+    # aiohttp itself asks again if a connection is lost.
     assert len(server.reads) == 8 if kind == "reset" else 4
     server.fault_of_all = None
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
@@ -274,7 +274,7 @@ except KeyboardInterrupt:
 
 
 def test_a_read_that_was_left_writes_nowhere(server: Server) -> None:
-    """The answer comes when nobody waits for it any more, and `out` is somebody else's by then."""
+    """The answer comes when no caller waits for it, and `out` has been given to another."""
     values = floats(20 << 20)
     write_inline(server.folder / "large.onnx", {"v": floats(20_000), "w": values})
     tensor = onnxmap.load(f"{server.url}/large.onnx").initializers["w"]

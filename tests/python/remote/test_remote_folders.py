@@ -76,7 +76,7 @@ def test_the_text_is_judged_as_for_local_models(server: Server, verdict: str) ->
 
 
 def test_no_local_file(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not of the current folder either, nor where the location is the whole path of one."""
+    """Not a file of the current folder either, nor one whose whole path is the location."""
     monkeypatch.chdir(tmp_path)
     Path("w.bin").write_bytes(VALUES.tobytes())
     write_external(server.folder / "a/m.onnx", VALUES, b"w.bin")

@@ -1,4 +1,4 @@
-"""Models behind http:// URLs: the values of the local file, and no more moved than that takes."""
+"""Models behind http:// URLs: the values of the local file, and no unneeded bytes fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What URLs need beside onnxmap: imported when a URL comes, and named where it is missing."""
+"""The packages that URLs need: imported at the first URL, and named if one is missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def test_nothing_of_it_is_imported_without_a_url(tmp_path: object) -> None:
             onnxmap.load("none.onnx")
         except FileNotFoundError:
             pass
-        found = [name for name in sys.modules if name.startswith(("fsspec", "aiohttp", "onnxmap._remote"))]
+        remote = ("fsspec", "aiohttp", "onnxmap._remote")
+        found = [name for name in sys.modules if name.startswith(remote)]
         report(found=found)
         """
     )

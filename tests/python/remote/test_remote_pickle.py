@@ -1,4 +1,4 @@
-"""Tensors of remote models in pickles: by URL, opened again in the process that wants them."""
+"""Pickled tensors of remote models: by URL, which the unpickling process opens."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_query_of_a_model_goes_with_it(server: Server) -> None:
 
 
 def test_options_do_not(server: Server) -> None:
-    """They are where passwords are: the other process has its own."""
+    """Options hold passwords, so they are not pickled: the other process has its own."""
     secret = {"headers": {"Authorization": "Bearer sesame"}}
     url = f"{server.url}/a/m.onnx"
     data = pickle.dumps(onnxmap.load(url, storage_options=secret).initializers["t"])

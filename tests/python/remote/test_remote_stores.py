@@ -1,4 +1,4 @@
-"""Other file systems of fsspec: an object store that is really one, memory, archives, and such."""
+"""Other file systems of fsspec: a real object store, memory, archives and others."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_scheme_that_nobody_knows() -> None:
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A server of S3 on the loopback address, with a bucket; fsspec is told by its configuration."""
+    """An S3 server on the loopback address, with a bucket. fsspec knows it by configuration."""
     pytest.importorskip("s3fs")
     pytest.importorskip("flask")
     from moto.server import ThreadedMotoServer

@@ -1,4 +1,4 @@
-"""Servers that are too slow: a minimum speed and a timeout end every wait for them."""
+"""Slow servers: a minimum speed and a timeout end every wait."""
 
 from __future__ import annotations
 

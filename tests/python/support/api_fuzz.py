@@ -1,11 +1,11 @@
-"""Random calls of the whole public interface, in a process of its own: `python api_fuzz.py --help`.
+"""Random calls of the whole public interface, in a child process: `python api_fuzz.py --help`.
 
-Nothing is listed by hand. The calls begin with the names in `onnxmap.__all__`. Then the members of the returned
-objects are called, public ones and those of Python's protocols. A new function, class or property is therefore
-called if anything leads to it.
+Nothing is listed by hand. The calls begin with the names in `onnxmap.__all__`. Then the members of
+the returned objects are called, public ones and those of Python's protocols. A new function, class
+or property is therefore called if anything leads to it.
 
-Every call is a line of Python. A sequence of calls depends on its seed alone. Each line is written to the journal
-before it runs: a crash leaves the sequence behind as a script.
+Every call is a line of Python. A sequence of calls depends on its seed alone. Each line is written
+to the journal before it runs: a crash leaves the sequence behind as a script.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Files:
         }  # fmt: skip
 
     def check(self) -> None:
-        """Raises Failure if a file of the models has changed, or if there is a new file."""
+        """Raise Failure if a file of the models has changed, or if there is a new file."""
         if self._files() != self._state:
             raise Failure("a file was written")
 
@@ -107,7 +107,7 @@ MOST_GROWTH = {"descriptors": 34, "mappings": 0, "threads": 1}  # 32 descriptors
 
 @contextlib.contextmanager
 def quiet() -> Iterator[list[BaseException]]:
-    """Collects exceptions that are raised where no code can catch them."""
+    """Collects exceptions that no code can catch, such as those of finalizers."""
     raised: list[BaseException] = []
 
     def note(error: Any) -> None:
@@ -174,7 +174,7 @@ class Run:
             held = resources()
         if self._held is None:
             self._held = held
-            gc.freeze()  # skips imported objects: looking at them again would take most of the time
+            gc.freeze()  # skip imported objects: scanning them would take most of the time
             return
         for kind, most in MOST_GROWTH.items():
             if held[kind] > self._held[kind] + most:

@@ -12,7 +12,7 @@ from support.api_fuzz_rules import ALLOWED, is_ours
 
 
 def some(value: Any, depth: int = 5) -> Any:
-    """The value, or a value that it holds: perhaps only that one is an object of ours."""
+    """The value, or a value that it holds, if only that one is an object of onnxmap."""
     if isinstance(value, itertools.islice):
         value = next(value)
     if isinstance(value, ValuesView):
@@ -36,12 +36,12 @@ def entered(value: Any) -> Any:
 
 
 def with_members(cls: type, value: Any) -> Any:
-    """An object of a caller's class that is derived from one of ours."""
+    """An object of a class that a caller derived from one of onnxmap."""
     return type("Below", (cls,), {"name": property(lambda _: value)})(value)
 
 
 def in_threads(call: Callable[[], Any]) -> Any:
-    """Three threads do the same; one of their errors is raised."""
+    """Let three threads do the same, and raise one of their errors."""
     answers: list[Any] = []
     raised: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""The members that the random calls of `api_fuzz` use, their parameters, and the errors that are allowed."""
+"""The members that random calls of `api_fuzz` use, their parameters, and the allowed errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Failure(Exception):
 
 
 def is_ours(value: object) -> bool:
-    """Whether it is an object whose class is onnxmap's."""
+    """Whether the class of an object is onnxmap's."""
     kind = type(value)
     module = str(getattr(kind, "__module__", ""))
     return module.partition(".")[0] == "onnxmap" and not isinstance(value, type)
@@ -127,9 +127,9 @@ def _parameters_of_doc(doc: str) -> list[tuple[str, bool, bool]]:
 def judge(line: str, error: BaseException, before: list[str]) -> None:
     """Raises Failure if a call may not end in that error."""
     if isinstance(error, NameError) and re.match(r"name 'v\d+' is not", str(error)):
-        return  # a hostile object has cleared it away
+        return  # a hostile object has removed it
     if isinstance(error, RecursionError) and any("endless()" in made for made in before):
-        return  # something was made to hold itself
+        return  # an object was made to hold itself
     if isinstance(error, NEVER):
         raise Failure(line) from error
     for kind, reason in ALLOWED_IF.items():

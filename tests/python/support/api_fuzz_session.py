@@ -52,13 +52,14 @@ class Session:
         self._changes = itertools.count()
         self.names: dict[str, Any] = {
             **{name: getattr(values, name) for name in dir(values) if not name.startswith("_")},
-            "onnxmap": onnxmap, "np": np, "io": io, "os": os, "gc": gc, "copy": copy, "pickle": pickle,
-            "operator": operator, "array": array, "ctypes": ctypes, "Path": Path, "Fraction": Fraction,
-            "Decimal": Decimal, "weakref": weakref, "itertools": itertools, "contextlib": contextlib,
-            "PATHS": files.paths, "URLS": files.urls, "BYTES": {**files.bytes, "large": self.buffer},
-            "FOLDER": str(files.folder), "OTHER": str(files.folder / "data_set"), "OUT": "out.bin",
-            "MAPPED": files.mapped, "MODEL": None, "names_of": names_of, "in_threads": in_threads,
-            "again": again, "some": some, "entered": entered, "with_members": with_members,
+            "onnxmap": onnxmap, "np": np, "io": io, "os": os, "gc": gc, "copy": copy,
+            "pickle": pickle, "operator": operator, "array": array, "ctypes": ctypes, "Path": Path,
+            "Fraction": Fraction, "Decimal": Decimal, "weakref": weakref, "itertools": itertools,
+            "contextlib": contextlib, "PATHS": files.paths, "URLS": files.urls,
+            "BYTES": {**files.bytes, "large": self.buffer}, "FOLDER": str(files.folder),
+            "OTHER": str(files.folder / "data_set"), "OUT": "out.bin", "MAPPED": files.mapped,
+            "MODEL": None, "names_of": names_of, "in_threads": in_threads, "again": again,
+            "some": some, "entered": entered, "with_members": with_members,
         }  # fmt: skip
         Hostile.deeds = {
             "close": self._close, "read": self._read, "clear": self._clear, "mutate": self._mutate,
@@ -113,7 +114,7 @@ class Session:
         Hostile.deeds = {}
 
     def tour(self, calls: Counter[str]) -> None:
-        """Calls every member of some objects of every class that anything leads to."""
+        """Call every member of some objects of every class that can be reached."""
         for name in sorted(SMALL_MODELS):
             self._tour_from(f"onnxmap.loads(SMALL_MODELS[{name!r}])", calls)
         for name in ("model", "large", "external"):
@@ -210,7 +211,7 @@ class Session:
             kinds.setdefault(type(self.names[found]).__name__, []).append(found)
         subject = choose.choice(kinds[choose.choice(sorted(kinds))])
         if choose.random() < 0.4:
-            subject = ours[-1]  # which leads to what is deep inside
+            subject = ours[-1]  # the last one leads deepest
         value = self.names[subject]
         if choose.random() < 0.3 and hasattr(type(value), "__len__"):
             return f"{name} = some(itertools.islice({subject}, {choose.randrange(30)}, None))"
@@ -246,21 +247,33 @@ class Session:
         junk = self._junk
         protocol = self.random.randrange(6)
         forms: list[Callable[[], str]] = [
-            lambda: f"len({subject})", lambda: f"list(itertools.islice(iter({subject}), 5))", lambda: f"next({subject})",
-            lambda: f"{subject}[{junk()}]", lambda: f"({junk()}) in {subject}", lambda: f"{subject} == ({junk()})", lambda: f"{subject} < ({junk()})",
-            lambda: f"hash({subject})", lambda: f"repr({subject})", lambda: f"str({subject})", lambda: f"format({subject}, {junk()})",
-            lambda: f"bytes({subject})", lambda: f"memoryview({subject})", lambda: f"np.asarray({subject}, {junk()})", lambda: f"np.array({subject})",
-            lambda: f"copy.copy({subject})", lambda: f"copy.deepcopy({subject})", lambda: f"again({subject}, {protocol})",
-            lambda: f"int({subject})", lambda: f"float({subject})", lambda: f"bool({subject})", lambda: f"operator.index({subject})",
-            lambda: f"dir({subject})", lambda: f"vars({subject})", lambda: f"getattr({subject}, {junk()})", lambda: f"setattr({subject}, {junk()}, {junk()})",
+            lambda: f"len({subject})", lambda: f"list(itertools.islice(iter({subject}), 5))",
+            lambda: f"next({subject})", lambda: f"{subject}[{junk()}]",
+            lambda: f"({junk()}) in {subject}", lambda: f"{subject} == ({junk()})",
+            lambda: f"{subject} < ({junk()})", lambda: f"hash({subject})",
+            lambda: f"repr({subject})", lambda: f"str({subject})",
+            lambda: f"format({subject}, {junk()})", lambda: f"bytes({subject})",
+            lambda: f"memoryview({subject})", lambda: f"np.asarray({subject}, {junk()})",
+            lambda: f"np.array({subject})", lambda: f"copy.copy({subject})",
+            lambda: f"copy.deepcopy({subject})", lambda: f"again({subject}, {protocol})",
+            lambda: f"int({subject})", lambda: f"float({subject})", lambda: f"bool({subject})",
+            lambda: f"operator.index({subject})", lambda: f"dir({subject})",
+            lambda: f"vars({subject})", lambda: f"getattr({subject}, {junk()})",
+            lambda: f"setattr({subject}, {junk()}, {junk()})",
             lambda: f"setattr({subject}, {self._name_in(subject)!r}, {junk()})",
-            lambda: f"delattr({subject}, {self._name_in(subject)!r})", lambda: f"operator.setitem({subject}, {junk()}, {junk()})",
-            lambda: f"operator.delitem({subject}, {junk()})", lambda: f"list(reversed({subject}))", lambda: f"weakref.ref({subject})",
-            lambda: f"type({subject})({junk()})", lambda: f"type({subject})()", lambda: f"entered({subject})", lambda: f"dict({subject})",
-            lambda: f"{subject} + ({junk()})", lambda: f"-{subject}", lambda: f"{subject}({junk()})", lambda: f"isinstance({subject}, {junk()})",
-            lambda: f"np.frombuffer({subject}, 'u1')", lambda: f"io.BytesIO().write({subject})", lambda: f"memoryview({subject}).cast('B').release()",
-            lambda: f"max({subject}, {junk()})", lambda: f"sorted({subject})", lambda: f"{subject} @ ({junk()})", lambda: f"[*{subject}][:9]",
-            lambda: f"with_members(type({subject}), {junk()})", lambda: f"type({subject}).__new__(type({subject}))",
+            lambda: f"delattr({subject}, {self._name_in(subject)!r})",
+            lambda: f"operator.setitem({subject}, {junk()}, {junk()})",
+            lambda: f"operator.delitem({subject}, {junk()})", lambda: f"list(reversed({subject}))",
+            lambda: f"weakref.ref({subject})", lambda: f"type({subject})({junk()})",
+            lambda: f"type({subject})()", lambda: f"entered({subject})", lambda: f"dict({subject})",
+            lambda: f"{subject} + ({junk()})", lambda: f"-{subject}",
+            lambda: f"{subject}({junk()})", lambda: f"isinstance({subject}, {junk()})",
+            lambda: f"np.frombuffer({subject}, 'u1')", lambda: f"io.BytesIO().write({subject})",
+            lambda: f"memoryview({subject}).cast('B').release()",
+            lambda: f"max({subject}, {junk()})", lambda: f"sorted({subject})",
+            lambda: f"{subject} @ ({junk()})", lambda: f"[*{subject}][:9]",
+            lambda: f"with_members(type({subject}), {junk()})",
+            lambda: f"type({subject}).__new__(type({subject}))",
         ]  # fmt: skip
         return self.random.choice(forms)()
 

@@ -1,6 +1,6 @@
 """Arguments for the random calls of `api_fuzz`: files, junk, and objects whose methods do harm.
 
-Every value is the text of an expression: a failing sequence is printed with it and can be run again.
+Every value is the text of an expression, so a failing sequence can be printed and run again.
 """
 
 from __future__ import annotations
@@ -164,54 +164,90 @@ def failing() -> Any:
 
 
 JUNK = [
-    "None", "True", "False", "...", "NotImplemented", "0", "1", "-1", "2", "7", "3.7", "-0.0", "1e400", "float('nan')",
-    "2**31", "-2**31 - 1", "2**32", "2**63 - 1", "2**63", "-2**63", "-2**63 - 1", "2**64", "10**30", "-10**30",
-    "1j", "''", "'w'", "'*'", "'['", "'\\0'", "'a\\0b'", "'\\ud800'", "'\\udcff'", "'\\U0001f600'", "'x' * 5000", "'\\n\\x1b[2J'",
-    "'float32'", "'no_such_name'", "'1 GiB'", "'-1'", "'1e3'", "b''", "b'w'", "b'\\xff\\0'", "b'\\x08\\x01'", "bytearray(b'w')",
-    "()", "[]", "{}", "set()", "frozenset([1])", "[None]", "['w']", "['w', 'w']", "('w', 1)", "{'w': 1}", "{1: 2}", "[[]]",
-    "[1, 2, 3]", "endless()", "released()", "exhausted()", "failing()", "iter(['w'])", "(i for i in 'w')", "range(3)", "range(10**18)",
-    "slice(None)", "slice(1, None, 2)", "slice(None, None, -1)", "slice(None, None, 0)", "slice(2**70)", "slice('a', None)",
-    "(slice(None), 0)", "(0, ...)", "(..., ...)", "(None, 0)", "np.array([0, 1])", "np.array(1)", "np.int64(1)", "np.uint64(2**64 - 1)",
-    "np.float16(1)", "np.str_('w')", "np.bytes_(b'w')", "np.datetime64('NaT')", "np.bool_(True)", "np.zeros(3)[::-1]",
-    "np.zeros((4, 4), 'f4')[::2, ::3]", "np.zeros(0)", "np.zeros((0, 5))", "np.array([True, False])", "np.array(['w'], object)",
-    "np.array([None, [1]], object)", "np.zeros(4, 'V16')", "np.zeros(2, [('a', 'f4'), ('b', 'O')])", "np.zeros(4, '>f4')",
-    "np.broadcast_to(np.float32(1), (3, 5))", "np.zeros(15, 'f4')", "np.zeros((3, 5), 'f4')", "np.zeros((3, 5), 'f4', order='F')",
-    "np.frombuffer(b'12345678', 'f4')", "np.ma.zeros(3)", "np.zeros(3, 'M8[s]')", "np.zeros(2, 'U3')", "np.zeros((1,) * 32)",
-    "np.float32", "np.dtype('f4')", "np.dtype('O')", "np.dtype('V3')", "np.dtype('>i2')", "np.dtype([('a', 'f4')])", "'f4,f4'",
-    "int", "str", "object", "type", "len", "lambda *a: None", "lambda *a: 1 / 0", "print", "onnxmap", "onnxmap.DataType.FLOAT",
-    "onnxmap.DataType.INT4", "onnxmap.Limits()", "onnxmap.Limits(tensors=0, depth=1)", "onnxmap.Tensor", "onnxmap.Node",
-    "io.BytesIO()", "io.StringIO()", "io.BytesIO(b'w')", "Path('w')", "Path('\\udcff')", "ValueError('w')", "ctypes.c_int(3)", "(ctypes.c_ubyte * 4)()",
-    "Text('w')", "Fraction(1, 3)", "Decimal('NaN')", "memoryview(b'w')", "memoryview(bytearray(16)).cast('i')[::2]", "array.array('f', [1, 2])",
-    "Hostile('raise')", "Hostile('wrong')", "Hostile('large')", "Hostile('negative')", "Hostile('plain')", "Hostile('plain', 2)",
-    "Hostile('close')", "Hostile('read')", "Hostile('clear')", "Hostile('mutate')", "[Hostile('raise')]", "[Hostile('close')]",
-    "['w', Hostile('clear')]", "{'w': Hostile('read')}", "slice(Hostile('close'), None)", "slice(None, Hostile('raise'), Hostile('read'))",
+    "None", "True", "False", "...", "NotImplemented", "0", "1", "-1", "2", "7", "3.7", "-0.0",
+    "1e400", "float('nan')", "2**31", "-2**31 - 1", "2**32", "2**63 - 1", "2**63", "-2**63",
+    "-2**63 - 1", "2**64", "10**30", "-10**30", "1j", "''", "'w'", "'*'", "'['", "'\\0'", "'a\\0b'",
+    "'\\ud800'", "'\\udcff'", "'\\U0001f600'", "'x' * 5000", "'\\n\\x1b[2J'", "'float32'",
+    "'no_such_name'", "'1 GiB'", "'-1'", "'1e3'", "b''", "b'w'", "b'\\xff\\0'", "b'\\x08\\x01'",
+    "bytearray(b'w')", "()", "[]", "{}", "set()", "frozenset([1])", "[None]", "['w']", "['w', 'w']",
+    "('w', 1)", "{'w': 1}", "{1: 2}", "[[]]", "[1, 2, 3]", "endless()", "released()", "exhausted()",
+    "failing()", "iter(['w'])", "(i for i in 'w')", "range(3)", "range(10**18)", "slice(None)",
+    "slice(1, None, 2)", "slice(None, None, -1)", "slice(None, None, 0)", "slice(2**70)",
+    "slice('a', None)", "(slice(None), 0)", "(0, ...)", "(..., ...)", "(None, 0)",
+    "np.array([0, 1])", "np.array(1)", "np.int64(1)", "np.uint64(2**64 - 1)", "np.float16(1)",
+    "np.str_('w')", "np.bytes_(b'w')", "np.datetime64('NaT')", "np.bool_(True)",
+    "np.zeros(3)[::-1]", "np.zeros((4, 4), 'f4')[::2, ::3]", "np.zeros(0)", "np.zeros((0, 5))",
+    "np.array([True, False])", "np.array(['w'], object)", "np.array([None, [1]], object)",
+    "np.zeros(4, 'V16')", "np.zeros(2, [('a', 'f4'), ('b', 'O')])", "np.zeros(4, '>f4')",
+    "np.broadcast_to(np.float32(1), (3, 5))", "np.zeros(15, 'f4')", "np.zeros((3, 5), 'f4')",
+    "np.zeros((3, 5), 'f4', order='F')", "np.frombuffer(b'12345678', 'f4')", "np.ma.zeros(3)",
+    "np.zeros(3, 'M8[s]')", "np.zeros(2, 'U3')", "np.zeros((1,) * 32)", "np.float32",
+    "np.dtype('f4')", "np.dtype('O')", "np.dtype('V3')", "np.dtype('>i2')",
+    "np.dtype([('a', 'f4')])", "'f4,f4'", "int", "str", "object", "type", "len", "lambda *a: None",
+    "lambda *a: 1 / 0", "print", "onnxmap", "onnxmap.DataType.FLOAT", "onnxmap.DataType.INT4",
+    "onnxmap.Limits()", "onnxmap.Limits(tensors=0, depth=1)", "onnxmap.Tensor", "onnxmap.Node",
+    "io.BytesIO()", "io.StringIO()", "io.BytesIO(b'w')", "Path('w')", "Path('\\udcff')",
+    "ValueError('w')", "ctypes.c_int(3)", "(ctypes.c_ubyte * 4)()", "Text('w')", "Fraction(1, 3)",
+    "Decimal('NaN')", "memoryview(b'w')", "memoryview(bytearray(16)).cast('i')[::2]",
+    "array.array('f', [1, 2])", "Hostile('raise')", "Hostile('wrong')", "Hostile('large')",
+    "Hostile('negative')", "Hostile('plain')", "Hostile('plain', 2)", "Hostile('close')",
+    "Hostile('read')", "Hostile('clear')", "Hostile('mutate')", "[Hostile('raise')]",
+    "[Hostile('close')]", "['w', Hostile('clear')]", "{'w': Hostile('read')}",
+    "slice(Hostile('close'), None)", "slice(None, Hostile('raise'), Hostile('read'))",
 ]  # fmt: skip
 
 PROTOCOLS = range(6)  # of pickle
 
-# Fitting arguments for parameters of these names, wherever they occur. A name that is not here gets junk.
+# Fitting arguments for parameters of these names. A parameter of another name gets junk.
 FITTING: dict[str, list[str]] = {
-    "path": ["PATHS['model']", "PATHS['large']", "PATHS['external']", "PATHS['small']", "PATHS['tensor']", "PATHS['value']", "PATHS['operators']",
-             "URLS['model']", "URLS['external']", "Path(PATHS['model'])", "os.fsencode(PATHS['external'])", "PATHS['nothing']", "FOLDER",
-             "'file://' + PATHS['model']", "'http://127.0.0.1:9/m.onnx'"],
-    "file": ["io.BytesIO()", "OUT"], "folder": ["PATHS['data_set']", "FOLDER"], "model": ["MODEL", "PATHS['model']", "None"],
-    "root": ["FOLDER", "URLS['folder']", "OTHER"], "external_root": ["FOLDER", "None", "URLS['folder']", "OTHER"],
-    "buffer": ["BYTES['model']", "memoryview(BYTES['large'])", "np.frombuffer(BYTES['small'], 'u1')", "MAPPED", "BYTES['tensor']", "bytearray(BYTES['model'])"],
-    "message": ["'ModelProto'", "'TensorProto'", "'NodeProto'", "'NoProto'", "''", "'OperatorSetProto'"],
+    "path": [
+        "PATHS['model']", "PATHS['large']", "PATHS['external']", "PATHS['small']",
+        "PATHS['tensor']", "PATHS['value']", "PATHS['operators']", "URLS['model']",
+        "URLS['external']", "Path(PATHS['model'])", "os.fsencode(PATHS['external'])",
+        "PATHS['nothing']", "FOLDER", "'file://' + PATHS['model']", "'http://127.0.0.1:9/m.onnx'",
+    ],
+    "file": ["io.BytesIO()", "OUT"], "folder": ["PATHS['data_set']", "FOLDER"],
+    "model": ["MODEL", "PATHS['model']", "None"], "root": ["FOLDER", "URLS['folder']", "OTHER"],
+    "external_root": ["FOLDER", "None", "URLS['folder']", "OTHER"],
+    "buffer": [
+        "BYTES['model']", "memoryview(BYTES['large'])", "np.frombuffer(BYTES['small'], 'u1')",
+        "MAPPED", "BYTES['tensor']", "bytearray(BYTES['model'])",
+    ],
+    "message": [
+        "'ModelProto'", "'TensorProto'", "'NodeProto'", "'NoProto'", "''", "'OperatorSetProto'",
+    ],
     "kind": ["'tensor'", "'sequence'", "'map'", "'optional'"],
     "link_policy": ["'contained'", "'strict'", "'trusted'"], "allow_hardlinks": ["True", "False"],
-    "io": ["'auto'", "'mmap'", "'read'"], "check": ["'full'", "'lazy'"], "watch": ["True", "False"], "lenient": ["True", "False"],
-    "limits": ["None", "onnxmap.Limits()", "onnxmap.Limits(dense_bytes=10)", "onnxmap.Limits(timeout=5)", "onnxmap.Limits(overlap=1)"],
+    "io": ["'auto'", "'mmap'", "'read'"], "check": ["'full'", "'lazy'"], "watch": ["True", "False"],
+    "lenient": ["True", "False"],
+    "limits": [
+        "None", "onnxmap.Limits()", "onnxmap.Limits(dense_bytes=10)", "onnxmap.Limits(timeout=5)",
+        "onnxmap.Limits(overlap=1)",
+    ],
     "storage_options": ["None", "{}", "{'skip_instance_cache': True}"],
-    "names": ["None", "'*'", "'FLOAT*'", "['w']", "'w'", "[]", "['in0', 'w']", "names_of(MODEL)", "iter(['w'])"],
-    "dtype": ["None", "'float32'", "np.float16", "'float64'", "onnxmap.DataType.BFLOAT16", "'int8'", "complex", "np.dtype('>f4')"],
-    "threads": ["None", "1", "2", "4"], "progress": ["False", "lambda *a: None", "lambda *a: gc.collect()", "Hostile('close')"],
-    "window": ["'1MiB'", "1", "4096", "'64KiB'"], "copy": ["None", "True", "False"], "writable": ["True", "False"],
-    "out": ["None", "np.zeros(16, 'f4')", "np.zeros((3, 5), 'f4')", "np.zeros((3, 5), 'f2')", "np.zeros((3, 5), 'i8', order='F')"],
-    "name": ["'w'", "'graph'", "'value'", "'name'", "'float_data'"], "max_bytes": ["None", "10", "2**40"], "longest": ["10", "0", "2**40"],
-    "chunks": ["'auto'", "10", "'1KiB'", "-1", "{0: 2}", "(2, 2)"], "stream": ["None", "1", "-1"], "max_version": ["None", "(1, 0)", "(0, 8)"],
-    "dl_device": ["None", "(1, 0)", "(2, 0)"], "value": ["'w'", "1"], "index": ["0", "-1", "slice(1, None)"], "key": ["'w'", "0", "slice(1, 3)", "(0, 1)"],
-    "arg0": ["0", "'w'", "1"], "offset": ["0", "8"], "args": ["'w'"], "code": ["'tensor.segment'"], "tensor": ["'w'"],
+    "names": [
+        "None", "'*'", "'FLOAT*'", "['w']", "'w'", "[]", "['in0', 'w']", "names_of(MODEL)",
+        "iter(['w'])",
+    ],
+    "dtype": [
+        "None", "'float32'", "np.float16", "'float64'", "onnxmap.DataType.BFLOAT16", "'int8'",
+        "complex", "np.dtype('>f4')",
+    ],
+    "threads": ["None", "1", "2", "4"],
+    "progress": ["False", "lambda *a: None", "lambda *a: gc.collect()", "Hostile('close')"],
+    "window": ["'1MiB'", "1", "4096", "'64KiB'"], "copy": ["None", "True", "False"],
+    "writable": ["True", "False"],
+    "out": [
+        "None", "np.zeros(16, 'f4')", "np.zeros((3, 5), 'f4')", "np.zeros((3, 5), 'f2')",
+        "np.zeros((3, 5), 'i8', order='F')",
+    ],
+    "name": ["'w'", "'graph'", "'value'", "'name'", "'float_data'"],
+    "max_bytes": ["None", "10", "2**40"], "longest": ["10", "0", "2**40"],
+    "chunks": ["'auto'", "10", "'1KiB'", "-1", "{0: 2}", "(2, 2)"], "stream": ["None", "1", "-1"],
+    "max_version": ["None", "(1, 0)", "(0, 8)"], "dl_device": ["None", "(1, 0)", "(2, 0)"],
+    "value": ["'w'", "1"], "index": ["0", "-1", "slice(1, None)"],
+    "key": ["'w'", "0", "slice(1, 3)", "(0, 1)"], "arg0": ["0", "'w'", "1"], "offset": ["0", "8"],
+    "args": ["'w'"], "code": ["'tensor.segment'"], "tensor": ["'w'"],
 }  # fmt: skip
 
 
@@ -223,7 +259,8 @@ def write_files(folder: Path) -> dict[str, str]:
     right = hashlib.sha1(weights).hexdigest()
     outside = [
         external("w", [16], {"location": "w.bin"}),
-        external("in0", [16], {"location": "w.bin", "offset": "64", "length": "64", "checksum": right}),
+        external("in0", [16],
+        {"location": "w.bin", "offset": "64", "length": "64", "checksum": right}),
         external("wrong", [16], {"location": "w.bin", "checksum": "0" * 40}),
         external("missing", [4], {"location": "none.bin"}),
         external("unsafe", [4], {"location": "../w.bin"}),
@@ -277,7 +314,7 @@ def _segments() -> bytes:
 
 
 def _everything(tensors: list[TensorProto]) -> bytes:
-    """A model with these initializers, and with every other kind of message, of all small models."""
+    """A model with these initializers, and every other kind of message, from all small models."""
     graph = onnx.GraphProto(name="weights", initializer=tensors)
     own = onnx.ModelProto(ir_version=10, graph=graph).SerializeToString()
     return own + b"".join(

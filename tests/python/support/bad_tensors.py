@@ -1,4 +1,4 @@
-"""Tensors whose type, shape and data do not agree: a table of each, its code, and what the message must say.
+"""Tensors whose type, shape and data disagree: each with its code and parts of its message.
 
 Bytes are written by hand, since no library would write these.
 """
@@ -21,9 +21,9 @@ LOCATION = b"".join(encoder.external_fields("w.bin", 0, None))
 
 @dataclass(frozen=True)
 class Bad:
-    fields: bytes  # of the TensorProto, less its name
+    fields: bytes  # of the TensorProto, without its name
     code: str
-    says: tuple[str, ...] = ()  # words of the message, numbers among them
+    says: tuple[str, ...] = ()  # parts of the message, also numbers
 
 
 def dims(*shape: int) -> bytes:
@@ -96,7 +96,7 @@ def _types() -> dict[str, Bad]:
 
 
 def zeros(kind: ElementType, count: int) -> bytes:
-    """Typed entries that are all zero: so many of them."""
+    """Typed entries that are all zero."""
     widths = {"float_data": 4, "double_data": 8}
     if kind.is_text:
         return wire.blob(NUMBER_OF_FIELD["string_data"], b"") * count
@@ -104,7 +104,7 @@ def zeros(kind: ElementType, count: int) -> bytes:
 
 
 def _sizes(kind: ElementType) -> dict[str, Bad]:
-    """Too little and too much of each type, raw and typed."""
+    """Too few and too many bytes or entries of each type, raw and typed."""
     code, head, name = "tensor.data_size", typed(kind.name, 5), kind.name
     needed = 5 if kind.is_text else len(encoder.typed_values(kind, [0] * 5))
     bad = {
@@ -136,7 +136,7 @@ def _sizes(kind: ElementType) -> dict[str, Bad]:
 
 
 def _packed_sizes() -> dict[str, Bad]:
-    """Sub-byte types where a byte too few or too many is easily taken for padding."""
+    """Sub-byte types: a byte too few or too many is easily taken for padding."""
     code = "tensor.data_size"
     return {
         "int4 [3] in 1 byte": Bad(typed("INT4", 3) + raw(b"\x21"), code, numbers(2, 1)),
@@ -170,7 +170,7 @@ def _complex_odd() -> dict[str, Bad]:
 
 
 def _places() -> dict[str, Bad]:
-    """Data in two places, in the wrong one, or strings where strings cannot be."""
+    """Data in two places or in the wrong one, and strings in a place that cannot hold them."""
     ambiguous, head = "tensor.ambiguous_data", typed("FLOAT", 1)
     bad = {
         f"raw_data and {f}": Bad(head + raw(ONE) + one_value(f), ambiguous) for f in TYPED_FIELDS
@@ -221,7 +221,7 @@ def _ranges() -> dict[str, Bad]:
 
 
 def accepted_entries(kind: ElementType) -> tuple[int, int]:
-    """What an entry of `int32_data` may hold: both signs of its width, since onnx has written both."""
+    """What an entry of `int32_data` may hold: both signs of its width, because onnx wrote both."""
     if kind.bits == 6:
         return 0, 63
     width = min(max(kind.bits, 8), 32)
@@ -246,7 +246,7 @@ BAD_TENSORS: dict[str, Bad] = (
     | _padding()
 )  # fmt: skip
 
-# Right, though near to something that is refused: fields and values.
+# Valid, but similar to something that is refused: fields and values.
 GOOD_TENSORS: dict[str, tuple[bytes, list[object]]] = {
     "a typed field and an empty run of another": (
         typed("FLOAT", 1) + one_value("float_data") + entries("int32_data"), [1.0],
@@ -275,5 +275,8 @@ GOOD_TENSORS: dict[str, tuple[bytes, list[object]]] = {
     "no elements, no data": (typed("FLOAT", 0, 3), []),
     "no elements, empty raw_data": (typed("COMPLEX128", 0) + raw(b""), []),
     "no strings": (typed("STRING", 0), []),
-    "rank 64": (typed("UINT8", *[1] * 63, 2) + raw(b"ab"), np.array(bytearray(b"ab")).reshape((1,) * 63 + (2,)).tolist()),
+    "rank 64": (
+        typed("UINT8", *[1] * 63, 2) + raw(b"ab"),
+        np.array(bytearray(b"ab")).reshape((1,) * 63 + (2,)).tolist(),
+    ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Random ends of `arrays` and `stream`, and what they leave behind; runs in a process of its own."""
+"""Random ends of `arrays` and `stream`, and what they leave behind. Runs in a child process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.sample_models import external, model_of, write
 from support.stored_tensors import dtype_of, number_of, random_codes, stored, values_of
 
 Array = np.ndarray[Any, Any]
-# Read as they are, unpacked, and decoded from a typed field; large and small.
+# Stored bytes, unpacked ones, and values of a typed field; large and small.
 TYPES = ["FLOAT", "FLOAT16", "INT4", "UINT8", "INT64"]
 TENSORS = 60
 LARGE, SMALL = 1_500_000, 1000  # elements
@@ -33,7 +33,7 @@ class Ended(Exception):
 
 
 def write_model(folder: Path) -> tuple[Path, dict[str, Array]]:
-    """A model of some 60 MB, half of it in a data file, and what its tensors hold."""
+    """A model of about 60 MB, half of it in a data file, and the values of its tensors."""
     rng = random.Random(0)
     tensors, values, data = [], {}, bytearray()
     for i in range(TENSORS):
@@ -125,11 +125,11 @@ class Faults:
         return model.stream(window=window, copy=self.rng.random() < 0.5, **options, **more)
 
     def moment(self) -> float:
-        """A random part of the time that it would take, and now and then longer."""
+        """A random part of the time of a whole read, and sometimes longer."""
         return self.rng.uniform(1e-5, 1.2 * self.seconds)
 
     def work(self) -> None:
-        """All tensors, by one of the two ways, each compared."""
+        """Read all tensors by one of the two ways, and compare each."""
         options = self.options()
         if self.rng.random() < 0.5:
             self.check(self.model().arrays(**options), options["dtype"])
@@ -190,7 +190,7 @@ class Faults:
             kept.append((name, array))
             seen += 1
         closer.join()
-        for name, array in kept:  # which outlive their stream
+        for name, array in kept:  # arrays that outlive their stream
             self.check_one(name, array, options["dtype"])
         if seen < TENSORS:
             self.happened["close_elsewhere"] += 1
@@ -215,7 +215,7 @@ class Faults:
         os.read(reader, 1)
         os.close(reader)
         os.close(writer)
-        time.sleep(self.moment())  # the moment is what is random here, nothing waits for it
+        time.sleep(self.moment())  # a random moment; nothing waits for it
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, status

@@ -1,4 +1,4 @@
-"""Models of many tensors for the tests of bulk reading: every element type in every storage, and plain ones."""
+"""Models of many tensors for tests of bulk reading: all types in all storages, and plain ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACES = ("mmap", "read", "loads")
 
 @dataclass(frozen=True)
 class Folder:
-    """A model in a folder, and the arrays that its tensors are."""
+    """A model in a folder, and the expected arrays of its tensors."""
 
     path: Path
     expected: Mapping[str, np.ndarray]
@@ -33,10 +33,10 @@ class Folder:
 
 
 def write_every_type(folder: Path) -> Folder:
-    """Each type in each storage and shape; external ones in a file for each type. And one in two segments."""
+    """Each type in each storage and shape, and one in two segments. Each type has its own file."""
     expected, messages = {}, []
     for kind in ELEMENT_TYPES.values():
-        data = b"."  # what follows begins at an odd place
+        data = b"."  # the tensors begin at an odd offset
         for storage in storages_of(kind):
             for shape in SHAPES:
                 example = example_of(kind, shape, storage)
@@ -66,7 +66,7 @@ def entry(key: str, value: int) -> bytes:
 
 
 def without_entries(message: bytes) -> bytes:
-    """Of `offset` and `length` only the last ones, since no key may be there twice."""
+    """Only the last `offset` and `length`, because no key may occur twice."""
     tensor = onnx.TensorProto.FromString(message)
     last = {one.key: one.value for one in tensor.external_data}
     del tensor.external_data[:]
@@ -76,7 +76,7 @@ def without_entries(message: bytes) -> bytes:
 
 
 def write_floats(path: Path, counts: Iterable[int], data_files: int = 0) -> list[str]:
-    """FLOAT tensors "0", "1", …, tensor i of values i, i + 1, …; dealt out to data files, if there are any.
+    """FLOAT tensors "0", "1", …; tensor i has the values i, i + 1, …; data files take turns.
 
     Returns:
         Their names in the order in which they are stored.

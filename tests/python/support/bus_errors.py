@@ -1,4 +1,4 @@
-"""SIGBUS, the signal of a mapping without a file behind it: who handles it, and processes that it ended."""
+"""SIGBUS, the signal for a mapping without a file: its handlers, and processes that it ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _installed: list[Any] = []  # ctypes does not keep what C holds alive
 
 
 class _Action(ctypes.Structure):
-    """`struct sigaction` as the C library has it."""
+    """`struct sigaction` of the C library."""
 
     _fields_ = (
         ("handler", ctypes.c_void_p),
@@ -41,15 +41,15 @@ def _sigaction(new: _Action | None) -> _Action:
 
 
 def handler_address() -> int:
-    """Address of what handles SIGBUS now; 0 for the default."""
+    """The address of the current handler of SIGBUS; 0 for the default."""
     return _sigaction(None).handler or 0
 
 
 def install_handler(handle: Callable[[int], None]) -> None:
-    """Makes a handler as a C library does, with sigaction; `handle` gets the address of the fault."""
+    """Install a handler with sigaction, as a C library does. `handle` gets the fault's address."""
 
     def called(_number: int, info: int, _context: int) -> None:
-        # si_addr comes behind three ints and their padding.
+        # si_addr follows three ints and their padding.
         handle(ctypes.c_void_p.from_address(info + 16).value or 0)
 
     handler = _Handler(called)
@@ -59,7 +59,7 @@ def install_handler(handle: Callable[[int], None]) -> None:
 
 
 def emptied_mapping(folder: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Memory that is nobody's but the caller's, and of which every byte is a fault."""
+    """Memory of the caller alone, of which every byte is a fault."""
     path = Path(folder, "mapped")
     path.write_bytes(bytes(mmap.PAGESIZE))
     with path.open("rb") as file:

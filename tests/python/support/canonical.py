@@ -1,7 +1,8 @@
 """One canonical form of a message, read the same way from protobuf (the oracle) and from onnxmap.
 
-Two messages are equal for every purpose a reader has when their canonical forms are: each present field
-with its value (floats by their bits, strings by their bytes), and the unknown fields in their order.
+If two messages have the same canonical form, no reader can tell them apart. The form has each
+present field with its value (floats by their bits, strings by their bytes), and the unknown fields
+in order.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Convert = Callable[[Any], Any]
 
 
 def all_descriptors() -> dict[str, Descriptor]:
-    """Every message of the three official .proto files by its name below the package, nested ones too."""
+    """Every message of the three official .proto files by its name in the package, nested too."""
     found: dict[str, Descriptor] = {}
 
     def add(descriptor: Descriptor, prefix: str) -> None:
@@ -47,7 +48,7 @@ DESCRIPTORS = all_descriptors()
 
 @cache
 def message_class(name: str) -> type[Message]:
-    """The protobuf class of a message, such as `message_class("TypeProto.Tensor")`."""
+    """The protobuf class of a message, like `message_class("TypeProto.Tensor")`."""
     outer, *inner = name.split(".")
     found: Any = next(getattr(file, outer) for file in FILES if hasattr(file, outer))
     for part in inner:
@@ -60,7 +61,7 @@ def short_name(descriptor: Descriptor) -> str:
 
 
 def _text(value: str | bytes) -> bytes:
-    # protobuf hands out `bytes` where a string is not UTF-8, onnxmap `str` with surrogate escapes.
+    # For a string that is not UTF-8, protobuf gives `bytes`, onnxmap `str` with surrogate escapes.
     return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
 
 
@@ -86,7 +87,7 @@ def _plan(name: str) -> dict[int, tuple[str, bool, Convert]]:
 
 
 def canonical(message: Any, name: str) -> Canonical:
-    """The canonical form of `message`, a protobuf message or an `onnxmap.ProtoView` of type `name`."""
+    """The canonical form of `message`, a protobuf message or `onnxmap.ProtoView` of type `name`."""
     plan = _plan(name)
     known = []
     for field, value in message.ListFields():
@@ -113,7 +114,7 @@ def _unknown_forms(fields: Iterable[Any]) -> list[Canonical]:
 
 
 def parse(data: bytes, name: str = "ModelProto") -> Message | None:
-    """What protobuf makes of `data`; None when it refuses."""
+    """Protobuf's message for `data`; None if it refuses."""
     try:
         return message_class(name).FromString(data)
     except DecodeError:
@@ -121,7 +122,7 @@ def parse(data: bytes, name: str = "ModelProto") -> Message | None:
 
 
 def code_of(data: bytes, message: str = "ModelProto") -> str | None:
-    """The code `data` is refused with, None when it is accepted."""
+    """The error code for `data`; None if it is accepted."""
     try:
         onnxmap.loads_proto(data, message)
     except (onnxmap.ParseError, onnxmap.LimitError) as error:
@@ -130,7 +131,7 @@ def code_of(data: bytes, message: str = "ModelProto") -> str | None:
 
 
 def assert_equal_everywhere(view: Any, message: Message, name: str) -> None:
-    """Asserts equality field by field, then presence, defaults and oneofs of every declared field, deeply."""
+    """Assert equality of fields, presence, defaults and oneofs, for all declared fields, deeply."""
     assert view.message_type == name
     assert canonical(view, name) == canonical(message, name)
     _assert_same_presence(view, message, name)

@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 def data_file(path: Path, content: bytes = DATA) -> str:
-    """Writes a file that seems to be old, so that a change of it now is seen; gives its digest."""
+    """Write a file with an old time, so that a change now is noticed; return its digest."""
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
     os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -38,7 +38,7 @@ def load(folder: Path, *tensors: TensorProto, **options: Any) -> onnxmap.Model:
 
 
 class Hashed:
-    """Stands in for `hashlib` in the module: counts files and bytes, and can do something at each."""
+    """Replaces `hashlib` in the module: counts files and bytes, and can act at each of them."""
 
     def __init__(self, at_update: Callable[[], object] = lambda: None) -> None:
         self.files = 0

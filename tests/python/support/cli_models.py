@@ -1,4 +1,4 @@
-"""Small models for the tests of the commands, with the names that make trouble."""
+"""Small models for the tests of the commands, with names that are hard to print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tensor(name: str, array: np.ndarray[Any, Any]) -> TensorProto:
 
 
 def save(path: Path, *initializers: TensorProto, **fields: Any) -> onnx.ModelProto:
-    """A small model with a bit of everything that `show` tells."""
+    """A small model with some of everything that `show` prints."""
     nodes = [
         helper.make_node("Relu", ["x"], ["h"], name="first"),
         helper.make_node("Relu", ["h"], ["y"], name="second"),

@@ -1,4 +1,4 @@
-"""Files that are not in the page cache, and what Linux says of the pages of a file."""
+"""Files that are not in the page cache, and which pages of a file are in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def locked(path: Path, first: int, count: int) -> Iterator[None]:
 def drop(path: Path) -> None:
     """Takes a file out of the page cache; skips the test if that cannot be done, as on a tmpfs."""
     with path.open("rb") as file:
-        for _ in range(10):  # the kernel leaves out a page that it is busy with
+        for _ in range(10):  # the kernel skips a page that it is using
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             if not pages_there(path).any():
                 return
@@ -66,7 +66,7 @@ def drop(path: Path) -> None:
 
 
 def write_sparse(path: Path, sizes: list[int]) -> None:
-    """A model of uint8 tensors of those sizes, which are holes in the file."""
+    """A model of uint8 tensors of these sizes, which are holes in the file."""
     heads = []
     for i, size in enumerate(sizes):
         head = wire.blob(8, f"w{i}".encode()) + wire.scalar(2, 2) + wire.scalar(1, size)

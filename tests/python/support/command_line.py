@@ -1,4 +1,4 @@
-"""Running the `onnxmap` command as a person does: on a terminal of some width, or in a pipe."""
+"""Runs the command `onnxmap` as a person does: on a terminal of some width, or in a pipe."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def piped(
 
 
 def started(*arguments: object, stdout: int | IO[str]) -> subprocess.Popen[bytes]:
-    """The command with its output where it is told to, not waited for."""
+    """Start the command with its output redirected, and do not wait for it."""
     return subprocess.Popen(
         _words(arguments), stdout=stdout, stderr=subprocess.PIPE, env=_environment({})
     )
 
 
 class Ran(NamedTuple):
-    """What a command left behind."""
+    """The status and output of a command."""
 
     status: int
     out: str
@@ -60,7 +60,7 @@ class Ran(NamedTuple):
 
 
 class Screen(NamedTuple):
-    """What a terminal got: as it came, and as text without colours."""
+    """The output on a terminal: raw, and as text without colours."""
 
     status: int
     raw: str
@@ -89,6 +89,6 @@ def _read_all(descriptor: int) -> bytes:
     try:
         while chunk := os.read(descriptor, 1 << 16):
             chunks.append(chunk)
-    except OSError:  # Linux's way to say that the other end is closed
+    except OSError:  # Linux reports so that the other end is closed
         pass
     return b"".join(chunks)

@@ -1,4 +1,4 @@
-"""The ways to say where a model's external data are: by the model's path, and by `external_root`."""
+"""The ways to give the folder of external data: the model's path, and `external_root`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Base:
     path: str | None  # of the model; None: it is given as a buffer
     root: str | None = None
     current: str = ""  # the working folder meanwhile, below the tree's
-    kind: Callable[[str], object] = str  # what path and root are given as
-    said: str = "{root}/model"  # what a message has of the model's folder
+    kind: Callable[[str], object] = str  # the type of path and root
+    said: str = "{root}/model"  # how a message names the model's folder
 
     def load(self, tree: Tree, **options: object) -> onnxmap.Model:
         def given(text: str) -> object:
@@ -67,7 +67,7 @@ BASES = {
 }
 
 
-# Of each way to find the folder one, for where the table is read many times.
+# One for each way to find the folder, for tests that read the table many times.
 FEW = (
     "whole path",
     "bare name",
@@ -80,7 +80,7 @@ FEW = (
 
 
 def differences_from(base: str, policy: str, tree: Tree, watch: FileWatch) -> list[str]:
-    """Where the whole table differs when the tree is loaded so, and read from elsewhere."""
+    """The differences from the whole table if the tree is loaded like this."""
     model = BASES[base].load(tree, **POLICIES[policy])
     with inside(tree.outside):
         said = BASES[base].said.format(root=tree.root)

@@ -1,4 +1,4 @@
-"""Runs tests of containment in a child process: under another kernel, as it were, or as another user."""
+"""Runs tests of containment in a child process: with other system calls, or as another user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ folder = Path(folder)
 def facts_after(
     steps: tuple[str, ...], code: str, folder: Path, *arguments: str, timeout: float = 120
 ) -> dict[str, Any]:
-    """What `code` reports about `folder` in a process that takes these steps first."""
+    """The report of `code` about `folder` in a process that first takes these steps."""
     code = _PREPARE + textwrap.dedent(code)
     facts = facts_from(code, str(folder), "\n".join(steps), *arguments, timeout=timeout)
     if "skipped" in facts:
@@ -47,7 +47,7 @@ def facts_after(
 
 
 def become_nobody() -> None:
-    """A user like any other, where the tests run as the superuser."""
+    """Become an ordinary user if the tests run as the superuser."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -56,5 +56,5 @@ def become_nobody() -> None:
 
 
 def may_change_root() -> bool:
-    """A user's own namespace gives the right to anybody; it has to be asked for before threads are."""
+    """A user namespace gives the right to anybody, but must be made before there are threads."""
     return os.geteuid() == 0 or ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER

@@ -1,4 +1,4 @@
-"""What becomes of each location in a `containment_tree.Tree`, under each policy: a value, or a refusal."""
+"""The result for each location of a `containment_tree.Tree`, by policy: a value or a refusal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOT_A_FILE = Verdict("ext.location", ("is not a file",))
 TOO_LONG = Verdict("ext.location", ("too long",))
 NOT_REGULAR = Verdict("ext.not_regular")
 
-# The text of a location: judged alike under every policy.
+# The text of a location: the same verdict under every policy.
 TEXTS: dict[str, tuple[bytes | None, Verdict]] = {
     "plain": (b"w.bin", opens()),
     "below": (b"sub/w.bin", opens(BELOW)),
@@ -219,7 +219,7 @@ def expected(policy: str, tree: Tree) -> dict[str, Verdict]:
     }
     linked = opens() if hard_links else HARD_LINK
     found["link: to a hard link"] = NO_LINKS if strict else linked
-    if not trusted:  # whether it is a regular file is up to whoever runs the tests
+    if not trusted:  # it is a regular file for some users who run the tests
         found["link: to a magic link"] = NO_LINKS if strict else SYMLINK
     for name in SPECIAL | (DEVICES if tree.has_devices else {}):
         found[f"special: {name}"] = NOT_REGULAR
@@ -230,7 +230,7 @@ def expected(policy: str, tree: Tree) -> dict[str, Verdict]:
 
 
 def difference(read: Callable[[], object], verdict: Verdict, wanted: list[str]) -> str:
-    """What `read` does otherwise than the verdict says; nothing if it agrees."""
+    """How `read` differs from the verdict; empty if it agrees."""
     try:
         values = read()
     except onnxmap.ExternalDataError as error:
@@ -255,7 +255,7 @@ def difference(read: Callable[[], object], verdict: Verdict, wanted: list[str]) 
 def differences(
     tree: Tree, model: onnxmap.Model, policy: str, folder: str, watch: FileWatch
 ) -> list[str]:
-    """Where the model's tensors differ from the table; `folder` is what messages call its folder."""
+    """Where the tensors differ from the table. `folder` is the name of its folder in messages."""
     found = []
     table, places, allowed = expected(policy, tree), locations(tree), tree.may_be_opened(policy)
     watch.opened()

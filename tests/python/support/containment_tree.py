@@ -1,4 +1,4 @@
-"""A model's folder with every kind of file and link in it, and outside of it what nobody may open."""
+"""A model's folder with every kind of file and link, and files outside that must stay closed."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ LINKS = {
 
 
 class Tree:
-    """Where things are; `build` makes them."""
+    """The paths of the tree. `build` makes the files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.model = root / "model"
         self.outside = root / "outside"
-        self.neighbour = root / "model2"  # whose name begins as the model's folder does
-        self.store = root / "store"  # where the model really is that model/link.onnx is a link to
+        self.neighbour = root / "model2"  # its name begins with that of the model's folder
+        self.store = root / "store"  # the real folder of the model that model/link.onnx links to
         self.path = self.model / "model.onnx"
 
     def build(self, message: bytes) -> Tree:
@@ -115,8 +115,8 @@ class Tree:
     def _build_special(self) -> None:
         os.mkfifo(self.model / "pipe")
         with inside(self.model), socket.socket(socket.AF_UNIX) as listener:
-            listener.bind("socket")  # by a short name: such addresses have little room
-        with contextlib.suppress(PermissionError):  # for the superuser alone
+            listener.bind("socket")  # a short name, because socket addresses are short
+        with contextlib.suppress(PermissionError):  # only the superuser may do it
             os.mknod(self.model / "character device", stat.S_IFCHR | 0o666, os.makedev(1, 3))
             os.mknod(self.model / "block device", stat.S_IFBLK | 0o666, os.makedev(1, 0))
 
@@ -125,12 +125,12 @@ class Tree:
         return (self.model / "block device").exists()
 
     def special(self) -> list[Path]:
-        """What is never to be opened for reading."""
+        """The files that must never be opened for reading."""
         names = ["pipe", "socket", *(["character device", "block device"] * self.has_devices)]
         return [self.outside / "canary pipe", *(self.model / name for name in names)]
 
     def watched(self) -> list[Path]:
-        """That, and what links and hard links lead to outside."""
+        """These files, and files outside that links and hard links lead to."""
         return [
             *self.special(),
             *self._by_link(),
@@ -140,7 +140,7 @@ class Tree:
         ]
 
     def may_be_opened(self, policy: str) -> set[str]:
-        """Of what is watched."""
+        """The paths of the watched files."""
         found = self._by_link() if policy == "trusted" else []
         found += self._by_hard_link() if policy not in ("contained", "strict") else []
         return {str(path) for path in found}
@@ -157,7 +157,7 @@ def write(path: Path, values: list[float]) -> None:
 
 
 def model_bytes(locations: Mapping[str, bytes | None]) -> bytes:
-    """A model of tensors of four floats, each in the file at its location; None: without a location."""
+    """A model of tensors of four floats, each in the file at its location; None: no location."""
     graph = b""
     for name, location in locations.items():
         entry = wire.blob(1, b"location") + wire.blob(2, location or b"")

@@ -1,7 +1,7 @@
-"""How each file of tests/corpus/ is made, and how it must be judged. Run as a program it writes them.
+"""How each file of tests/corpus/ is made and must be judged. As a program it writes them.
 
-The files are kept in the repository so that the C++ tests and the fuzzer can replay them; a test holds
-them to these recipes.
+The files are in the repository so that the C++ tests and the fuzzer can replay them. A test
+compares them with these recipes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def sparse(shape: tuple[int, ...], *indices: int) -> bytes:
     return graph(wire.blob(15, stored + b"".join(wire.scalar(3, dim) for dim in shape)))
 
 
-# name of the trick: (bytes, code on load or None, code on reading the tensor or sparse tensor "w" or None)
+# trick: (bytes, code on load or None, code on reading the tensor "w" or None)
 RECIPES: dict[str, tuple[bytes, str | None, str | None]] = {
     "empty_file": (b"", "model.empty", None),
     "no_graph": (wire.scalar(1, 8), "model.no_graph", None),

@@ -1,4 +1,4 @@
-"""A model whose file is cut off, for child processes that try what happens then."""
+"""A model whose file is cut off, for child processes that read it then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.paged_models import PAGE, stored
 
 
 class CutModel:
-    """An open model in `folder` whose file is there no more but for its first pages."""
+    """An open model in `folder` of whose file only the first pages are left."""
 
     def __init__(self, folder: str, pages: int = 0, kind: str = "raw") -> None:
         self.one = stored(kind)
@@ -24,7 +24,7 @@ class CutModel:
         os.truncate(path, pages * PAGE)
 
     def read(self) -> str:
-        """Has onnxmap read what is gone: the name of the error, or "no error"."""
+        """Read lost bytes by onnxmap; return the name of the error, or "no error"."""
         try:
             self.tensor.numpy(copy=True)
         except onnxmap.FileChangedError:

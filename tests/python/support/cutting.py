@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PIECE = 1 << 20  # bytes
-LONGEST_PAUSE_S = 0.02  # for which the file is whole in between
+LONGEST_PAUSE_S = 0.02  # in which the file is whole
 
 
 @contextlib.contextmanager
 def kept_cutting(path: Path, cuts: int) -> Iterator[Callable[[], bool]]:
-    """Cuts the file off and mends it so many times, by a process of its own.
+    """Cut the file off and mend it, again and again, in a child process.
 
     Yields:
-        Whether there is more to come. Afterwards the file is whole.
+        Whether it will be cut again. Afterwards the file is whole.
     """
     command = [sys.executable, __file__, str(path), str(cuts)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as cutter:
@@ -32,7 +32,7 @@ def kept_cutting(path: Path, cuts: int) -> Iterator[Callable[[], bool]]:
 
 
 def _cut_and_mend(descriptor: int, data: bytes, rng: random.Random) -> None:
-    """Cuts where a page begins: then nothing is there, or what was there before, and never zeros."""
+    """Cut at a page's beginning: then bytes are lost or as before, and never zeros."""
     least = 0 if rng.random() < 0.1 else max(len(data) - 8 * PIECE, 0)
     cut = rng.randrange(least, len(data)) // mmap.PAGESIZE * mmap.PAGESIZE
     os.ftruncate(descriptor, cut)
@@ -42,7 +42,7 @@ def _cut_and_mend(descriptor: int, data: bytes, rng: random.Random) -> None:
 
 
 def _keep_cutting(path: Path, cuts: int) -> None:
-    """Until standard input is at its end, which the death of the one who asked for it brings about, too."""
+    """Wait until standard input ends, which the death of the parent brings about, too."""
     data, rng = path.read_bytes(), random.Random(1)
     descriptor = os.open(path, os.O_RDWR)
     for _ in range(cuts):

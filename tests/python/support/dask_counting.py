@@ -1,4 +1,4 @@
-"""How many bytes the processes of a Dask cluster send each other; importable, for its workers."""
+"""Counts the bytes that processes of a Dask cluster send. Its workers import this module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sent = 0
 
 
 def count_sent_bytes() -> None:
-    """From now on, in this process."""
+    """Count from now on in this process."""
     global sent
     sent = 0
     if TCP.write.__name__ != "counting":
@@ -33,7 +33,7 @@ def sent_bytes() -> int:
 
 
 def opened_tensors() -> tuple[int, int]:
-    """How many tensors this process has opened for Dask, and how often it found one open."""
+    """How many tensors this process opened for Dask, and how many it found open."""
     from onnxmap.interop.dask import _opened
 
     return _opened.cache_info().misses, _opened.cache_info().hits

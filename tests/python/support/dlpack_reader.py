@@ -1,4 +1,4 @@
-"""DLPack capsules read with ctypes alone, as a consumer in C would.
+"""Reads DLPack capsules with ctypes alone, as a consumer in C would.
 
 Source: dlpack.h, DLManagedTensorVersioned and DLManagedTensor.
 """
@@ -67,7 +67,7 @@ _CONSUMED = {b"dltensor_versioned": b"used_dltensor_versioned", b"dltensor": b"u
 
 @dataclass
 class Exported:
-    """What a capsule says; `release()` after `consume()` is the consumer's end of the contract."""
+    """The content of a capsule. A consumer calls `consume()`, and later `release()`."""
 
     capsule: Any
     name: bytes
@@ -85,11 +85,11 @@ class Exported:
         return ctypes.string_at(self.address, nbytes)
 
     def write(self, data: bytes) -> None:
-        """What a consumer does who does not look at the flags."""
+        """Write as a consumer does that ignores the flags."""
         ctypes.memmove(self.address, data, len(data))
 
     def consume(self) -> None:
-        """Takes over: the capsule's own destructor has nothing left to do."""
+        """Take over the tensor: the destructor of the capsule then does nothing."""
         assert _api.PyCapsule_SetName(self.capsule, _CONSUMED[self.name]) == 0
 
     def release(self) -> None:

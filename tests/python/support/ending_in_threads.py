@@ -1,4 +1,4 @@
-"""A process that ends while daemon threads are in onnxmap: `python ending_in_threads.py MODEL NAME ...`.
+"""A process that ends while daemon threads are in onnxmap: `ending_in_threads.py MODEL NAME ...`
 
 One thread loops over each named call, or over all calls if no name is given.
 """
@@ -21,11 +21,11 @@ import numpy as np
 import onnxmap
 
 GOOD = ["w0", "w1", "typed", "packed", "one", "outside"]
-SECONDS = 1.0  # at most, until the process ends with all threads somewhere in a call
+SECONDS = 1.0  # at most; then the process ends while all threads are in a call
 
 
 def touch(value: object) -> None:
-    """Every property, and every method that needs no arguments, of graphs and their like."""
+    """Every property, and every method without arguments, of graphs and similar objects."""
     for name in dir(value):
         if name.startswith("_") or name in ("close", "evict", "proto", "get", "views"):
             continue

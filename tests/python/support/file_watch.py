@@ -1,6 +1,6 @@
-"""Says which files were opened or read by anybody: what must not be opened is watched while it might be.
+"""Reports which files any process opened or read, for files that must not be opened.
 
-A file that is merely located (O_PATH) counts as not opened; a hard link of it counts as it does.
+A file that is only located (O_PATH) is not opened. A hard link counts as the file itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 
 
 class FileWatch:
-    """inotify on `paths`; a folder stands for itself and for what is in it."""
+    """inotify on `paths`. A folder means itself and the files in it."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -33,7 +33,7 @@ class FileWatch:
             self._paths[number] = path
 
     def opened(self) -> set[str]:
-        """What was opened or read since the last call."""
+        """Return the files that were opened or read since the last call."""
         found = set()
         while True:
             try:

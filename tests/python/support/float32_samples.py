@@ -1,4 +1,4 @@
-"""Bits of float32 numbers that a conversion to a narrower type could get wrong."""
+"""Codes of float32 numbers that a conversion to a narrower type could get wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MANTISSA_BITS = 23
 
 
 def _mantissas() -> list[int]:
-    """Around every place where rounding may cut: halfway, its neighbours, even and odd above it."""
+    """Codes around every place of rounding: halfway, its neighbours, even and odd above it."""
     top = (1 << MANTISSA_BITS) - 1
     found = {0, 1, top, top - 1, 0x2AAAAA, 0x555555}
     for bit in range(MANTISSA_BITS):
@@ -36,9 +36,10 @@ def _between(codes: Codes, step: int) -> Codes:
 def stratified_codes() -> Codes:
     """About two million codes, the same on every run.
 
-    All signs and exponents with each mantissa of `_mantissas` (NaN payloads among them, so kept even
-    where only low bits are set); all float16 and bfloat16 numbers, all ties between two of them and the
-    neighbours of both; 2^20 at random. An odd number of codes, shuffled, so that lanes mix.
+    They are all signs and exponents with each mantissa of `_mantissas`, so that there are NaN
+    payloads with only low bits set. Then all float16 and bfloat16 numbers, all ties between two of
+    them, and the neighbours of both. And 2^20 random codes. The number of codes is odd, and they
+    are shuffled so that lanes mix.
     """
     exponents = np.arange(1 << 9, dtype=np.uint32) << MANTISSA_BITS  # the sign among them
     strata = (exponents[:, None] | np.array(_mantissas(), np.uint32)).reshape(-1)

@@ -1,4 +1,4 @@
-"""Forks a process while its threads are in every call that takes a lock. To be run in a child process."""
+"""Forks a process while its threads are in every call that takes a lock. For child processes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_model(folder: Path) -> Path:
     return path
 
 
-_SLOW = {"columns", "arrays", "stream"}  # the others shall have their turn
+_SLOW = {"columns", "arrays", "stream"}  # run rarely, so that the others have turns
 
 
 def _check(value: bool) -> None:
@@ -67,7 +67,7 @@ def _check(value: bool) -> None:
 
 
 class Calls:
-    """Everything that takes a lock, on models that all threads share and on models of its own."""
+    """All calls that take a lock, on models that all threads share and on private ones."""
 
     def __init__(self, path: Path, mode: Literal["mmap", "read"]) -> None:
         self.path = path
@@ -79,7 +79,7 @@ class Calls:
         return self.shared.initializers[f"{kind}{next(self.turn) % count}"]
 
     def load(self) -> None:
-        """Replaces the shared model by a fresh one, of which nothing was read."""
+        """Replace the shared model by a new one, of which nothing was read."""
         self.shared = onnxmap.load(self.path, io=self.mode)
 
     def typed(self) -> None:
@@ -148,11 +148,11 @@ def _forked(calls: list[Callable[[], None]]) -> str:
 
 
 def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> dict[str, int]:
-    """Returns how many children ended in which way. Each makes every call, while threads of the parent do."""
+    """Return how many children ended in which way. Each makes every call of the threads."""
     warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
     calls = Calls(path, mode)
     for call in calls.all():
-        call()  # whatever Python imports for it is there
+        call()  # Python then has imported all that it needs
     stop = threading.Event()
 
     def work(call: Callable[[], None]) -> None:
@@ -170,7 +170,7 @@ def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> di
         time.sleep(0.0007 * (turn % 7))
         ends[_forked(calls.all())] += 1
         if ends["good"] <= turn - 3:
-            break  # each of them takes its whole patience
+            break  # the other children would wait as long
     stop.set()
     for thread in threads:
         thread.join()

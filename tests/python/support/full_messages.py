@@ -1,4 +1,4 @@
-"""Messages with every field set, made from the official descriptors: seeds for each type of message."""
+"""Messages with every field set, from the official descriptors: a seed for each message type."""
 
 from __future__ import annotations
 

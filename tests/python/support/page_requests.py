@@ -1,7 +1,7 @@
 """The requests of a process to Linux about the pages of a file, from a trace of its system calls.
 
-The kernel decides what becomes of a request: it may bring pages late or never, evict others at any moment, and keep
-pages that it was advised to drop. Therefore tests look at the requests.
+The kernel decides what becomes of a request: it may bring pages late or never, evict others at any
+moment, and keep pages that it was advised to drop. Therefore tests look at the requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from support.subprocesses import PRELUDE
 
 PAGE = mmap.PAGESIZE
 _CALLS = "mmap,munmap,madvise,fadvise64,mincore,preadv2,pread64,truncate"
-# After this call, what follows belongs to the phase.
+# Calls after this one belong to the phase.
 _PHASE = """
 import os
 def phase(name):
@@ -52,11 +52,11 @@ class Requests:
     first_seen: dict[int, bool] = field(default_factory=dict)  # by page: whether it was there
 
     def absent(self, size: int) -> np.ndarray:
-        """Pages that were not there when the process first asked about them."""
+        """Pages that were absent when the process first asked about them."""
         return self._seen(size, there=False)
 
     def present(self, size: int) -> np.ndarray:
-        """Pages that were there when the process first asked about them."""
+        """Pages that were present when the process first asked about them."""
         return self._seen(size, there=True)
 
     def _seen(self, size: int, *, there: bool) -> np.ndarray:
@@ -66,7 +66,7 @@ class Requests:
 
 
 def pages_of(spans: Iterable[Span], size: int) -> np.ndarray:
-    """For each page of a file of that size, whether it is wholly within one of the spans."""
+    """For each page of a file of this size, whether one of the spans covers it wholly."""
     pages = np.zeros(-(-size // PAGE), bool)
     for begin, end in spans:
         pages[-(-begin // PAGE) : -(-size // PAGE) if end >= size else end // PAGE] = True
@@ -74,7 +74,7 @@ def pages_of(spans: Iterable[Span], size: int) -> np.ndarray:
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Each span as one with those that follow and begin where it ends."""
+    """Join each span with the following ones that begin at its end."""
     found: list[Span] = []
     for begin, end in spans:
         if found and found[-1][1] == begin:
@@ -86,7 +86,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 @cache
 def _can_trace() -> bool:
-    """Containers may forbid it."""
+    """Whether strace works here: containers may forbid it."""
     strace = shutil.which("strace")
     if strace is None:
         return False
@@ -94,7 +94,7 @@ def _can_trace() -> bool:
 
 
 class Trace:
-    """Runs `code` in a process. There `phase(name)` begins a phase, and `report()` returns facts."""
+    """Run `code` in a process. `phase(name)` begins a phase there, and `report()` returns facts."""
 
     def __init__(self, folder: Path, code: str, *arguments: str, inject: str | None = None) -> None:
         if SANITIZED:
@@ -126,14 +126,15 @@ class Trace:
 
 
 class _Reader:
-    """Reads the log of strace; knows what is mapped where."""
+    """Reads the log of strace, and tracks what is mapped where."""
 
     def __init__(self, found: dict[str, dict[Path, Requests]]) -> None:
         self.found = found
         self.phase = ""
         self.mappings: list[tuple[int, int, Path | None, int]] = []  # the newest first
         self.readers: dict[str, Any] = {
-            "mmap": self.mmap, "madvise": self.madvise, "fadvise64": self.fadvise, "mincore": self.mincore,
+            "mmap": self.mmap, "madvise": self.madvise, "fadvise64": self.fadvise,
+            "mincore": self.mincore,
             "preadv2": self.preadv2, "pread64": self.pread, "truncate": self.truncate,
         }  # fmt: skip
 

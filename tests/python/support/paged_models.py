@@ -1,6 +1,6 @@
 """A model with one tensor of many pages, for each way in which a tensor can be stored.
 
-Without onnx, so that the child processes that read them start quickly.
+It does not need onnx, so the child processes that read the model start quickly.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Stored:
     model: bytes
     values: Array
     data: bytes | None = None
-    shows_file: bool = False  # numpy() is the file's own bytes
-    shows_packed: bool = False  # packed() is
+    shows_file: bool = False  # numpy() is a view of the file
+    shows_packed: bool = False  # packed() is a view of the file
 
     def write(self, folder: Path) -> Path:
-        """Writes both files; gives back the one that has the values."""
+        """Write both files; return the one that has the values."""
         path = folder / "model.onnx"
         path.write_bytes(self.model)
         if self.data is None:
@@ -66,7 +66,7 @@ def external_entries(location: bytes, offset: int, nbytes: int) -> bytes:
 
 
 def _floats() -> Array:
-    """No zeros: they are what a page has where its file ends. Small enough for any float type."""
+    """No zeros, which a page has after the end of its file. Small enough for any float type."""
     return np.arange(PAYLOAD // 4, dtype=np.float32) % 999 + 1
 
 

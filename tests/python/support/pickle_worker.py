@@ -1,4 +1,4 @@
-"""What another process does with a pickled tensor; importable, because `spawn` needs it so."""
+"""What another process does with a pickled tensor. `spawn` must be able to import it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnxmap
 
 
 def open_pickled(data: bytes) -> dict[str, Any]:
-    """Opens it and tells what it holds."""
+    """Open the tensor and return its values."""
     tensor = pickle.loads(data)
     array = tensor.numpy()
     mapped = Path("/proc/self/maps").read_text().count(tensor.file) if tensor.file else 0
@@ -22,5 +22,5 @@ def open_pickled(data: bytes) -> dict[str, Any]:
 
 
 def name_of(tensor: onnxmap.Tensor) -> str:
-    """Takes the tensor itself as its argument: multiprocessing pickles it on the way."""
+    """Take the tensor itself as an argument: multiprocessing pickles it."""
     return tensor.name

@@ -1,4 +1,4 @@
-"""Every loop that a user can write over the objects of a model: one for each public member of each class.
+"""Every loop that a user can write over a model: one for each public member of each class.
 
 The members come from the classes, so a new property is tried without being listed here.
 """
@@ -19,13 +19,13 @@ import onnxmap
 Objects = dict[type, list[Any]]
 Loop = Callable[[Any], Any]
 
-# What a refusal may be: nothing else is caught.
+# The errors of a refusal; no other error is caught.
 REFUSALS = (
     onnxmap.OnnxMapError, OSError, TypeError, ValueError, BufferError, IndexError, KeyError,
     AttributeError,
 )  # fmt: skip
 
-# Members that need an argument: what is called with an object for each.
+# Members that need an argument, and how each is called with an object.
 _WITH_ARGUMENTS: dict[str, Loop] = {
     "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
@@ -37,7 +37,7 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "Initializers.get": lambda them: [them.get(name) for name in them],
 }
 
-# Members that are no reading of a model, with the reason.
+# Members that do not read a model, with the reason.
 NOT_TRIED = {
     "Model.close": "ends the walk",
     "Tensor.torch": "torch is no requirement of the tests",
@@ -55,7 +55,7 @@ _OPERATORS: dict[str, Loop] = {
     "dir": dir,
     "fields": lambda one: [getattr(one, name) for name in dir(one)] if _is_view(one) else None,
     "iterate": list,
-    # Not of a tensor: an element of what must be decoded is found by decoding all.
+    # Not of a tensor: to find one element of decoded values, all are decoded.
     "items by index": lambda one: None if _is_tensor(one) else [one[i] for i in range(len(one))],
     "items by key": lambda one: [one[key] for key in one] if isinstance(one, Mapping) else None,
     "contains": lambda one: [key in one for key in one] if isinstance(one, Mapping) else None,
@@ -85,7 +85,7 @@ def public_classes() -> list[type]:
 
 
 def loops_of(kind: type) -> Iterator[tuple[str, Loop]]:
-    """Name of each public member of a class, and what reads it of one object."""
+    """Name of each public member of a class, and the function that reads it from an object."""
     for name in dir(kind):
         full = f"{kind.__name__}.{name}"
         if (name.startswith("_") and name != "_repr_html_") or full in NOT_TRIED:

@@ -1,4 +1,4 @@
-"""Random folders full of links, random ways through them, and where each leads by the rules: told in Python."""
+"""Random folders full of links, random paths, and where each leads by the rules, in Python."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from support.containment_table import LOOP, MISSING, NOT_A_FILE, SYMLINK, Verdic
 from support.containment_tree import model_bytes, write
 
 NAMES = "abcdef"
-MOST_LINKS = 40  # of the kernel, for one path
+MOST_LINKS = 40  # the kernel's limit for one path
 LOCATIONS = 40
 
 
 class Walk:
-    """Follows a path by `lstat` and `readlink` alone, knowing at each step where it is."""
+    """Follow a path by `lstat` and `readlink` alone, and track the folder at each step."""
 
     def __init__(self, roots: list[Path], policy: str) -> None:
         self._roots = roots
@@ -70,7 +70,7 @@ def value_of(path: Path) -> list[float]:
 
 
 class RandomTree:
-    """Three folders; the model is a link in the first to a file in the second, which makes both roots."""
+    """Three folders; the model is a link in the first to a file in the second. Both are roots."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self._random = random.Random(seed)
@@ -101,7 +101,7 @@ class RandomTree:
                 write(path, [float(self._files)] * 4)
 
     def _link_all(self) -> None:
-        """Whatever is not there yet becomes a link."""
+        """Make a link of every name that does not exist yet."""
         for path in self._paths:
             if not os.path.lexists(path):
                 path.symlink_to(self._target(path.parent))
@@ -117,7 +117,7 @@ class RandomTree:
         return "/".join(names if kind < 0.9 else [str(self.root), *names])
 
     def _location(self) -> str:
-        """Some way down and up that ends with a name; its text never leaves the folder."""
+        """A random path down and up that ends with a name. Its text never leaves the folder."""
         way: list[str] = []
         depth = 0
         for _ in range(self._random.randint(0, 4)):
@@ -140,7 +140,7 @@ def is_so(wanted: Callable[[Path], bool], path: Path) -> bool:
 
 
 def disagreements(folder: Path, seeds: range) -> tuple[list[str], Counter[str]]:
-    """Where onnxmap differs from the walk, and how often which verdict was met."""
+    """The differences between onnxmap and the walk, and the number of each verdict."""
     found, met = [], Counter()
     for seed in seeds:
         tree = RandomTree(folder / str(seed), seed)

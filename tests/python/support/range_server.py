@@ -1,4 +1,4 @@
-"""An HTTP server for ranges of files, on the loopback address, that counts and that can go wrong."""
+"""An HTTP server for ranges of files on the loopback address. It counts, and can fail."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ _PIECE = 1 << 20
 
 @dataclass
 class Fault:
-    """What becomes of a request instead of an answer.
+    """A fault, which a request gets instead of an answer.
 
     Attributes:
         kind: "status", "reset" (of the connection), "short" (a body that ends early), "long" (one
-            that does not end where it should), "encoded", "elsewhere" (another range), "huge" (a size
-            that no file has), "late" (the answer waits for `seconds`), "slow" (each `piece` bytes
-            of the answer, its head included, wait for `seconds`), "slow body" (only the body is
-            slow).
-        status: of "status".
-        headers: more of them.
-        seconds: of "late", "slow" and "slow body".
-        piece: bytes of each piece of "slow" and "slow body".
+            that is too long), "encoded", "elsewhere" (another range), "huge" (a size that no file
+            has), "late" (the answer waits for `seconds`), "slow" (each `piece` bytes of the answer,
+            its head included, wait for `seconds`), "slow body" (only the body is slow).
+        status: the status for "status".
+        headers: additional headers.
+        seconds: the time for "late", "slow" and "slow body".
+        piece: bytes of each piece for "slow" and "slow body".
     """
 
     kind: str
@@ -45,22 +44,22 @@ class Fault:
 
 @dataclass
 class Server:
-    """What is served, what was asked for, and what is to go wrong.
+    """The served files, the requests so far, and the faults to come.
 
     Attributes:
-        folder: whose files are served.
+        folder: the folder of the served files.
         requests: method, path and range of each request, in order.
         sent: bytes of bodies.
-        faults: for the next requests for more than one byte, in order; None answers.
+        faults: for the next requests for more than one byte, in order; None means an answer.
         fault_of_all: for all requests, while it is set.
-        fault_at: for requests that begin there.
-        ranges: False: ranges are not supported, as many a simple server has it.
-        etag: of all files; None: they have none, and no time of modification.
-        gate: while it is cleared, answers wait, but for those that ask for one byte.
-        gate_from: offset; answers before it do not wait either.
-        now: requests that are being answered.
-        held: those of them that wait for the gate.
-        most_at_once: how many that were at a time.
+        fault_at: for requests that begin at this offset.
+        ranges: False if ranges are not supported, as in many simple servers.
+        etag: the ETag of all files; None: they have neither an ETag nor a modification time.
+        gate: while it is cleared, answers wait, except to requests for one byte.
+        gate_from: requests before this offset do not wait at the gate.
+        now: the number of requests that are being answered.
+        held: the number of them that wait at the gate.
+        most_at_once: the largest value that `now` had.
     """
 
     folder: Path
@@ -80,24 +79,24 @@ class Server:
     lock: threading.Condition = field(default_factory=threading.Condition)
 
     def wait_for(self, count: int) -> None:
-        """Waits until that many requests are held by the gate."""
+        """Wait until this many requests are held at the gate."""
         with self.lock:
             assert self.lock.wait_for(lambda: self.held >= count, timeout=20)
 
     def forget(self) -> None:
-        """Begins to count anew."""
+        """Start counting from zero."""
         with self.lock:
             self.requests.clear()
             self.sent = self.most_at_once = 0
 
     @property
     def reads(self) -> list[tuple[int, int]]:
-        """Ranges of the requests for more than a look."""
+        """The ranges of the requests for more than one byte."""
         return [asked for _, _, asked in self.requests if asked is not None and asked[1] > 1]
 
     @property
     def looks(self) -> int:
-        """How often a state was asked for."""
+        """The number of requests for the state of a file."""
         return sum(asked == (0, 1) for _, _, asked in self.requests)
 
 
@@ -106,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
     told: Server
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
     def do_GET(self) -> None:
         told = self.told
@@ -129,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
                 with told.lock:
                     told.held -= 1
             self._answer(asked, fault)
-        except (BrokenPipeError, ConnectionResetError):  # whoever asked has gone
+        except (BrokenPipeError, ConnectionResetError):  # the client has gone
             self.close_connection = True
         finally:
             with told.lock:
@@ -174,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         nbytes = end - begin
         if kind == "encoded":
             headers["Content-Encoding"] = "gzip"
-        # A body that is said to be longer, but comes to its end with the connection.
+        # A body that is shorter than announced and ends with the connection.
         length = nbytes + 7 if kind == "long" else nbytes
         headers["Content-Length"] = str(length)
         self._head(206, headers)
@@ -208,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _SlowWriter(io.BufferedIOBase):
-    """Writes a piece at a time. It raises an error if the client leaves."""
+    """Write a piece at a time. Raises an error if the client leaves."""
 
     def __init__(self, file: BinaryIO, fault: Fault) -> None:
         self._file, self._fault = file, fault
@@ -226,12 +225,12 @@ class _Threads(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_: object) -> None:
-        """Nothing is printed: clients of these tests go away."""
+        """Print nothing: clients of these tests go away."""
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Server]:
-    """Serves a folder until the block is left."""
+    """Serve a folder until the block is left."""
     told = Server(folder)
     told.gate.set()
     handler = type("Handler", (_Handler,), {"told": told})

@@ -1,4 +1,4 @@
-"""Many threads that read tensors of a file while it is cut off and mended. For child processes."""
+"""Threads that read tensors of a file while it is cut off and mended. For child processes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from support.cutting import kept_cutting
 from support.paged_models import FLOAT, INT4, INT64, external_entries, model_of, tensor_message
 
 THREADS = 8
-# What a file that is too short at the moment of opening is, by its code.
+# The error codes for a file that is too short when it is opened.
 SHORT = {"ext.bounds", "wire.truncated", "wire.length_overrun", "model.empty"}
 
 
 def _named(name: bytes, message: bytes) -> bytes:
-    return message + wire.blob(8, name)  # of a field given twice the last one counts
+    return message + wire.blob(8, name)  # if a field is given twice, the last one counts
 
 
 def write_model(folder: Path, mib: int) -> dict[str, Any]:
-    """A model with tensors of `mib` MiB inside and outside. Gives back the values by name."""
+    """Write a model with tensors of `mib` MiB inside and outside; return the values by name."""
     floats = np.arange(mib << 18, dtype=np.float32) % 9_973 + 1
     codes = (np.arange(mib << 20, dtype=np.uint32) % 251 + 1).astype(np.uint8)
     small = codes & 0x7F  # varints of one byte each
@@ -51,7 +51,7 @@ def _equal(found: Any, expected: Any) -> bool:
     return bool(np.array_equal(found, expected))
 
 
-# Each reads one tensor by one of our loops: a copy, a kernel, an unpacking, NumPy's cast, a decoding.
+# Each reads one tensor by one of our loops: copy, kernel, unpacking, NumPy's cast, decoding.
 READS: list[tuple[str, Callable[[onnxmap.Tensor], Any]]] = [
     ("inside", lambda t: t.numpy(copy=True)),
     ("outside", lambda t: t.numpy(copy=True)),
@@ -64,9 +64,9 @@ READS: list[tuple[str, Callable[[onnxmap.Tensor], Any]]] = [
 
 
 def read_while_cut(folder: str, cut: str, mib: int, cuts: int, watch: bool) -> dict[str, Any]:
-    """Counts what the readings of THREADS threads came to while the file `cut` was cut off so often.
+    """Count the results of readings in THREADS threads while the file `cut` is cut `cuts` times.
 
-    With `watch` a model is of no use once its file has changed, so that each reading loads anew.
+    With `watch`, a model is useless after its file has changed, so each reading loads it again.
     """
     path, values = Path(folder, "model.onnx"), write_model(Path(folder), mib)
     counts: Counter[str] = Counter()
@@ -104,7 +104,7 @@ def read_while_cut(folder: str, cut: str, mib: int, cuts: int, watch: bool) -> d
 
 
 def left_of(folder: str) -> list[str]:
-    """Mappings and descriptors of files in `folder` that this process has, once nothing needs them."""
+    """The mappings and descriptors of files in `folder` that this process has at the end."""
     gc.collect()
     left = [line for line in Path("/proc/self/maps").read_text().splitlines() if folder in line]
     for descriptor in Path("/proc/self/fd").iterdir():

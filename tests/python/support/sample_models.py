@@ -1,4 +1,4 @@
-"""Models that several tests read: one with a tensor of every fixed-width type, and writers for them."""
+"""Models for several tests: one has a tensor of every fixed-width type. And their writers."""
 
 from __future__ import annotations
 

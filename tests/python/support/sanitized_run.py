@@ -1,8 +1,8 @@
 """Test files that a run under sanitizers leaves out, each with its reason.
 
-What the sanitizers watch is the C++ core. A file is left out where its tests look at something else,
-or at the core only through what other files test as well: there, a Python that starts under ASan costs
-four times as long as elsewhere, and the test sees nothing that an ordinary run does not see.
+The sanitizers watch the C++ core. A file is left out if its tests look at something else, or use
+the core only as other files do. Under ASan, starting Python takes four times as long, and such a
+test would find nothing new.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from __future__ import annotations
 _COMMANDS = "starts a command for each test; the core is read as by test_graph, test_proto_view ..."
 _TEXT = "looks at source, signatures or pages"
 _PYTHON = "Python alone: no line of the core runs"
-_GOOD_FILES = "well-formed models of others against onnx; hostile ones are read by test_corpus, test_differential ..."
+_GOOD_FILES = "well-formed models; hostile ones are read by test_corpus, test_differential ..."
 _KERNELS = "every code of every type; tests/cpp/kernels do the same under the same sanitizers"
-_PATHS = "which folder a path ends in; tests/cpp/contain/{link_walk,contained_open,random_links}_test look at it too"
-_REMOTE = "servers and clients in Python; tests/cpp/source/remote_file_test and test_remote_bulk read the ranges"
+_PATHS = "where a path leads; {link_walk,contained_open,random_links}_test in C++ test that too"
+_REMOTE = "servers and clients in Python; remote_file_test and test_remote_bulk read the ranges"
 
 LEFT_OUT = {
     "cli": _COMMANDS,
     "project/test_architecture.py": _TEXT,
     "external_data/test_containment_fallbacks.py": _PATHS,
     "external_data/test_containment_random.py": _PATHS,
-    "interop/test_dask_cluster.py": "a cluster of processes; test_stream and test_arrays read the same bytes",
-    "processes/test_fork.py": "AddressSanitizer keeps the marks of stacks whose threads are not in the child",
+    "interop/test_dask_cluster.py": "processes; test_stream and test_arrays read the same bytes",
+    "processes/test_fork.py": "ASan keeps the marks of stacks whose threads the child lacks",
     "api/test_import.py": "starts interpreters, to see what they import and how long it takes",
-    "interop/test_interop_dask.py": "processes of Dask's; test_stream and test_arrays read the same bytes",
+    "interop/test_interop_dask.py": "processes; test_stream and test_arrays read the same bytes",
     "interop/test_interop_ir.py": _GOOD_FILES,
     "tensor/test_kernels.py": _KERNELS,
     "model/test_node_cases.py": _GOOD_FILES,
-    "tensor/test_official_deviations.py": "contradictions as onnx reads them; test_tensor_errors and test_lenient read such",
+    "tensor/test_official_deviations.py": "test_tensor_errors, test_lenient do the same",
     "model/test_official_models.py": _GOOD_FILES,
     "bulk/test_progress.py": _PYTHON,
     "api/test_public_api.py": _TEXT,
@@ -42,5 +42,5 @@ LEFT_OUT = {
     "remote/test_remote_stores.py": _REMOTE,
     "remote/test_remote_timeouts.py": _REMOTE,
     "project/test_security_page.py": _TEXT,
-    "loading/test_special_model_files.py": "starts an interpreter for each file, which is refused before a byte is parsed",
+    "loading/test_special_model_files.py": "each file is refused before it is parsed",
 }

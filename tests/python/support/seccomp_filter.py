@@ -1,4 +1,4 @@
-"""Makes system calls fail in this process from now on: for kernels that lack one and sandboxes that forbid it.
+"""Makes system calls fail in this process, as on older kernels and in sandboxes.
 
 It cannot be undone, so only a child process may use it.
 """
@@ -35,7 +35,7 @@ def refuse(
 ) -> None:
     """Lets system call `number` fail with `error` in every thread: always, or by one argument.
 
-    Of that argument the lower 32 bits are compared, which is all that an `int` of C has.
+    The lower 32 bits of that argument are compared, which are all bits of an `int` in C.
     """
     load = _instruction(_LOAD, _ARCHITECTURE_AT)
     tests = [(load, _ARCHITECTURE, True), (_instruction(_LOAD, _NUMBER_AT), number, True)]

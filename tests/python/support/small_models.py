@@ -1,7 +1,7 @@
 """Twenty small models, each named for the part of the format it exercises and below 300 bytes.
 
-Small, because tests take every prefix and flip every bit of each. What onnx cannot write (groups, packed
-runs in two pieces, over-long varints) is spelled out with `wire_bytes`.
+They are small because tests take every prefix and flip every bit of each. What onnx cannot write
+(groups, packed runs in two pieces, over-long varints) is spelled out with `wire_bytes`.
 """
 
 from __future__ import annotations
@@ -209,7 +209,8 @@ def unknown_fields() -> bytes:
     negative = wire.scalar(999, -1)
     unknown = (
         negative + wire.tag(998, wire.FIXED32) + b"abcd" + wire.tag(997, wire.FIXED64)
-        + b"12345678" + wire.blob(996, b"xyz") + wire.scalar((1 << 29) - 1, 1) + wire.scalar(19500, 2)
+        + b"12345678" + wire.blob(996, b"xyz") + wire.scalar((1 << 29) - 1, 1)
+        + wire.scalar(19500, 2)
     )  # fmt: skip
     wrong_type = wire.blob(1, b"\x08") + wire.scalar(2, 65) + wire.scalar(7, 1)
     tensor = wire.scalar(1, 2) + negative + wire.scalar(14, 7) + wire.scalar(14, 1)

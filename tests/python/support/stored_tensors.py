@@ -1,6 +1,6 @@
-"""Tensors made of chosen bytes: what the bytes mean, and buffers and files that hold them where asked.
+"""Tensors of chosen bytes: what the bytes mean, and buffers and files that hold them.
 
-Independent of onnxmap: ml_dtypes and NumPy say what a code is, and packing follows onnx.proto's words.
+Independent of onnxmap: ml_dtypes and NumPy say what a code is. Packing follows onnx.proto.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def bits_of(type_name: str) -> int:
 
 
 def code_type(type_name: str) -> np.dtype[Any]:
-    """The unsigned integer that holds one element's bits; 16 bare bytes where none is as wide."""
+    """The unsigned integer type for one element's bits; 16 bare bytes if there is none."""
     itemsize = dtype_of(type_name).itemsize
     return np.dtype("V16" if itemsize == 16 else f"u{itemsize}")
 
@@ -74,7 +74,7 @@ def random_codes(type_name: str, count: int, seed: int = 0) -> Array:
 
 
 def model_head(type_name: str, shape: Sequence[int], nbytes: int, name: bytes = b"t") -> bytes:
-    """A model with one initializer, up to the first of its `nbytes` bytes of raw_data, which end it."""
+    """A model with one initializer of `nbytes` bytes of raw_data, which are to be appended."""
     tensor = wire.blob(8, name) + wire.scalar(2, number_of(type_name))
     tensor += b"".join(wire.scalar(1, dim) for dim in shape)
     tensor += wire.tag(9, wire.LENGTH) + wire.varint(nbytes)
@@ -89,7 +89,7 @@ def in_buffer(
     """A model in memory whose raw_data begins `offset` bytes past a multiple of 64.
 
     Returns:
-        The buffer, and where in it the raw_data begin.
+        The buffer, and the offset of the raw_data in it.
     """
     payload = np.frombuffer(data, np.uint8)
     head = np.frombuffer(model_head(type_name, shape, payload.size), np.uint8)
@@ -102,7 +102,7 @@ def in_buffer(
 
 
 def at_offset(count: int, dtype: Any, offset: int) -> tuple[Array, Array]:
-    """A writable array that begins `offset` bytes past a multiple of 64, and all the bytes around it.
+    """A writable array that begins `offset` bytes past a multiple of 64, and all bytes around it.
 
     The bytes around are 64 or more on each side, and each of them is 0xA5.
     """

@@ -1,4 +1,4 @@
-"""Every way to read a model's structure, tried on a file that was cut off after loading. For child processes."""
+"""Every way to read the structure of a model that was cut off. For child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a piece of Python in a process of its own: for crashes, memory peaks and interpreter exits."""
+"""Runs Python code in a child process: for crashes, memory peaks and interpreter exits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report(**facts):
 def run_python(
     code: str, *arguments: str, timeout: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `code` after the prelude; crashes are told by faulthandler on standard error."""
+    """Run `code` after the prelude. faulthandler reports crashes on standard error."""
     source = PRELUDE.format(here=str(Path(__file__).parents[1])) + textwrap.dedent(code)
     return subprocess.run(
         [sys.executable, "-X", "faulthandler", "-W", "error", "-c", source, *arguments],

@@ -1,4 +1,4 @@
-"""A process that exchanges two names as fast as it can, each time in one step: neither is ever missing."""
+"""A process that exchanges two names as fast as it can. Each exchange is atomic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def exchange_for_ever(first: str, second: str) -> None:
 
 @contextlib.contextmanager
 def swapping(first: Path, second: Path) -> Iterator[None]:
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from support import swapping as s; s.exchange_for_ever(*sys.argv[2:])"
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "from support import swapping; swapping.exchange_for_ever(*sys.argv[2:])"
+    )
     arguments = [str(Path(__file__).parents[1]), str(first), str(second)]
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE

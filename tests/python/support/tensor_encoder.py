@@ -1,7 +1,7 @@
 """Tensors of every element type written in every storage, from the comments of onnx.proto alone.
 
-An oracle: it shares no code with onnxmap, and takes nothing from the official package either. An element
-is its bit pattern, an int of the type's width (the text's bytes for STRING), so that nothing on the way
+This is an oracle: it shares no code with onnxmap or the official package. An element is its bit
+pattern, an int of the type's width (for STRING, the bytes of the text), so that nothing on the way
 can round, quiet or normalize it.
 """
 
@@ -96,7 +96,7 @@ ELEMENT_TYPES = {
 
 
 def expected_array(kind: ElementType, shape: Sequence[int], elements: Elements) -> np.ndarray:
-    """The array that these elements are: the bit patterns laid out as NumPy and ml_dtypes lay them."""
+    """The array of these elements: bit patterns in the layout of NumPy and ml_dtypes."""
     if kind.is_text:
         array = np.empty(len(elements), object)
         for index, text in enumerate(elements):
@@ -117,8 +117,8 @@ def text_value(text: bytes) -> str | bytes:
 def raw_bytes(kind: ElementType, elements: Elements, padding: int = 0) -> bytes:
     """`raw_data` of these elements; `padding` are the bits after the last one.
 
-    "Elements MUST be stored in as fixed-width, little-endian order"; 2-, 4- and 6-bit ones follow each
-    other from the least significant bit of each byte on, which is one little-endian number.
+    "Elements MUST be stored in as fixed-width, little-endian order". Elements of 2, 4 and 6 bits
+    follow each other from the least significant bit of each byte on: one little-endian number.
     """
     if not kind.is_packed:
         return b"".join(code.to_bytes(kind.bits // 8, "little") for code in elements)
@@ -138,10 +138,11 @@ def raw_bytes(kind: ElementType, elements: Elements, padding: int = 0) -> bytes:
 def typed_values(kind: ElementType, elements: Elements, padding: int = 0) -> list[int]:
     """What the entries of the typed field hold, as bit patterns of 8, 16, 32 or 64 bits.
 
-    "For data types with a bit-width of 8 or greater, each `int32_data` stores one element. For 4-bit data
-    types, each `int32_data` stores two elements. For 2-bit data types, each `int32_data` stores four
-    elements. For FLOAT6E2M3 and FLOAT6E3M2, each `int32_data` entry stores one element's unsigned 6-bit
-    encoding in bits 0-5"; complex numbers are their real and then their imaginary component.
+    "For data types with a bit-width of 8 or greater, each `int32_data` stores one element. For
+    4-bit data types, each `int32_data` stores two elements. For 2-bit data types, each `int32_data`
+    stores four elements. For FLOAT6E2M3 and FLOAT6E3M2, each `int32_data` entry stores one
+    element's unsigned 6-bit encoding in bits 0-5". A complex number is its real, then its imaginary
+    component.
     """
     if kind.name.startswith("COMPLEX"):
         half = kind.bits // 2
@@ -154,7 +155,7 @@ def typed_values(kind: ElementType, elements: Elements, padding: int = 0) -> lis
 
 
 def entry(kind: ElementType, value: int, form: int = 0) -> bytes:
-    """One entry of the typed field. `form` chooses among the ways to write the same value as a varint."""
+    """One entry of the typed field. `form` chooses how the value is written as a varint."""
     if kind.field in ("float_data", "double_data"):
         return value.to_bytes(4 if kind.field == "float_data" else 8, "little")
     if kind.field != "int32_data":
@@ -185,7 +186,7 @@ def single(kind: ElementType, one: bytes) -> bytes:
 def typed_fields(
     kind: ElementType, elements: Elements, storage: str, rng: random.Random, padding: int = 0
 ) -> list[bytes]:
-    """The typed field in its pieces: `storage` is "packed", "unpacked" or "mixed" (runs and single entries)."""
+    """The pieces of the typed field. `storage`: "packed", "unpacked" or "mixed" (both)."""
     if kind.is_text:
         return [wire.blob(NUMBER_OF_FIELD["string_data"], text) for text in elements]
     values = typed_values(kind, elements, padding)

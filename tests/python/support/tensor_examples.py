@@ -1,4 +1,4 @@
-"""Random tensors for the tests of element types: a type, a shape, bit patterns, and how they are stored."""
+"""Random tensors for tests of element types: type, shape, bit patterns and storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STORAGES = ("raw", "packed", "unpacked", "mixed", "external")
 MOST_ELEMENTS = 70
 HIGHEST_RANK = 64
 
-# Patterns that a careless conversion changes: signalling NaNs, NaN payloads, -0.0, denormals, infinity.
+# Patterns that a careless conversion changes: signalling NaNs, NaN payloads, -0.0, denormals.
 DELICATE = {
     "FLOAT": (0x7F800001, 0xFFC12345, 0x80000000, 0x00000001, 0xFF800000),
     "DOUBLE": (0x7FF0000000000001, 0xFFF8000000012345, 1 << 63, 1, 0x7FF << 52),

@@ -39,7 +39,7 @@ def assert_same_array(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) 
 
 
 def compare_tensor(ours: onnxmap.Tensor, theirs: TensorProto) -> str:
-    """Asserts that `ours` reads as `theirs`, and says how: as a "view" of `raw_data` or "decoded"."""
+    """Assert that `ours` reads as `theirs`. Return how: a "view" of `raw_data`, or "decoded"."""
     assert ours.name == theirs.name
     assert ours.dtype == theirs.data_type
     assert ours.shape == tuple(theirs.dims)

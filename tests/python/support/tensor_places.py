@@ -1,4 +1,4 @@
-"""One tensor, stored as raw_data in each of the places where its bytes may be when it is read."""
+"""One tensor, stored as raw_data in each place that its bytes may have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = ["mmap", "read", "loads", "external"]
 def place(
     where: str, type_name: str, shape: Sequence[int], data: bytes, folder: Path
 ) -> onnxmap.Tensor:
-    """The tensor named "t" with these bytes; in memory and in the data file they begin at an odd place."""
+    """The tensor "t" with these bytes, which begin at an odd place in memory and in the file."""
     if where == "external":
         (folder / "w.bin").write_bytes(b"123" + data + b"4")
         entries = {"location": "w.bin", "offset": "3", "length": str(len(data))}
@@ -31,7 +31,7 @@ def place(
 
 
 def file_of(address: int) -> str:
-    """The file that is mapped at this address; empty where it is memory of nobody else."""
+    """The file that is mapped at this address; empty if the memory is private."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         bounds, _, _, _, _, *path = line.split(maxsplit=5)
         begin, end = (int(bound, 16) for bound in bounds.split("-"))

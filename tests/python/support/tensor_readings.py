@@ -1,6 +1,6 @@
 """Every way in which onnxmap reads a tensor, tried on a file that was cut off after loading.
 
-For child processes: where the core fails, this ends by SIGBUS.
+For child processes: if the core is wrong, the process ends by SIGBUS.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ READS_OF_NUMBERS: dict[str, Reading] = {
     "tofile to memory": _written_to_memory,
     "contains": lambda t: -1 in t,
 }
-# What shows the file where it can, and reads nothing then.
+# Readings that show the file if possible, and then read nothing.
 VIEWS: dict[str, Reading] = {
     "numpy": lambda t: t.numpy(),
     "array": np.asarray,
@@ -91,7 +91,7 @@ WAYS = ("mmap", "read", "buffer")
 
 
 def readings_of(one: Stored) -> dict[str, bool]:
-    """Names of the readings that this tensor has, and whether each shows the file, reading nothing."""
+    """The names of the readings that this tensor has, and whether each shows the file."""
     names = dict.fromkeys(READS, False) | dict.fromkeys(VIEWS, one.shows_file)
     if one.values.dtype != object:
         names |= dict.fromkeys(READS_OF_NUMBERS, False)
@@ -152,7 +152,7 @@ def excused(way: str, cut: str, answer: str) -> bool:
 def answer_of(
     read: Callable[[], Any], right: Any, file: Path | None, sizes: tuple[int, ...]
 ) -> str:
-    """ "right", "changed" where the error says all that it should, "wrong", or what else happened."""
+    """Return "right", "changed" for a complete error, "wrong", or what else happened."""
     try:
         value = comparable(read())
     except Exception as error:  # noqa: BLE001  (reported, whatever it is)
@@ -161,7 +161,7 @@ def answer_of(
 
 
 def view_of(read: Callable[[], Any], file: Path | None, sizes: tuple[int, ...]) -> str:
-    """As `answer_of`, of an array that must not be touched: "view" where there is one."""
+    """As `answer_of`, for an array that must not be read: "view" if there is one."""
     answer = answer_of(lambda: type(read()).__name__, "", file, sizes)
     return "view" if answer in ("right", "wrong") else answer
 

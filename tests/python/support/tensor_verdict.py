@@ -1,7 +1,7 @@
-"""Everything that is wrong with a TensorProto by the comments of onnx.proto, as the codes to be told.
+"""Everything that is wrong with a TensorProto by the comments of onnx.proto, as error codes.
 
-An oracle like `tensor_encoder`, and as independent: it reads protobuf's own message. Of several faults a
-reader tells whichever it meets first.
+It is an oracle as independent as `tensor_encoder`: it reads protobuf's own message. If there are
+several faults, a reader may report any of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compares upb's reading of an input with onnxmap's: the verdict and the canonical form.
 
-The canonical form is the message as upb writes it: known fields by number in their shortest form, then the
-unknown fields as they stand in the input. Equal bytes mean equal values, presence and unknown fields.
+The canonical form is the message as upb writes it: known fields by number in their shortest form,
+then the unknown fields as in the input. Equal bytes mean equal values, presence and unknown fields.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.wire_mutator import without_zero_in_groups
 
 @dataclass
 class Reading:
-    """What onnxmap made of an input: a verdict (empty: accepted), and the canonical form if accepted."""
+    """The result of onnxmap for an input: a verdict (empty: accepted), and the canonical form."""
 
     root: str
     data: bytes
@@ -50,7 +50,7 @@ def is_stated_deviation(reading: Reading, read: Callable[[str, bytes], Reading])
 
 
 def outcome(reading: Reading, read: Callable[[str, bytes], Reading]) -> str:
-    """ "accepted" or "rejected" by both, "deviation", or what differs; `read` asks onnxmap again."""
+    """Return "accepted", "rejected", "deviation", or what differs. `read` asks onnxmap again."""
     found = difference(reading)
     if not found:
         return "rejected" if reading.verdict else "accepted"

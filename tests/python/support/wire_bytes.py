@@ -9,7 +9,7 @@ VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 
 
 def varint(value: int, width: int = 0) -> bytes:
-    """`value` as a varint; over-long up to `width` bytes when `width` asks for more than it needs."""
+    """`value` as a varint of at least `width` bytes; a longer form than needed is over-long."""
     out = bytearray()
     value &= 0xFFFF_FFFF_FFFF_FFFF
     while True:
@@ -41,7 +41,7 @@ def group(number: int, payload: bytes = b"") -> bytes:
 def nested(numbers: list[int], innermost: bytes = b"") -> bytes:
     """`innermost` wrapped in length-delimited fields, the first of `numbers` outermost.
 
-    Heads are made from the inside out by their lengths alone, so that 100,000 levels copy nothing twice.
+    Heads are made from the inside out by their lengths alone, so 100,000 levels copy nothing twice.
     """
     heads: list[bytes] = []
     size = len(innermost)

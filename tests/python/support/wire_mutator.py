@@ -237,7 +237,7 @@ def _change_bytes(rng: random.Random, data: bytes) -> bytes:
 
 
 def mutant(rng: random.Random, seeds: list[bytes], message: Descriptor) -> bytes:
-    """One mutant: one to four changes to a seed's tree, in a quarter of the cases also to its bytes."""
+    """One mutant: one to four changes to a seed's tree, in a quarter of cases also to its bytes."""
     fields = read_tree(rng.choice(seeds), message)
     if rng.random() < 0.1:  # two models one after the other merge
         fields += read_tree(rng.choice(seeds), message)
@@ -248,9 +248,9 @@ def mutant(rng: random.Random, seeds: list[bytes], message: Descriptor) -> bytes
 
 
 def without_zero_in_groups(data: bytes, message: Descriptor) -> bytes | None:
-    """A valid message with number 1 for each field number 0 in an unknown group; None if it has none.
+    """Number 1 instead of each field number 0 in unknown groups, for a valid message; else None.
 
-    The one deviation from upb's verdict that a small input can show: onnxmap refuses such a message.
+    This is the only deviation from upb that a small input shows: onnxmap refuses such messages.
     """
     tree = read_tree(data, message)
     found = False

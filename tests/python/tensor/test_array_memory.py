@@ -1,4 +1,4 @@
-"""Where decoded and copied arrays lie: aligned, huge pages for large ones, given back when dropped."""
+"""The memory of decoded and copied arrays: aligned, huge pages for large ones, and freed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SIZES = [8, 64, 72, 4096, 100_000, 4 * MIB - 64, 4 * MIB, 4 * MIB + 8, 9 * MIB +
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("nbytes", SIZES)
 def test_arrays_begin_at_multiples_of_64(name: str, nbytes: int) -> None:
-    """Of 2 MiB where they are large enough for huge pages: `MAKERS` start from misaligned bytes."""
+    """Aligned to 2 MiB if large enough for huge pages; `MAKERS` start from misaligned bytes."""
     arrays = [MAKERS[name](nbytes) for _ in range(3)]
     for array in arrays:
         assert array.nbytes == nbytes

@@ -1,8 +1,8 @@
-"""Every element type in every storage, random bits: our reading, the encoder's own values and `to_array` agree.
+"""Every element type in every storage: our reading, the encoder's values and `to_array` agree.
 
-The encoder (`tensor_encoder`) is written from the comments of onnx.proto. Where the official reading is
-wrong the example is compared with the encoder alone; `test_official_deviations` lists those places and
-holds them to be so still.
+The encoder (`tensor_encoder`) is written from the comments of onnx.proto. If the official reading
+of an example is wrong, it is compared with the encoder alone. `test_official_deviations` lists
+these places, and checks that they are still wrong.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def as_model(message: bytes, before: int = 0) -> bytes:
 
 
 def read(stored: Stored, reader: str, folder: Path, number: int) -> onnxmap.Tensor:
-    """The tensor out of a buffer, a mapped file, a file that is read, or a file of its own."""
+    """The tensor from a buffer, a mapped file, a file that is read, or an own file."""
     if reader == "load_tensor":
         path = folder / f"{number}.pb"
         path.write_bytes(stored.message)
@@ -61,7 +61,7 @@ def read(stored: Stored, reader: str, folder: Path, number: int) -> onnxmap.Tens
 
 
 def official_reading_is_right(example: Example, stored: Stored) -> bool:
-    """Whether `to_array` must agree: see `test_official_deviations` for where it cannot."""
+    """Whether `to_array` must agree; `test_official_deviations` lists the exceptions."""
     if example.kind.is_text:
         return all(is_plain(text) for text in example.elements)
     whole_file = example.storage == "external" and b"length" not in stored.message
@@ -136,7 +136,7 @@ def check_bytes(example: Example, stored: Stored, tensor: onnxmap.Tensor) -> Non
     if example.storage in ("raw", "external"):
         assert raw == stored.raw
         assert tensor.nbytes == len(stored.raw)
-    else:  # what typed entries have after the last element is theirs alone
+    else:  # bits after the last element of typed entries are not compared
         assert without_padding(kind, raw, count) == without_padding(kind, stored.raw, count)
     if kind.is_packed:
         packed = tensor.packed()
@@ -183,7 +183,7 @@ def test_each_type_in_each_storage_and_shape(name: str, folder: Path) -> None:
 @pytest.mark.skipif(SANITIZED, reason="the kernels' C++ tests go over every code, too")
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_every_code_of_narrow_types(name: str, folder: Path) -> None:
-    """Each bit pattern once, in each storage; of wider types, every pattern of the upper 16 bits."""
+    """Each bit pattern once in each storage; for wide types, all patterns of the upper 16 bits."""
     kind = ELEMENT_TYPES[name]
     if kind.is_text:
         every = tuple(bytes([code]) for code in range(256))
@@ -196,7 +196,7 @@ def test_every_code_of_narrow_types(name: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_views_and_slices_of_each_type(name: str) -> None:
-    """The other ways to the same values: a model's `views()`, `np.asarray`, `numpy(out=)`, slices."""
+    """Other ways to the same values: `views()` of a model, `np.asarray`, `numpy(out=)`, slices."""
     kind = ELEMENT_TYPES[name]
     for storage in set(storages_of(kind)) - {"external"}:
         example = example_of(kind, (3, 5), storage)
@@ -214,7 +214,7 @@ def test_views_and_slices_of_each_type(name: str) -> None:
 @pytest.mark.parametrize("name", ["FLOAT", "BFLOAT16", "COMPLEX64", "BOOL", "INT64", "DOUBLE"])
 @pytest.mark.parametrize("offset", range(16))
 def test_every_alignment(name: str, storage: str, offset: int, folder: Path) -> None:
-    """The same values wherever the bytes begin, and the array says whether it is aligned."""
+    """The same values for every offset of the bytes; the array says whether it is aligned."""
     example = example_of(ELEMENT_TYPES[name], (7,), storage)
     stored = store(example, "aligned.bin")
     if stored.file is not None:

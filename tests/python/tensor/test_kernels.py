@@ -1,4 +1,4 @@
-"""Unpacking and conversion against ml_dtypes and NumPy, bit for bit, in each set of kernels of this machine."""
+"""Unpacking and conversion against ml_dtypes and NumPy, bit for bit, in all sets of kernels."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def assert_same_bits(ours: Array, theirs: Array, codes: Array) -> None:
     different = np.flatnonzero(ours != theirs)
     first = different[:1]
     assert not different.size, (
-        f"{different.size} differ; at {first}: code {codes[first]}, {ours[first]} != {theirs[first]}"
+        f"{different.size} differ; at {first}: "
+        f"code {codes[first]}, {ours[first]} != {theirs[first]}"
     )
 
 
@@ -167,7 +168,7 @@ def test_every_position_of_the_result(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), UNPACKINGS + CONVERSIONS)
 def test_large_arrays_are_shared_out_without_a_seam(source: str, target: str) -> None:
-    """More than 16 MiB of results, which several threads write: codes of no period, an odd count."""
+    """More than 16 MiB of results, which several threads write: no period, and an odd count."""
     count = (17 << 20) // dtype_of(target).itemsize + 77
     codes = random_codes(source, count)
     ours = found(source, target, codes, offset=5)
@@ -187,7 +188,7 @@ def test_large_arrays_read_piece_by_piece(source: str, target: str, tmp_path: Pa
 
 
 def test_no_byte_beyond_the_ends_is_touched(kernels: str) -> None:
-    """Stored bytes and results that end where the address space has a hole: one step further is a crash."""
+    """Stored bytes and results end at a hole of the address space: one step further is a crash."""
     code = """
     import numpy as np
     import onnxmap

@@ -1,4 +1,4 @@
-"""Payloads larger than any read-ahead, in every form that is decoded, by every way of reading a file."""
+"""Payloads larger than any read-ahead, in every decoded form, by every way of reading a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lenient=True`: what onnx reads although the model contradicts itself is read as onnx does, with a warning."""
+"""`lenient=True`: contradictory tensors are read as onnx reads them, with a warning."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_tensor_in_a_file_of_its_own(name: str, tmp_path: Path) -> None:
 
 
 def stays_refused(bad: Bad) -> bool:
-    """Everything but one more place for in-file data, narrow values, and sub-byte raw_data too long."""
+    """Everything except a second place for in-file data, narrow values, and sub-byte raw_data."""
     if bad.code in ("tensor.value_range", "tensor.ambiguous_data"):
         return table.LOCATION in bad.fields
     message = TensorProto.FromString(bad.fields)

@@ -1,4 +1,4 @@
-"""Arrays outlive everything they came from, and nothing outlives the last array."""
+"""Arrays outlive their model and file, and nothing outlives the last array."""
 
 from __future__ import annotations
 
@@ -145,7 +145,8 @@ def test_interpreter_exit_with_live_objects(path: Path) -> None:
     import atexit, onnxmap
     model = onnxmap.load(sys.argv[1])
     views = model.views()
-    cycle = [model, views, model.graph, list(model.tensors()), memoryview(model.initializers["inside"])]
+    inside = memoryview(model.initializers["inside"])
+    cycle = [model, views, model.graph, list(model.tensors()), inside]
     cycle.append(cycle)
     class Late:
         def __del__(self):

@@ -1,4 +1,4 @@
-"""Tensors long enough for whole vector registers, several threads and huge pages, with an odd rest.
+"""Tensors with enough elements for vector registers, threads and huge pages, and an odd rest.
 
 The encoder for single elements would take minutes here: this one writes columns, with NumPy.
 """
@@ -39,7 +39,7 @@ def raw_bytes(kind: ElementType, data: np.ndarray) -> bytes:
 
 
 def entries(kind: ElementType, data: np.ndarray, raw: bytes) -> tuple[bytes, np.ndarray]:
-    """The typed field's entries one after another, and where each of them ends."""
+    """The entries of the typed field one after another, and the end of each."""
     if kind.field in ("float_data", "double_data"):
         width = 4 if kind.field == "float_data" else 8
         return data.tobytes(), np.arange(width, data.size + 1, width)

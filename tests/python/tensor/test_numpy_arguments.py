@@ -31,7 +31,7 @@ SHAPE = (3, 5, 7)
 def tensor_and_values(
     type_name: str, shape: tuple[int, ...] = SHAPE
 ) -> tuple[onnxmap.Tensor, Array]:
-    """A tensor stored as raw_data, and an array of the same values that NumPy and ml_dtypes made."""
+    """A tensor stored as raw_data, and an array of the same values made by NumPy and ml_dtypes."""
     codes = random_codes(type_name, int(np.prod(shape)))
     buffer, _ = in_buffer(type_name, shape, stored(type_name, codes))
     return onnxmap.loads(buffer).initializers["t"], values_of(type_name, codes).reshape(shape)

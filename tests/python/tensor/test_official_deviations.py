@@ -1,7 +1,7 @@
-"""Where `onnx.numpy_helper.to_array` is not right: each place with onnx.proto's sentence, held to be so still.
+"""Where `onnx.numpy_helper.to_array` is wrong: each place with its sentence in onnx.proto.
 
-The test of element types leaves these out of its comparison. A sentence that is no longer in onnx.proto,
-or a place that the official package has mended, fails here, so that the list cannot rot.
+The test of element types leaves these out of its comparison. If a sentence is no longer in
+onnx.proto, or the official package has mended a place, a test fails here.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Deviation:
 
 
 ONE_FIELD = (
-    "Depending on the data_type field, exactly one of the fields below with name ending in _data is "
-    "used to store the elements of the tensor."
+    "Depending on the data_type field, exactly one of the fields below with name ending in _data "
+    "is used to store the elements of the tensor."
 )
 ONE_ELEMENT = (
     "For data types with a bit-width of 8 or greater, each `int32_data` stores one element."
 )
 STRINGS_APART = (
-    "The only exception is the string case, where one is required to store the content in the repeated "
-    "bytes string_data field."
+    "The only exception is the string case, where one is required to store the content in the "
+    "repeated bytes string_data field."
 )
 UTF_8 = "Each element of string_data is a UTF-8 encoded Unicode string."
 
@@ -111,8 +111,8 @@ WRONG_TENSORS = {
     ),
     "4-bit raw_data too long": Deviation(
         lambda: tensor("UINT4", [2], raw_data=b"\x21\x43"),
-        "uint4 and int4 values must be packed to 4bitx2, the first element is stored in the 4 LSB and "
-        "the second element is stored in the 4 MSB.",
+        "uint4 and int4 values must be packed to 4bitx2, the first element is stored in the 4 LSB "
+        "and the second element is stored in the 4 MSB.",
         [1, 2], "tensor.data_size",
     ),
     "2-bit raw_data too long": Deviation(

@@ -1,4 +1,4 @@
-"""Types of 2, 4 and 6 bits, and typed fields: `packed()`, `tobytes()`, `tofile()`, slices, buffers."""
+"""Types of 2, 4 and 6 bits, and typed fields: `packed()`, `tobytes()`, `tofile()`, slices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNT = 105
 
 
 def typed_entries(type_name: str, codes: Array) -> dict[str, list[Any]]:
-    """The typed field that holds these elements. Source: onnx.proto, TensorProto's *_data fields."""
+    """The typed field that holds these elements. Source: onnx.proto, TensorProto, fields *_data."""
     dtype = dtype_of(type_name)
     if type_name in PACKED_BITS:
         bits = PACKED_BITS[type_name]
@@ -53,7 +53,7 @@ def typed_entries(type_name: str, codes: Array) -> dict[str, list[Any]]:
 
 
 def codes_of(type_name: str) -> Array:
-    """Any bits, but no NaN: a list of Python floats on the way to a typed field would change its payload."""
+    """Any bits except NaN: Python floats on the way to a typed field would change its payload."""
     codes = random_codes(type_name, COUNT)
     if type_name in ("FLOAT", "COMPLEX64", "DOUBLE", "COMPLEX128"):
         parts = codes.view("u4" if type_name in ("FLOAT", "COMPLEX64") else "u8").copy()
@@ -179,7 +179,8 @@ def test_strings_have_no_layout_of_raw_data() -> None:
 
 KEYS: list[Any] = [
     0, -1, slice(1, 3), slice(None), slice(None, None, -1), slice(3, 1), (1, 2), (slice(None), 0),
-    (..., 1), (..., slice(1, 6, 2)), (slice(1, None, 2), slice(None), -1), None, [0, 2], (0, 1, 1), (),
+    (..., 1), (..., slice(1, 6, 2)), (slice(1, None, 2), slice(None), -1), None, [0, 2], (0, 1, 1),
+    (),
     np.array([True, False, True]), np.int64(2), (slice(2, 0, -1), 3, slice(None, None, -3)),
 ]  # fmt: skip
 
@@ -258,7 +259,7 @@ def test_a_memoryview_has_the_values_or_is_refused(
 
 
 def test_codes_fit_their_types() -> None:
-    """The helpers of this file against the official reader, so that both sides are not wrong alike."""
+    """The helpers of this file against the official reader, so that both sides cannot be wrong."""
     from onnx import numpy_helper
 
     for type_name in NUMERIC:

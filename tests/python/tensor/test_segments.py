@@ -1,7 +1,7 @@
-"""Tensors stored in pieces (`TensorProto.segment`): those that tile the tensor read as one, others not at all.
+"""Tensors stored in pieces (`TensorProto.segment`) are read as one if they tile the tensor.
 
-A piece has the dims and the type of the whole tensor and stores the elements from `begin` to before `end`,
-counted in row-major order. Pieces belong together when one repeated field holds them under one name.
+A piece has the dims and the type of the whole tensor. It stores the elements from `begin` to before
+`end`, in row-major order. Pieces belong together if they have one name in one repeated field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Tensor`: facts, views, copies, slices and files, for every fixed-width type against `numpy_helper`."""
+"""`Tensor`: facts, views, copies, slices and files, for every fixed-width type, against onnx."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def matrix() -> onnxmap.Tensor:
 
 KEYS = [
     0, -1, slice(1, 3), slice(None), slice(None, None, -1), slice(3, 1), (1, 2), (slice(None), 0),
-    (..., 1), (slice(1, None, 2), slice(None), -1), None, [0, 2], np.array([True, False, True, False]),
+    (..., 1), (slice(1, None, 2), slice(None), -1), None, [0, 2],
+    np.array([True, False, True, False]),
     (0, 1, 1), (), np.int64(2),
 ]  # fmt: skip
 

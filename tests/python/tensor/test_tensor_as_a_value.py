@@ -1,4 +1,4 @@
-"""A Tensor where Python expects a number or a sequence, and where its bytes must not be taken for text."""
+"""A Tensor where Python expects a number or a sequence. Its bytes are never taken for text."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ REAL = [name for name in NUMERIC if name != "BOOL" and "COMPLEX" not in name]
 
 @pytest.mark.parametrize("source", REAL)
 def test_every_type_becomes_every_other(source: str, tmp_path: Path) -> None:
-    """Also where ml_dtypes has no cast: then by way of float32, which holds all small values."""
+    """If ml_dtypes has no cast, the way is through float32, which holds all small values."""
     made = TensorProto(data_type=number_of(source), dims=[4])
     codes = numpy_helper.from_array(np.array([0, 1, 1, 0], np.float32).astype(dtype_of(source)))
     made.raw_data = codes.raw_data

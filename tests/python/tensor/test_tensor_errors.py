@@ -1,4 +1,4 @@
-"""Tensors that make no sense: each refused on access with its code, the others of the model readable.
+"""Malformed tensors: each is refused on access with its code, and the others can be read.
 
 The tables are in `bad_tensors`.
 """
@@ -26,7 +26,7 @@ import onnxmap
 GRAPH, INITIALIZER, NAME = 7, 5, 8
 MIB = 1024
 
-# Values in these are looked at only where they are asked for: part of the tensor may be read.
+# Values in these are checked only when they are read, and part of the tensor may be read.
 OF_VALUES = {"tensor.value_range", "tensor.padding"}
 
 
@@ -143,7 +143,7 @@ def test_every_edge_of_a_range_is_accepted() -> None:
 
 
 def test_padding_bits_are_kept_where_they_are_accepted() -> None:
-    """A 2- or 4-bit tensor gives its stored bytes as they are, so that saving it changes nothing."""
+    """A 2- or 4-bit tensor gives its stored bytes unchanged, so that saving changes nothing."""
     for kind, data in (("INT4", b"\x21\xf3"), ("UINT2", b"\xe4\xfd"), ("FLOAT4E2M1", b"\x12\x93")):
         count = 5 if kind == "UINT2" else 3
         tensor = model_with(table.typed(kind, count) + table.raw(data), "w").initializers["w"]

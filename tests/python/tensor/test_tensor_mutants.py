@@ -1,6 +1,6 @@
-"""Tensors changed at random: refused exactly where onnx.proto says so, and otherwise read as onnx reads them.
+"""Random mutants of tensors: refused if onnx.proto says so, else read as onnx reads them.
 
-The verdict is `tensor_verdict`'s, the values are `to_array`'s: no third answer, no other error, no crash.
+The verdict comes from `tensor_verdict`, the values from `to_array`. No other result is allowed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import onnxmap
 MUTANTS_PER_SEED = 2_000 if LONG else 10 if SANITIZED else 40
 SHAPES = [(), (0,), (5,), (2, 3)]
 TENSOR = TensorProto.DESCRIPTOR
-# What else the verdict finds in a tensor whose raw_data are too long, or that has two places for its data.
+# What else the verdict finds in a tensor with too long raw_data, or with two places for data.
 LENIENT_WITH_THEM = {"tensor.data_size", "tensor.wrong_field", "tensor.string_raw"}
 
 
@@ -76,7 +76,7 @@ def assert_reads_as(array: np.ndarray, message: TensorProto) -> None:
 
 
 def judged(data: bytes) -> str:
-    """ "unreadable", "external", "read" or the code of the refusal, after the oracles have agreed."""
+    """Return "unreadable", "external", "read" or the code of the refusal. The oracles agree."""
     message = parse(data, "TensorProto")
     if message is None or without_zero_in_groups(data, TENSOR) is not None:
         with pytest.raises((onnxmap.ParseError, onnxmap.LimitError)):
@@ -122,7 +122,7 @@ def test_verdict_and_values_of_mutants(name: str) -> None:
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_what_lenient_reads_is_what_onnx_reads(name: str) -> None:
-    """Of the same mutants: more is read, each with a warning, and nothing otherwise than onnx has it."""
+    """The same mutants: more of them are read, each with a warning, and all as onnx reads them."""
     rng, seeds = random.Random(name), seeds_of(name)
     more = 0
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""`Tensor.numpy(writable=True)`: the caller may write, and nobody else ever sees it."""
+"""`Tensor.numpy(writable=True)`: the caller may write, and no other reader sees it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def of(model: onnxmap.Model) -> onnxmap.Tensor:
     return model.initializers["t"]
 
 
-# Where the bytes are, by how the model is opened; the first word is the file that `write_both` makes.
+# Where the bytes are, by how the model is opened. The first word is the file of `write_both`.
 WAYS: dict[str, Reopen] = {
     "inline mmap": lambda folder: of(onnxmap.load(folder / "inline.onnx", io="mmap")),
     "inline read": lambda folder: of(onnxmap.load(folder / "inline.onnx", io="read")),
@@ -204,7 +204,7 @@ def test_mappings_and_descriptors_come_and_go(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="resident memory under ASan is ASan's own")
 def test_only_written_pages_cost_memory(tmp_path: Path) -> None:
-    """1.8 GB at hand, three places of it written."""
+    """1.8 GB as a writable array, of which three places are written."""
     path = tmp_path / "large.onnx"
     write_sparse(path, "FLOAT", [450_000_000], numbers(4).tobytes())
     code = """

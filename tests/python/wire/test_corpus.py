@@ -1,4 +1,4 @@
-"""The files of tests/corpus/, each named for its trick: refused with the right code, where it belongs."""
+"""The files of tests/corpus/, each named for its trick, are refused with the right code."""
 
 from __future__ import annotations
 

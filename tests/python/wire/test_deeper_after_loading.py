@@ -1,4 +1,4 @@
-"""Bytes that become nested after loading end in an error, not at the end of the stack."""
+"""Bytes that become deeply nested after loading are an error, not a stack overflow."""
 
 from __future__ import annotations
 

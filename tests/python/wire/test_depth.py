@@ -1,4 +1,4 @@
-"""How deep a message may nest: upb's edge at 100 levels, and no stack that an input could exhaust."""
+"""How deep messages may nest: the limit of upb, 100 levels. No input can exhaust the stack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import onnxmap
 
 # Field numbers: ModelProto.graph, then GraphProto.node, NodeProto.attribute, AttributeProto.g
 GRAPH, NODE, ATTRIBUTE, SUBGRAPH = 7, 1, 5, 6
-# ModelProto.graph, GraphProto.input, ValueInfoProto.type, TypeProto.sequence_type, Sequence.elem_type
+# ModelProto.graph, GraphProto.input, ValueInfoProto.type, TypeProto.sequence_type, elem_type
 INPUT, TYPE, SEQUENCE, ELEMENT = 11, 2, 4, 1
 UNKNOWN = 999
 

@@ -1,4 +1,4 @@
-"""onnxmap against upb: the same verdict and the same values for every prefix, bit flip and mutant."""
+"""onnxmap against upb: the same verdict and values for every prefix, bit flip and mutant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import onnxmap
 
 LARGE = 32 << 10
 
-# Mutants of all small models together: 100,000, 8,000 under the slow sanitizers, 2,000,000 in a long run.
+# Mutants of all small models: 100,000; 8,000 under slow sanitizers; 2,000,000 in a long run.
 # `make differential` judges mutants of every type: 300,000 in CI.
 MUTANTS_PER_SEED = 400 if SANITIZED else 5_000
 LONG_MUTANTS_PER_SEED = 100_000

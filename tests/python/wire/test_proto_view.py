@@ -46,7 +46,7 @@ SCALARS = {
 
 
 def fill(message: onnx.ModelProto, depth: int) -> None:
-    """Sets every field of `message`, and of the messages in it down to `depth`; oneofs: the last one wins."""
+    """Set all fields of `message` and of its messages down to `depth`; of a oneof, the last."""
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None:
             if depth:

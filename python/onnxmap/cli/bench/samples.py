@@ -64,16 +64,16 @@ class Samples:
 
     @property
     def seconds(self) -> list[float]:
-        """How long each took."""
+        """The time of each sample."""
         return [report["seconds"] for report in self.reports]
 
     def middle(self, name: str) -> Any:
-        """The median of a figure; None where it is not known."""
+        """Return the median of a figure, or None if it is unknown."""
         values = [report[name] for report in self.reports if report[name] is not None]
         return median(values) if values else None
 
     def times(self, ours: Samples) -> float | None:
-        """How many times as long as ours it took: the median over the rounds."""
+        """Return the median over the rounds of its time divided by ours."""
         pairs = zip(self.seconds, ours.seconds, strict=False)
         quotients = [its / our for its, our in pairs]
         return median(quotients) if quotients else None
