@@ -28,6 +28,6 @@ inline constexpr auto to_scipy = python_object<"onnxmap._sparse", "to_scipy">;
 inline constexpr auto to_torch = python_object<"onnxmap.interop.torch", "to_torch">;
 inline constexpr auto verify_tensor = python_object<"onnxmap._checksums", "verify_tensor">;
 inline constexpr auto warn_overlooked = python_object<"onnxmap.errors", "warn_overlooked">;
-inline constexpr auto write_values = python_object<"onnxmap._slicing", "write_values">;
+inline constexpr auto write_values = python_object<"onnxmap._tofile", "write_values">;
 
 }  // namespace onnxmap::bindings::package

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._text import bytes_in_words, escape
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -13,20 +15,9 @@ _LONGEST = 80  # characters shown of a name from the file
 _MOST_NAMES = 8  # names shown of a list
 
 
-def escape(text: str) -> str:
-    """Return text from a file as a terminal may show it: printable, on one line, not too long."""
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST - 3] + "..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def size_text(nbytes: float) -> str:
-    """Return a number of bytes as text, in a suitable unit."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if nbytes < 1000 or unit == "GB":
-            break
-        nbytes /= 1000
-    return f"{nbytes:.0f} {unit}" if unit == "bytes" else f"{nbytes:.1f} {unit}"
+def _short(text: str) -> str:
+    """Return text from a file on one line, printable and not too long."""
+    return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
 
 
 def describe(thing: Any) -> str:
@@ -42,7 +33,7 @@ def describe_html(thing: Any) -> str:
 
     rows = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{html.escape(escape(str(value)))}</td></tr>"
+        f"<td style='text-align:left'>{html.escape(_short(str(value)))}</td></tr>"
         for name, value in _HTML_ROWS[type(thing).__name__](thing)
     )
     return f"<table><caption>onnxmap.{type(thing).__name__}</caption>{rows}</table>"
@@ -51,7 +42,7 @@ def describe_html(thing: Any) -> str:
 def _names(texts: Iterable[str]) -> str:
     names = list(texts)
     more = [f"... {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-    return ", ".join([escape(name) for name in names[:_MOST_NAMES]] + more)
+    return ", ".join([_short(name) for name in names[:_MOST_NAMES]] + more)
 
 
 def _shape(dims: Iterable[object]) -> str:
@@ -68,7 +59,7 @@ def _shape_of(tensor: _core.Tensor | _core.SparseTensor) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"'{escape(text)}'"
+    return f"'{_short(text)}'"
 
 
 def _model(model: Any) -> str:
@@ -78,7 +69,7 @@ def _model(model: Any) -> str:
     origin = "from a buffer" if model.path is None else _quoted(model.path)
     return (
         f"{origin}: IR {model.ir_version}, {len(graph.nodes)} nodes, "
-        f"{graph._core.initializer_count} initializers, {size_text(model.nbytes)}"
+        f"{graph._core.initializer_count} initializers, {bytes_in_words(model.nbytes)}"
     )
 
 
@@ -91,8 +82,8 @@ def _graph(graph: Any) -> str:
 
 
 def _node(node: Any) -> str:
-    domain = f"{escape(node.domain)}." if node.domain else ""
-    call = f"{domain}{escape(node.op_type)}({_names(node.inputs)}) -> ({_names(node.outputs)})"
+    domain = f"{_short(node.domain)}." if node.domain else ""
+    call = f"{domain}{_short(node.op_type)}({_names(node.inputs)}) -> ({_names(node.outputs)})"
     return f"{_quoted(node.name)} {call}" if node.name else call
 
 
@@ -105,12 +96,12 @@ def _attribute(attribute: Any) -> str:
         value = value[:_LONGEST]
     if isinstance(value, list) and len(value) > 8:
         return f"{text} = list of {len(value)}"
-    return f"{text} = {escape(repr(value))}"
+    return f"{text} = {_short(repr(value))}"
 
 
 def _value_info(info: Any) -> str:
     if info.dtype is None:
-        return f"{_quoted(info.name)}: {escape(repr(info.type))}"
+        return f"{_quoted(info.name)}: {_short(repr(info.type))}"
     shape = "unknown rank" if info.shape is None else _shape(info.shape)
     return f"{_quoted(info.name)}: {getattr(info.dtype, 'name', info.dtype)} {shape}"
 
@@ -133,7 +124,7 @@ def _tensor_words(tensor: Any) -> tuple[str, str, str]:
 
 def _tensor(tensor: Any) -> str:
     dtype, shape, place = _tensor_words(tensor)
-    return f"{_quoted(tensor.name)} {dtype} {shape}, {size_text(tensor.nbytes)}, {place}"
+    return f"{_quoted(tensor.name)} {dtype} {shape}, {bytes_in_words(tensor.nbytes)}, {place}"
 
 
 def _sparse_tensor(sparse: Any) -> str:
@@ -142,9 +133,9 @@ def _sparse_tensor(sparse: Any) -> str:
 
 
 def _function(function: Any) -> str:
-    domain = f"{escape(function.domain)}." if function.domain else ""
+    domain = f"{_short(function.domain)}." if function.domain else ""
     return (
-        f"{domain}{escape(function.name)}({_names(function.inputs)}) -> "
+        f"{domain}{_short(function.name)}({_names(function.inputs)}) -> "
         f"({_names(function.outputs)}), {len(function.nodes)} nodes"
     )
 
@@ -158,7 +149,7 @@ def _operator_set(opset: Any) -> str:
 def _fields(thing: Any) -> str:
     shown = []
     for field, _ in thing.proto.ListFields():
-        shown.append(f"{field.name}={escape(repr(getattr(thing.proto, field.name)))}")
+        shown.append(f"{field.name}={_short(repr(getattr(thing.proto, field.name)))}")
     return ", ".join(shown)
 
 
@@ -174,7 +165,7 @@ def _model_rows(model: Any) -> list[tuple[str, object]]:
             ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in model.opset_imports.items()),
         ),
         ("nodes", len(model.graph.nodes)),
-        ("initializers", f"{model.graph._core.initializer_count}, {size_text(model.nbytes)}"),
+        ("initializers", f"{model.graph._core.initializer_count}, {bytes_in_words(model.nbytes)}"),
         ("inputs", "; ".join(_value_info(info) for info in model.graph.inputs)),
         ("outputs", "; ".join(_value_info(info) for info in model.graph.outputs)),
     ]
@@ -186,7 +177,7 @@ def _tensor_rows(tensor: Any) -> list[tuple[str, object]]:
         ("name", tensor.name),
         ("dtype", dtype),
         ("shape", shape),
-        ("size", size_text(tensor.nbytes)),
+        ("size", bytes_in_words(tensor.nbytes)),
         ("stored", place),
     ]
 

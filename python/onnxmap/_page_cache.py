@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxmap._display import size_text
+from onnxmap._text import bytes_in_words
 
 if TYPE_CHECKING:
     from onnxmap._graph import Initializers
@@ -54,7 +54,9 @@ class Residency(Mapping[str, ResidentBytes]):
         return len(self._tensors)
 
     def __repr__(self) -> str:
-        amount = f"{size_text(self.resident)} of {size_text(self.total)}, {self.share:.0%}"
+        amount = (
+            f"{bytes_in_words(self.resident)} of {bytes_in_words(self.total)}, {self.share:.0%}"
+        )
         return f"<onnxmap.Residency of {len(self)} tensors: {amount}>"
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from onnxmap._display import size_text
+from onnxmap._text import bytes_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,11 +182,11 @@ class _PlainLine:
     def show(self, done: int) -> None:
         if self._start_done is None:
             self._start_done = done
-        line = f"{self._what}  {size_text(done)} of {size_text(self._total)}"
+        line = f"{self._what}  {bytes_in_words(done)} of {bytes_in_words(self._total)}"
         seconds = time.monotonic() - self._start
         if (since := done - self._start_done) > 0 and seconds > 0:
             rate = since / seconds
-            line += f", {size_text(rate)}/s, {(self._total - done) / rate:.0f} s left"
+            line += f", {bytes_in_words(int(rate))}/s, {(self._total - done) / rate:.0f} s left"
         line = line[: shutil.get_terminal_size().columns - 1]  # a second line could not be erased
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)

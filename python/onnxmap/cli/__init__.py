@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from onnxmap._text import escape
 from onnxmap.cli.outcome import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
-from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]

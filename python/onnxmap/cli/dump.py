@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from onnxmap._schema import enum_names
+from onnxmap._text import escape
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.text import escape
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 

@@ -13,9 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
+from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.columns import Column, lay_out
 from onnxmap.cli.outcome import UsageError
-from onnxmap.cli.text import bytes_in_words, count, escape, shape_in_words
+from onnxmap.cli.text import count, shape_in_words
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from onnxmap.cli.text import escape
+from onnxmap._text import escape
 
 DONE = 0
 FINDINGS = 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxmap._schema import type_name
-from onnxmap.cli.text import escape, shape_in_words
+from onnxmap._text import escape
+from onnxmap.cli.text import shape_in_words
 
 if TYPE_CHECKING:
     from onnxmap import ProtoView

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from onnxmap._text import escape
 from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
-from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from onnxmap._pickling import (
     relocated_to,
     with_digest,
 )
+from onnxmap._slicing import read_box
 from onnxmap.errors import FileChangedError
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_st
 # Tensors that a process keeps open. Each takes a few kB. The core holds at most 32 descriptors for
 # all of them.
 _KEPT_OPEN = 1024
-# In elements: the largest gap between two rows of a chunk that is worth reading through, and how
-# much is then read at a time.
-_GAP = 16 << 10
-_AT_ONCE = 8 << 20
 
 
 def to_dask(
@@ -205,71 +202,10 @@ def _read(
 ) -> np.ndarray[Any, Any]:
     if len(keys) != len(shape) or any(key is None or key is ... for key in keys):
         return np.array(tensor[keys])
-    parts = [_range_of(key, n) for key, n in zip(keys, shape, strict=True)]
-    box = _read_box(tensor, [ranged for ranged, _ in parts])
-    inside = tuple(index for _, index in parts)
+    box, inside = read_box(tensor, keys)
     # A copy: otherwise a few elements would keep the whole box in memory.
     return box if all(_is_all(index) for index in inside) else np.array(box[inside])
 
 
 def _is_all(index: Any) -> bool:
     return isinstance(index, slice) and index == slice(None)
-
-
-def _range_of(key: Any, n: int) -> tuple[tuple[int, int], Any]:
-    """The smallest range that holds what an index selects, and the index relative to the range."""
-    if isinstance(key, slice):
-        chosen = range(n)[key]
-        if not chosen:
-            return (0, 0), slice(None)
-        step = None if key.step in (None, 1) else key.step
-        return (min(chosen), max(chosen) + 1), slice(None, None, step)
-    if isinstance(key, (int, np.integer)):
-        position = range(n)[key]
-        return (position, position + 1), 0
-    # A list of positions: Dask passes it on together with the slices of the chunk.
-    positions = np.arange(n)[np.asarray(key, dtype=None if len(key) else np.intp)]
-    if not positions.size:
-        return (0, 0), positions
-    first = int(positions.min())
-    return (first, int(positions.max()) + 1), positions - first
-
-
-def _read_box(tensor: _core.Tensor, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
-    shape = tuple(max(end - begin, 0) for begin, end in ranges)
-    strides = [math.prod(tensor.shape[axis + 1 :]) for axis in range(len(shape))]
-    first = sum(begin * stride for (begin, _), stride in zip(ranges, strides, strict=True))
-    if math.prod(shape) == _span(shape, strides):
-        return _elements(tensor, first, math.prod(shape)).reshape(shape)
-    box: np.ndarray[Any, Any] = np.empty(shape, tensor.dtype.numpy())
-    if box.size:
-        _fill(box, tensor, first, strides)
-    return box
-
-
-def _fill(out: np.ndarray[Any, Any], tensor: _core.Tensor, first: int, strides: list[int]) -> None:
-    """Read the box of a tensor that begins at element `first`, in as few reads as are worth it."""
-    row, stride = _span(out.shape[1:], strides[1:]), strides[0]
-    at_once = _AT_ONCE // stride if stride - row <= _GAP else 0
-    if at_once < 2 and row > math.prod(out.shape[1:]):
-        for i in range(len(out)):
-            _fill(out[i], tensor, first + i * stride, strides[1:])
-        return
-    for i in range(0, len(out), max(at_once, 1)):
-        part = out[i : i + max(at_once, 1)]
-        read = _elements(tensor, first + i * stride, _span(part.shape, strides))
-        steps = [each * read.itemsize for each in strides]
-        part[...] = np.ndarray(part.shape, read.dtype, read, 0, steps)
-
-
-def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """The number of elements from the first to the last of a box, gaps included."""
-    if 0 in shape:
-        return 0
-    return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-
-
-def _elements(tensor: _core.Tensor, begin: int, count: int) -> np.ndarray[Any, Any]:
-    found = tensor._elements(begin, count)
-    assert found is not None, "a reference has stored bytes"
-    return found

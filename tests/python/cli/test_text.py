@@ -6,14 +6,8 @@ import onnx
 import pytest
 
 from onnxmap._proto_writer import encode, varint
-from onnxmap.cli.text import (
-    bytes_in_words,
-    count,
-    cut,
-    escape,
-    seconds_in_words,
-    shape_in_words,
-)
+from onnxmap._text import bytes_in_words, escape
+from onnxmap.cli.text import count, cut, seconds_in_words, shape_in_words
 from onnxmap.cli.type_text import type_in_words
 
 

@@ -51,9 +51,19 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
-    {"errors", "_limits", "_paths"},
+    {"errors", "_limits", "_paths", "_text"},
     {"_display", "_enums", "_options", "_proto_writer", "_progress", "_schema", "types"},
-    {"_bulk", "_checksums", "_graph", "_page_cache", "_pickling", "_remote", "_slicing", "_sparse"},
+    {
+        "_bulk",
+        "_checksums",
+        "_graph",
+        "_page_cache",
+        "_pickling",
+        "_remote",
+        "_slicing",
+        "_sparse",
+        "_tofile",
+    },
     {"_values", "interop"},
     {"_model"},
     {"_loading"},

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.text import Text
 
+from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.bench.samples import WORKS
-from onnxmap.cli.text import TIMES, bytes_in_words, count, cut, escape, seconds_in_words
+from onnxmap.cli.text import TIMES, count, cut, seconds_in_words
 
 _HEADINGS = ("", "median", "min", "max", "to ours", "own", "of files", "peak")
 _GAP = "  "

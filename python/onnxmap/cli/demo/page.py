@@ -9,9 +9,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from onnxmap._text import bytes_in_words
 from onnxmap.cli.demo.steps import DemoFacts, Step, Weight
 from onnxmap.cli.screen import draw
-from onnxmap.cli.text import bytes_in_words, count, seconds_in_words, shape_in_words
+from onnxmap.cli.text import count, seconds_in_words, shape_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from onnxmap.cli.text import bytes_in_words, count, cut, escape, seconds_in_words
+from onnxmap._text import bytes_in_words, escape
+from onnxmap.cli.text import count, cut, seconds_in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
