@@ -122,8 +122,8 @@ py::object string_array(tensor::Values& values, bool writable) {
 
 }  // namespace
 
-py::object make_owner(std::shared_ptr<const io::Source> source) {
-    using Share = std::shared_ptr<const io::Source>;
+py::object make_owner(std::shared_ptr<const source::Source> source) {
+    using Share = std::shared_ptr<const source::Source>;
     auto share = std::make_unique<Share>(std::move(source));
     py::capsule owner(share.get(), "onnxmap.Source",
                       [](void* pointer) { delete static_cast<Share*>(pointer); });
@@ -175,18 +175,18 @@ py::object make_bytes_view(ByteView bytes, const py::object& owner) {
 }
 
 py::object make_owned(const onnx::DataTypeInfo& type, std::span<const std::int64_t> dims,
-                      std::shared_ptr<io::OwnedBytes> bytes, bool writable) {
+                      std::shared_ptr<source::OwnedBytes> bytes, bool writable) {
     const ByteView view = bytes->bytes();
     return make_view(type, dims, view, make_owner(std::move(bytes)), writable);
 }
 
 py::object read_array(tensor::Values& values, const tensor::Conversion& conversion, bool writable) {
     if (values.type().bits == 0) return string_array(values, writable);
-    std::shared_ptr<io::OwnedBytes> bytes;
+    std::shared_ptr<source::OwnedBytes> bytes;
     {
         const WithoutLock unlocked;
         values.check_count();
-        bytes = std::make_shared<io::OwnedBytes>(values.count() * conversion.to().itemsize());
+        bytes = std::make_shared<source::OwnedBytes>(values.count() * conversion.to().itemsize());
         values.read(conversion, bytes->writable());
     }
     return make_owned(conversion.to(), values.header().dims(), std::move(bytes), writable);

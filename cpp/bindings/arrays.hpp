@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "bindings/python_objects.hpp"
-#include "io/owned_bytes.hpp"
+#include "source/owned_bytes.hpp"
 #include "tensor/values.hpp"
 
 namespace onnxmap::bindings {
 
 /// What keeps a source alive as the base of arrays. One serves any number of arrays.
-[[nodiscard]] py::object make_owner(std::shared_ptr<const io::Source> source);
+[[nodiscard]] py::object make_owner(std::shared_ptr<const source::Source> source);
 
 /// numpy.dtype of an element type; imports ml_dtypes where NumPy lacks it.
 [[nodiscard]] py::object numpy_dtype(const onnx::DataTypeInfo& type);
@@ -36,7 +36,7 @@ namespace onnxmap::bindings {
 /// An array of memory that was made for it.
 [[nodiscard]] py::object make_owned(const onnx::DataTypeInfo& type,
                                     std::span<const std::int64_t> dims,
-                                    std::shared_ptr<io::OwnedBytes> bytes, bool writable);
+                                    std::shared_ptr<source::OwnedBytes> bytes, bool writable);
 
 /// A fresh array of all values, converted. Strings are `str`, or `bytes` where they are not UTF-8.
 /// Throws Error `tensor.*`.

@@ -14,6 +14,7 @@ void bind_schema(py::module_& module);
 void bind_document(py::module_& module);
 void bind_proto_view(py::module_& module);
 void bind_lists(py::module_& module);
+void bind_unknown_fields(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_page_cache(GuardedClass<Graph>& cls);

@@ -15,10 +15,10 @@
 #include "bindings/python_objects.hpp"
 #include "bulk/read_items.hpp"
 #include "bulk/tensor_stream.hpp"
-#include "io/page_cache.hpp"
-#include "io/parallel.hpp"
-#include "io/read_guard.hpp"
 #include "model/structure_pages.hpp"
+#include "os/parallel.hpp"
+#include "source/page_cache.hpp"
+#include "source/read_guard.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::bindings {
@@ -49,13 +49,8 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
             throw py::value_error("dtype must be a floating-point type that ONNX has");
         }
     }
-    for (const std::uint32_t position : positions) {
-        if (position >= graph.index->count(onnx::field<"GraphProto.initializer">)) {
-            throw py::index_error("no such initializer");
-        }
-    }
     const WithoutLock unlocked;  // this may open files and look for segments
-    bulk.plan = std::make_shared<const bulk::Plan>(graph.document, *graph.index, positions,
+    bulk.plan = std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
                                                    bulk::Options{bulk.float_type, copies, frugal});
     return bulk;
 }
@@ -87,12 +82,11 @@ class ArrayMaker {
           pages_(bulk_.plan->document().source(), frugal) {}
 
     /// Name and array of an item; `place` has its bytes where it is fresh.
-    std::pair<py::object, py::object> operator()(const Item& item, const io::Place& place) {
+    std::pair<py::object, py::object> operator()(const Item& item, const source::Place& place) {
         const bulk::Plan& plan = *bulk_.plan;
-        return io::guard_reads(plan.document().source(), [&] {
+        return source::guard_reads(plan.document().source(), [&] {
             tensor::Header header;
-            const onnx::Message tensor = onnx::Message(onnx::message<"TensorProto">, item.message);
-            tensor::read_header(tensor, header);
+            tensor::read_header(item.tensor(), header);
             // Those of views are given back by the stream.
             if (item.is_fresh()) pages_.looked_at(item.message);
             py::object name = to_str(header.name);
@@ -110,13 +104,14 @@ class ArrayMaker {
     }
 
   private:
-    py::object array(const Item& item, const io::Place& place, std::span<const std::int64_t> dims) {
+    py::object array(const Item& item, const source::Place& place,
+                     std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
             tensor::Values values = bulk_.plan->values(item);
             py::object strings =
                 read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
-            const io::Source& own = bulk_.plan->document().source();
-            if (frugal_) io::release(own, own.offset_of(item.message), item.message.size());
+            const source::Source& own = bulk_.plan->document().source();
+            if (frugal_) source::release(own, own.offset_of(item.message), item.message.size());
             return strings;
         }
         std::uint64_t count = 1;
@@ -140,7 +135,8 @@ class ArrayMaker {
 
     py::object cast_by_numpy(const py::object& array, const Item& item,
                              std::span<const std::int64_t> dims) {
-        auto bytes = std::make_shared<io::OwnedBytes>(item.count * bulk_.float_type->itemsize());
+        auto bytes =
+            std::make_shared<source::OwnedBytes>(item.count * bulk_.float_type->itemsize());
         const py::object cast = make_owned(*bulk_.float_type, dims, std::move(bytes), true);
         const py::object to = cast.attr("reshape")(-1);
         const py::object from = array.attr("reshape")(-1);
@@ -154,7 +150,7 @@ class ArrayMaker {
         return cast;
     }
 
-    const py::object& owner_of(const std::shared_ptr<const io::Source>& source) {
+    const py::object& owner_of(const std::shared_ptr<const source::Source>& source) {
         if (owned_ != source.get() || !owner_) {
             owner_ = make_owner(source);
             owned_ = source.get();
@@ -165,17 +161,17 @@ class ArrayMaker {
     Bulk bulk_;
     bool frugal_;
     model::StructurePages pages_;
-    const io::Source* owned_ = nullptr;
+    const source::Source* owned_ = nullptr;
     py::object owner_;
 };
 
 py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
     const bulk::Plan& plan = *bulk.plan;
-    std::vector<io::Place> places;
+    std::vector<source::Place> places;
     {
         const WithoutLock unlocked;
         std::atomic<std::uint64_t> done = 0;
-        io::work_while_looking(
+        os::work_while_looking(
             {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
             [&] { places = bulk::read_items(plan, plan.items(), done); },
             [&] {

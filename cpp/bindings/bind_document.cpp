@@ -9,9 +9,9 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
-#include "io/parallel.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
+#include "os/parallel.hpp"
 #include "tensor/location.hpp"
 
 namespace onnxmap::bindings {
@@ -19,14 +19,14 @@ namespace onnxmap::bindings {
 namespace {
 
 // A caller's buffer, held as long as anything looks at it.
-class PythonBuffer final : public io::Source {
+class PythonBuffer final : public source::Source {
   public:
     explicit PythonBuffer(const py::object& object) {
         if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) {
             throw py::error_already_set();
         }
         data_ = static_cast<const std::uint8_t*>(view_.buf);
-        lost_pages().writable = view_.readonly == 0;
+        guarded_region().lost->writable = view_.readonly == 0;
         size_ = static_cast<std::uint64_t>(view_.len);
     }
 
@@ -43,21 +43,15 @@ class PythonBuffer final : public io::Source {
     Py_buffer view_{};
 };
 
-const wire::MessageTable& table_of(std::string_view name) {
-    const wire::MessageTable* table = onnx::find_message(name);
-    if (table == nullptr) throw py::value_error("no message " + std::string(name));
-    return *table;
-}
-
 // Values are checked by onnxmap._options.
-io::IoMode io_mode(std::string_view name) {
-    if (name == "mmap") return io::IoMode::mmap;
-    return name == "read" ? io::IoMode::read : io::IoMode::automatic;
+source::IoMode io_mode(std::string_view name) {
+    if (name == "mmap") return source::IoMode::mmap;
+    return name == "read" ? source::IoMode::read : source::IoMode::automatic;
 }
 
-io::LinkPolicy link_policy(std::string_view name) {
-    if (name == "strict") return io::LinkPolicy::strict;
-    return name == "trusted" ? io::LinkPolicy::trusted : io::LinkPolicy::contained;
+contain::LinkPolicy link_policy(std::string_view name) {
+    if (name == "strict") return contain::LinkPolicy::strict;
+    return name == "trusted" ? contain::LinkPolicy::trusted : contain::LinkPolicy::contained;
 }
 
 void warn(const Error& fault) {
@@ -81,7 +75,8 @@ void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
 model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;
-    options.root = &table_of(message);
+    options.root = onnx::find_message(message);
+    if (options.root == nullptr) throw py::value_error("no message " + std::string(message));
     options.scan_packed = given.attr("check").cast<std::string>() == "full";
     options.watch = is_true(given.attr("watch"));
     set_root(options.external, external_root);
@@ -121,10 +116,9 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
                         const py::object& external_root, const std::string& folder) {
     auto options = options_of(message, given, external_root);
     options.folder = folder;
-    const bool is_model = options.root == &onnx::message<"ModelProto">;
-    auto source = std::make_shared<io::RemoteFile>(range_reader(file));
+    auto source = std::make_shared<source::RemoteFile>(range_reader(file));
     const WithoutLock unlocked;
-    return model::load_source(std::move(source), options, is_model);
+    return model::load_source(std::move(source), options, options.is_model());
 }
 
 py::list tensors(const DocumentPtr& document) {
@@ -159,7 +153,7 @@ void bind_document(py::module_& module) {
                py::arg("external_root"), py::arg("folder"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
-    module.def("is_stopped", io::is_stopped,
+    module.def("is_stopped", os::is_stopped,
                "Whether nobody waits for what this thread does for the core any more.");
     module.def(
         "is_safe_location",

@@ -14,7 +14,7 @@ namespace onnxmap::bindings {
 namespace {
 
 struct ExternalFile {
-    std::shared_ptr<const io::Source> source;
+    std::shared_ptr<const source::Source> source;
     std::string path;  // as this model names it; the source may be shared with another one
     bool watch = true;
 };

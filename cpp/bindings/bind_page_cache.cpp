@@ -3,25 +3,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_ranges.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bulk/tensor_pages.hpp"
-#include "io/byte_ranges.hpp"
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-std::vector<onnx::Message> tensors_at(const Graph& graph, const py::list& positions) {
-    const wire::FieldRow& row = onnx::field<"GraphProto.initializer">;
-    const std::uint64_t count = graph.index->count(row);
+std::vector<onnx::Message> tensors_at(const Graph& self, const py::list& positions) {
     std::vector<onnx::Message> tensors;
     tensors.reserve(positions.size());
-    for (const py::handle given : positions) {
-        const auto position = given.cast<std::uint64_t>();
-        if (position >= count) throw py::index_error("no such initializer");
-        tensors.emplace_back(onnx::message<"TensorProto">, graph.index->at(row, position).bytes);
+    for (const py::handle position : positions) {
+        tensors.push_back(self.graph->initializers().at(position.cast<std::uint64_t>()));
     }
     return tensors;
 }
@@ -50,10 +46,10 @@ py::list absent_pages(const Graph& graph) {
     {
         const WithoutLock unlocked;
         static_cast<void>(graph.document->look_for_changes());
-        const io::Source& source = graph.document->source();
-        io::for_each_absent(source, 0, source.size(), [&](std::uint64_t begin, std::uint64_t end) {
-            runs.emplace_back(begin, end);
-        });
+        const source::Source& source = graph.document->source();
+        source::for_each_absent(
+            source, 0, source.size(),
+            [&](std::uint64_t begin, std::uint64_t end) { runs.emplace_back(begin, end); });
     }
     py::list result(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -64,7 +60,7 @@ py::list absent_pages(const Graph& graph) {
 
 // Of each tensor, how many of its bytes are in memory, and how many it has.
 py::list residency(const Graph& graph, const py::list& positions, const py::list& absent) {
-    io::ByteRanges ranges;
+    ByteRanges ranges;
     for (const py::handle range : absent) {
         const auto pair = range.cast<py::tuple>();
         ranges.add(pair[0].cast<std::uint64_t>(), pair[1].cast<std::uint64_t>());

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/same_message.hpp"
 #include "onnx/text_format.hpp"
@@ -16,15 +17,6 @@ struct FieldName {
     std::string_view name;
     std::uint32_t number;
 };
-
-const wire::FieldRow& row_of(const ProtoView& view, std::string_view name) {
-    const wire::FieldRow* row = view.message.table().find(name);
-    if (row == nullptr) {
-        throw py::attribute_error(std::string(view.message.table().name) + " has no field " +
-                                  std::string(name));
-    }
-    return *row;
-}
 
 py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (row.repeated()) return repeated_to_python(view, row, true);
@@ -159,7 +151,7 @@ void bind_proto_view(py::module_& module) {
     bind_equality(cls);
     cls.def("__getattr__",
             [](const ProtoView& self, const py::str& name) {
-                return value_of(self, row_of(self, to_printable(name)));
+                return value_of(self, row_named(self, to_printable(name)));
             })
         .def("__dir__",
              [](const ProtoView& self) {

@@ -5,20 +5,16 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/package_seam.hpp"
+#include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
+#include "model/sparse_tensor.hpp"
+#include "model/tensor_place.hpp"
 
 namespace onnxmap::bindings {
 
-using onnx::field;
-
 namespace {
-
-tensor::ExternalEntry entry_of(const Tensor& tensor, const tensor::Header& header) {
-    return tensor::read_external_entry(tensor.message, header.name,
-                                       tensor.document->store().max_external_entries);
-}
 
 // What numpy() would look at, or nothing: then reading it says what is wrong.
 std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
@@ -58,70 +54,46 @@ std::uint64_t size(const Tensor& tensor) {
     return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
 }
 
+// What `ask` says of the place of the values. No Python object is touched meanwhile.
+template <class Ask>
+auto place_of(const Tensor& tensor, Ask&& ask) {
+    return naming(tensor, [&] {
+        const model::TensorPlace place(*tensor.document, tensor.message);
+        if (!place.header().has_segment) return ask(place);
+        const WithoutLock unlocked;  // the first segment that is read looks for all
+        return ask(place);
+    });
+}
+
 std::uint64_t nbytes(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    const auto values = header.has_segment ? values_if_good(tensor) : std::nullopt;
-    return values ? values->stored_nbytes() : tensor::stored_nbytes(tensor.message, header);
+    return place_of(tensor, [](const auto& place) { return place.stored_nbytes(); });
 }
 
 py::object external(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (!header.external) return py::none();
-    const tensor::ExternalEntry entry = naming(tensor, [&] { return entry_of(tensor, header); });
+    const auto entry = place_of(tensor, [](const auto& place) { return place.external(); });
+    if (!entry) return py::none();
     py::object length = py::none();
-    if (entry.length) length = py::int_(*entry.length);
+    if (entry->length) length = py::int_(*entry->length);
     py::object checksum = py::none();
-    if (entry.checksum) checksum = to_str(*entry.checksum);
-    return package::external_data()(to_str(entry.location), entry.offset, length, checksum);
-}
-
-// Bytes of the tensor in the model's own file, where they are in one piece.
-std::optional<ByteView> bytes_in_model(const Tensor& tensor, const tensor::Header& header) {
-    if (tensor.document->source().path().empty()) return std::nullopt;
-    if (header.raw_data) return header.raw_data;
-    const onnx::DataTypeInfo* type = onnx::find_data_type(header.data_type);
-    if (type == nullptr) return std::nullopt;
-    return tensor::single_run(tensor.message, *type->storage);
-}
-
-// Several places, none of which is the tensor's.
-bool in_pieces(const Tensor& tensor, const tensor::Header& header) {
-    const auto values = header.has_segment ? values_if_good(tensor) : std::nullopt;
-    return values && values->in_pieces();
+    if (entry->checksum) checksum = to_str(*entry->checksum);
+    return package::external_data()(to_str(entry->location), entry->offset, length, checksum);
 }
 
 py::object file(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (in_pieces(tensor, header)) return py::none();
-    if (header.external) {
-        const std::string path = naming(tensor, [&] {
-            return tensor.document->store().external.path_of(entry_of(tensor, header).location,
-                                                             header.name);
-        });
-        return path.empty() ? py::object(py::none()) : to_str(path);
-    }
-    if (!bytes_in_model(tensor, header)) return py::none();
-    return to_str(tensor.document->source().path());
+    const auto path = place_of(tensor, [](const auto& place) { return place.file(); });
+    return path ? py::object(to_str(*path)) : py::none();
 }
 
 py::object offset(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (in_pieces(tensor, header)) return py::none();
-    if (header.external) {
-        return py::int_(naming(tensor, [&] { return entry_of(tensor, header).offset; }));
-    }
-    const auto bytes = bytes_in_model(tensor, header);
-    if (!bytes) return py::none();
-    return py::int_(tensor.document->source().offset_of(*bytes));
-}
-
-py::str text_field(const Tensor& tensor, const wire::FieldRow& row) {
-    return to_str(tensor.message.text(row));
+    const auto found = place_of(tensor, [](const auto& place) { return place.offset(); });
+    return found ? py::object(py::int_(*found)) : py::none();
 }
 
 void bind_facts(GuardedClass<Tensor>& cls) {
+    bind_field(cls, "TensorProto", "doc_string", "Documentation in Markdown.");
+    bind_field(cls, "TensorProto", "metadata_props", "Read-only mapping of names to values.");
     cls.def_property_readonly(
-           "name", [](const Tensor& self) { return text_field(self, field<"TensorProto.name">); },
+           "name", [](const Tensor& self) { return to_str(header_of(self).name); },
            "Name, or an empty string.")
         .def_property_readonly("dtype", dtype, "DataType. Raises TensorError `tensor.dtype`.")
         .def_property_readonly("shape", shape, "Tuple of int. Raises TensorError.")
@@ -130,16 +102,6 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "Number of dimensions.")
         .def_property_readonly("size", size, "Number of elements. Raises TensorError.")
         .def_property_readonly("nbytes", nbytes, "Bytes that the values take as they are stored.")
-        .def_property_readonly(
-            "doc_string",
-            [](const Tensor& self) { return text_field(self, field<"TensorProto.doc_string">); },
-            "Documentation in Markdown.")
-        .def_property_readonly(
-            "metadata_props",
-            [](const Tensor& self) {
-                return read_only(string_map(self, field<"TensorProto.metadata_props">));
-            },
-            "Read-only mapping of names to values.")
         .def_property_readonly(
             "is_external", [](const Tensor& self) { return header_of(self).external; },
             "Whether the values are in another file.")
@@ -174,58 +136,30 @@ void bind_display(GuardedClass<Class>& cls) {
     bind_equality(cls);
 }
 
-py::object sparse_part(const SparseTensor& sparse, const wire::FieldRow& row) {
-    const auto part = sparse.document->child(sparse.message, row);
-    return py::cast(Tensor{
-        {sparse.document, part.value_or(onnx::Message(onnx::message<"TensorProto">, ByteView{}))}});
-}
+model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message}; }
 
-// As an object: an accessor would be evaluated when what it reads from is gone.
-py::object sparse_fact(const SparseTensor& sparse, const char* name) {
-    return sparse_part(sparse, field<"SparseTensorProto.values">).attr(name);
-}
+Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
 
 void bind_sparse(py::module_& module) {
     GuardedClass<SparseTensor> cls(module, "SparseTensor", "Values and where they stand.");
     cls.def_property_readonly(
-           "name", [](const SparseTensor& self) { return sparse_fact(self, "name"); },
+           "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
            "Name of its values, which is the sparse tensor's.")
         .def_property_readonly(
-            "dtype", [](const SparseTensor& self) { return sparse_fact(self, "dtype"); },
+            "dtype", [](const SparseTensor& self) { return dtype(sparse_values(self)); },
             "DataType of the values.")
         .def_property_readonly(
-            "shape",
-            [](const SparseTensor& self) {
-                std::uint64_t rank = 0;
-                self.message.for_each_value(field<"SparseTensorProto.dims">,
-                                            [&](const wire::Field&) { ++rank; });
-                if (rank > tensor::kMaxRank) {
-                    Error error("tensor.rank", "it has " + std::to_string(rank) +
-                                                   " dimensions, and NumPy takes 64 at most");
-                    error.tensor = to_text(sparse_fact(self, "name"));
-                    if (error.tensor.empty()) {
-                        error.tensor =
-                            model::sparse_tensor_path(*self.document, self.message.piece(0).data());
-                    }
-                    throw error;
-                }
-                return py::tuple(repeated_to_python(self, field<"SparseTensorProto.dims">, false));
-            },
+            "shape", [](const SparseTensor& self) { return to_tuple(core_of(self).dims()); },
             "Shape of the dense tensor.")
-        .def_property_readonly(
-            "values",
-            [](const SparseTensor& self) {
-                return sparse_part(self, field<"SparseTensorProto.values">);
-            },
-            "Tensor of shape [nnz].")
+        .def_property_readonly("values", sparse_values, "Tensor of shape [nnz].")
         .def_property_readonly(
             "indices",
             [](const SparseTensor& self) {
-                return sparse_part(self, field<"SparseTensorProto.indices">);
+                return Tensor{{self.document, core_of(self).indices()}};
             },
             "Tensor of shape [nnz] (linear) or [nnz, rank].")
         .def_property_readonly(
-            "nnz", [](const SparseTensor& self) { return sparse_fact(self, "size"); },
+            "nnz", [](const SparseTensor& self) { return size(sparse_values(self)); },
             "Number of stored values.")
         .def_property_readonly(
             "proto", [](const SparseTensor& self) { return ProtoView{self}; },

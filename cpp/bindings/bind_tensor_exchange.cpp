@@ -43,14 +43,14 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
         if (in_place && !copying.always && options.versioned && (copying.never || !is_file)) {
             return make_dlpack(type, dims, payload->bytes(), payload->source, options);
         }
-        std::shared_ptr<io::OwnedBytes> bytes;
+        std::shared_ptr<source::OwnedBytes> bytes;
         {
             const WithoutLock unlocked;
             if (is_file && !copying.always) {
                 bytes = payload->source->writable_copy(payload->offset, payload->nbytes);
             } else {
                 values.check_count();
-                bytes = std::make_shared<io::OwnedBytes>(
+                bytes = std::make_shared<source::OwnedBytes>(
                     tensor::packed_nbytes(values.count(), type.bits));
                 values.read_packed(bytes->writable());
                 options.copied = true;
@@ -118,12 +118,12 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
 py::tuple policy(const Tensor& tensor) {
     const tensor::Store& store = tensor.document->store();
     const tensor::ExternalPlace& place = store.external.place();
-    const char* links = place.policy.links == io::LinkPolicy::contained ? "contained"
-                        : place.policy.links == io::LinkPolicy::strict  ? "strict"
-                                                                        : "trusted";
-    const char* mode = place.mode == io::IoMode::automatic ? "auto"
-                       : place.mode == io::IoMode::mmap    ? "mmap"
-                                                           : "read";
+    const char* links = place.policy.links == contain::LinkPolicy::contained ? "contained"
+                        : place.policy.links == contain::LinkPolicy::strict  ? "strict"
+                                                                             : "trusted";
+    const char* mode = place.mode == source::IoMode::automatic ? "auto"
+                       : place.mode == source::IoMode::mmap    ? "mmap"
+                                                               : "read";
     return py::make_tuple(links, place.policy.allow_hardlinks, mode, store.watch);
 }
 

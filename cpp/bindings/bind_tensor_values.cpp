@@ -26,7 +26,7 @@ py::object writable_array(Values& values) {
         return read_array(values, Conversion::none(values.type()), true);
     }
     const tensor::Payload& payload = *values.payload();
-    std::shared_ptr<io::OwnedBytes> bytes;
+    std::shared_ptr<source::OwnedBytes> bytes;
     {
         const WithoutLock unlocked;
         bytes = payload.source->writable_copy(payload.offset, payload.nbytes);
@@ -175,11 +175,11 @@ py::object packed(const Tensor& tensor) {
         }
         const auto nbytes =
             static_cast<std::int64_t>(tensor::packed_nbytes(values.count(), type.bits));
-        std::shared_ptr<io::OwnedBytes> bytes;
+        std::shared_ptr<source::OwnedBytes> bytes;
         {
             const WithoutLock unlocked;
             values.check_count();
-            bytes = std::make_shared<io::OwnedBytes>(static_cast<std::uint64_t>(nbytes));
+            bytes = std::make_shared<source::OwnedBytes>(static_cast<std::uint64_t>(nbytes));
             values.read_packed(bytes->writable());
         }
         return make_owned(onnx::data_type(onnx::DataType::UINT8), {&nbytes, 1}, std::move(bytes),
@@ -203,7 +203,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
         if (begin > values.count() || count > values.count() - begin) {
             throw py::index_error("outside the tensor");
         }
-        auto bytes = std::make_shared<io::OwnedBytes>(count * values.type().itemsize());
+        auto bytes = std::make_shared<source::OwnedBytes>(count * values.type().itemsize());
         {
             const WithoutLock unlocked;
             values.check_padding();

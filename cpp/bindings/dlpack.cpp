@@ -59,7 +59,7 @@ constexpr std::uint64_t kIsCopied = 2;
 template <class Managed>
 struct Export {
     Managed managed;
-    std::shared_ptr<const io::Source> source;
+    std::shared_ptr<const source::Source> source;
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides;
 
@@ -83,7 +83,7 @@ py::capsule make_capsule(std::unique_ptr<Export<Managed>> made, const char* name
 template <class Managed>
 std::unique_ptr<Export<Managed>> make_export(const onnx::DataTypeInfo& type,
                                              std::span<const std::int64_t> dims, ByteView bytes,
-                                             std::shared_ptr<const io::Source> source) {
+                                             std::shared_ptr<const source::Source> source) {
     auto made = std::make_unique<Export<Managed>>();
     made->source = std::move(source);
     made->shape.assign(dims.begin(), dims.end());
@@ -105,7 +105,7 @@ std::unique_ptr<Export<Managed>> make_export(const onnx::DataTypeInfo& type,
 }  // namespace
 
 py::capsule make_dlpack(const onnx::DataTypeInfo& type, std::span<const std::int64_t> dims,
-                        ByteView bytes, std::shared_ptr<const io::Source> source,
+                        ByteView bytes, std::shared_ptr<const source::Source> source,
                         const DlpackOptions& options) {
     if (!options.versioned) {
         auto made = make_export<DLManagedTensor>(type, dims, bytes, std::move(source));

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "bindings/python_objects.hpp"
-#include "io/source.hpp"
 #include "onnx/data_type.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::bindings {
 
@@ -20,7 +20,7 @@ struct DlpackOptions {
 /// A capsule over `bytes`, which `source` keeps alive. Sub-byte elements are packed.
 [[nodiscard]] py::capsule make_dlpack(const onnx::DataTypeInfo& type,
                                       std::span<const std::int64_t> dims, ByteView bytes,
-                                      std::shared_ptr<const io::Source> source,
+                                      std::shared_ptr<const source::Source> source,
                                       const DlpackOptions& options);
 
 }  // namespace onnxmap::bindings

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bindings/handles.hpp"
-#include "io/read_guard.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::bindings {
 
@@ -16,12 +16,12 @@ namespace py = pybind11;
 
 /// The bytes of the document that a bound object looks at.
 template <class Bound>
-const io::Source& source_of(const Bound& bound) {
+const source::Source& source_of(const Bound& bound) {
     static_assert(!std::is_base_of_v<py::handle, Bound>, "say unguarded(), and why");
     if constexpr (std::is_same_v<Bound, DocumentPtr>) {
         return bound->source();
-    } else if constexpr (requires { bound.list.document; }) {
-        return bound.list.document->source();
+    } else if constexpr (requires { bound.list().document; }) {
+        return bound.list().document->source();
     } else {
         return bound.document->source();
     }
@@ -33,7 +33,7 @@ auto guarded_as(F f, Return (*)(First, Rest...)) {
         const auto call = [&]() -> Return {
             return f(std::forward<First>(first), std::forward<Rest>(rest)...);
         };
-        return io::guard_reads(source_of(first), call);
+        return source::guard_reads(source_of(first), call);
     };
 }
 

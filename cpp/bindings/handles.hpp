@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "model/document.hpp"
+#include "model/graph.hpp"
+#include "model/message_list.hpp"
 #include "model/unknown_fields.hpp"
 #include "onnx/message.hpp"
 
@@ -34,16 +36,22 @@ struct SimpleShardedDim : Handle {};
 struct IntIntListEntry : Handle {};
 struct QuantizationAnnotation : Handle {};
 
-/// A graph, with the index of its fields.
+/// A graph, with what it means.
 struct Graph : Handle {
-    std::shared_ptr<const model::FieldIndex> index;
+    std::shared_ptr<const model::Graph> graph;
+};
+
+/// The names of the dense or of the sparse initializers of a graph.
+struct TensorNames {
+    DocumentPtr document;
+    std::shared_ptr<const model::Graph> graph;
+    bool sparse;
 };
 
 /// A repeated message field as a lazy sequence: an element is made when it is asked for.
 struct MessageList {
     DocumentPtr document;
-    std::shared_ptr<const model::FieldIndex> index;
-    const wire::FieldRow* row;
+    model::MessageList messages;
     bool as_proto;  // elements are ProtoViews, not the friendly classes
 };
 

@@ -28,6 +28,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_schema(module);
     bind_document(module);
     bind_lists(module);
+    bind_unknown_fields(module);
     bind_proto_view(module);
     bind_messages(module);
     bind_graph(module);

@@ -1,5 +1,4 @@
 #include "bindings/python_objects.hpp"
-#include "bindings/package_seam.hpp"
 
 #include <array>
 #include <atomic>
@@ -7,9 +6,11 @@
 #include <utility>
 #include <vector>
 
-namespace onnxmap::bindings {
+#include "bindings/package_seam.hpp"
+#include "bindings/value_types.hpp"
+#include "model/value_type.hpp"
 
-using onnx::field;
+namespace onnxmap::bindings {
 
 namespace {
 
@@ -40,8 +41,13 @@ py::object wrap_as(Handle&& handle) {
 }
 
 py::object wrap_graph(Handle&& handle) {
-    auto index = handle.document->index(handle.message);
-    return package::graph()(py::cast(Graph{std::move(handle), std::move(index)}));
+    auto graph = std::make_shared<const model::Graph>(handle.document, handle.message);
+    return package::graph()(py::cast(Graph{std::move(handle), std::move(graph)}));
+}
+
+py::object wrap_type(Handle&& handle) {
+    const auto type = model::value_type(handle.message, handle.document->limits().depth);
+    return type ? type_object(*type) : py::none();
 }
 
 using Wrap = py::object (*)(Handle&&);
@@ -69,6 +75,7 @@ constexpr auto kWrappers = [] {
     set("TensorAnnotation", wrap_as<QuantizationAnnotation>);
     set("TensorProto", wrap_as<Tensor>);
     set("TrainingInfoProto", wrap_as<TrainingInfo>);
+    set("TypeProto", wrap_type);
     set("ValueInfoProto", wrap_as<ValueInfo>);
     return wrappers;
 }();
@@ -109,61 +116,6 @@ py::object data_type_or_none(std::int32_t number) {
 py::object data_type_or_int(std::int32_t number) {
     py::object member = data_type_or_none(number);
     return member.is_none() ? py::object(py::int_(number)) : member;
-}
-
-py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
-                     const wire::Field& value, bool as_proto) {
-    switch (row.type) {
-        case wire::Type::int64: return py::int_(value.int64());
-        case wire::Type::uint64: return py::int_(value.value);
-        case wire::Type::int32:
-        case wire::Type::enumeration: return py::int_(value.int32());
-        case wire::Type::float32: return py::float_(value.float32());
-        case wire::Type::float64: return py::float_(value.float64());
-        case wire::Type::string: return to_str(as_text(document->source().resident(value.bytes)));
-        case wire::Type::bytes: return to_bytes(document->source().resident(value.bytes));
-        case wire::Type::message: break;
-    }
-    Handle handle{document, onnx::Message(onnx::kSchema.message_of(row), value.bytes)};
-    if (as_proto) return py::cast(ProtoView{std::move(handle)});
-    return wrap_message(std::move(handle));
-}
-
-py::object default_of(const wire::FieldRow& row) {
-    switch (row.type) {
-        case wire::Type::string: return py::str();
-        case wire::Type::bytes: return py::bytes();
-        case wire::Type::float32:
-        case wire::Type::float64: return py::float_(0.0);
-        default: return py::int_(0);
-    }
-}
-
-py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
-    if (row.is_message()) {
-        return py::cast(
-            MessageList{handle.document, handle.document->index(handle.message), &row, as_proto});
-    }
-    py::list values;
-    handle.message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
-        if (known != &row) return;
-        wire::Field run = found;
-        run.bytes = handle.document->source().resident(found.bytes);
-        onnx::Message::unpack(row, run, [&](const wire::Field& value) {
-            values.append(to_python(handle.document, row, value, as_proto));
-        });
-    });
-    return values;
-}
-
-py::dict string_map(const Handle& handle, const wire::FieldRow& row) {
-    py::dict map;
-    handle.document->index(handle.message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message pair(onnx::message<"StringStringEntryProto">, value.bytes);
-        map[to_str(pair.text(field<"StringStringEntryProto.key">))] =
-            to_str(pair.text(field<"StringStringEntryProto.value">));
-    });
-    return map;
 }
 
 py::object read_only(const py::dict& mapping) {

@@ -49,21 +49,7 @@ const py::object& python_object() {
 /// As above, but a plain int for an unassigned number.
 [[nodiscard]] py::object data_type_or_int(std::int32_t number);
 
-/// One value of a field as Python has it; messages by wrap_message or as a ProtoView.
-[[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
-                                   const wire::Field& value, bool as_proto);
-
-/// What an absent scalar reads as: the ONNX protos declare no defaults of their own.
-[[nodiscard]] py::object default_of(const wire::FieldRow& row);
-
-/// All values of a repeated field: a list, a MessageList for messages.
-[[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
-                                            bool as_proto);
-
-/// A dict of a repeated StringStringEntryProto field; of a repeated key the last one counts.
-[[nodiscard]] py::dict string_map(const Handle& handle, const wire::FieldRow& row);
-
-/// The same, read-only.
+/// A read-only view of a dict.
 [[nodiscard]] py::object read_only(const py::dict& mapping);
 
 /// The friendly object of a message: a Node, a Tensor, a Graph ...

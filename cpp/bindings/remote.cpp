@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
-#include "io/parallel.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::bindings {
 
@@ -36,7 +36,7 @@ class SharedObject {
     py::object object_;
 };
 
-class PythonReader final : public io::RangeReader {
+class PythonReader final : public source::RangeReader {
   public:
     explicit PythonReader(const py::object& file)
         : file_(file),
@@ -59,7 +59,7 @@ class PythonReader final : public io::RangeReader {
         try {
             file_.get().attr("read_into")(offset, memory);
         } catch (const py::error_already_set&) {
-            io::leave_if_stopped();  // which is why it ended
+            os::leave_if_stopped();  // which is why it ended
             throw;
         }
     }
@@ -97,7 +97,7 @@ int number_of(const py::error_already_set& error) {
     return error.matches(PyExc_IsADirectoryError) ? EISDIR : 0;
 }
 
-class PythonFolder final : public io::RemoteFolder {
+class PythonFolder final : public source::RemoteFolder {
   public:
     explicit PythonFolder(const py::object& folder) : folder_(folder) {}
 
@@ -106,7 +106,7 @@ class PythonFolder final : public io::RemoteFolder {
         return to_text(folder_.get().attr("url_of")(to_bytes(as_bytes(location))));
     }
 
-    [[nodiscard]] std::shared_ptr<const io::RangeReader> open(
+    [[nodiscard]] std::shared_ptr<const source::RangeReader> open(
         std::string_view location) const override {
         const WithLock locked;
         try {
@@ -123,11 +123,11 @@ class PythonFolder final : public io::RemoteFolder {
 
 }  // namespace
 
-std::shared_ptr<const io::RangeReader> range_reader(const py::object& file) {
+std::shared_ptr<const source::RangeReader> range_reader(const py::object& file) {
     return std::make_shared<const PythonReader>(file);
 }
 
-std::shared_ptr<const io::RemoteFolder> remote_folder(const py::object& folder) {
+std::shared_ptr<const source::RemoteFolder> remote_folder(const py::object& folder) {
     return std::make_shared<const PythonFolder>(folder);
 }
 

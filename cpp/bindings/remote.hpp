@@ -5,16 +5,16 @@
 
 #include <memory>
 
-#include "io/remote_file.hpp"
+#include "source/remote_file.hpp"
 
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
 /// What reads an onnxmap._remote.RemoteFile.
-[[nodiscard]] std::shared_ptr<const io::RangeReader> range_reader(const py::object& file);
+[[nodiscard]] std::shared_ptr<const source::RangeReader> range_reader(const py::object& file);
 
 /// An onnxmap._remote.RemoteFolder.
-[[nodiscard]] std::shared_ptr<const io::RemoteFolder> remote_folder(const py::object& folder);
+[[nodiscard]] std::shared_ptr<const source::RemoteFolder> remote_folder(const py::object& folder);
 
 }  // namespace onnxmap::bindings

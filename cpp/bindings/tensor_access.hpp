@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
-#include "io/read_guard.hpp"
 #include "model/tensor_path.hpp"
+#include "source/read_guard.hpp"
 #include "tensor/header.hpp"
 #include "tensor/values.hpp"
 
@@ -45,7 +45,7 @@ template <class Work>
 auto with_values(const Tensor& tensor, Work&& work) {
     return naming(tensor, [&] {
         tensor::Values values = values_of(tensor);
-        return io::guard_reads(values.source(), [&] { return work(values); });
+        return source::guard_reads(values.source(), [&] { return work(values); });
     });
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
@@ -15,11 +15,11 @@ constexpr std::uint64_t kMebibyte = 1 << 20;
 constexpr std::uint64_t kLookedAhead = 4;
 
 std::uint64_t whole_pages(std::uint64_t nbytes) {
-    return (nbytes + io::page_size() - 1) / io::page_size() * io::page_size();
+    return (nbytes + os::page_size() - 1) / os::page_size() * os::page_size();
 }
 
-void drop(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
-    if (begin < end) io::evict(source, begin, end - begin);
+void drop(const source::Source& source, std::uint64_t begin, std::uint64_t end) {
+    if (begin < end) source::evict(source, begin, end - begin);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
         const Item& following = items_[at.item];
         // Neighbours only: what is between two views is not asked for.
         if (following.reading != Reading::view || following.source != first.source ||
-            following.offset > chunk.end + io::page_size() || chunk.nbytes() >= chunk_nbytes_) {
+            following.offset > chunk.end + os::page_size() || chunk.nbytes() >= chunk_nbytes_) {
             return chunk;
         }
     }
@@ -59,32 +59,32 @@ void PagesAround::look_first() {
     if (view == items_.end()) return;
     Place at{static_cast<std::size_t>(view - items_.begin()), 0};
     const Chunk chunk = next(at);
-    const io::Source& source = *plan_.source(*view);
+    const source::Source& source = *plan_.source(*view);
     if (source.maps_file()) static_cast<void>(look_around(source, chunk));
 }
 
 void PagesAround::bring(const Chunk& chunk) {
     const Item& item = items_[chunk.first];
-    const io::Source& source = *plan_.source(item);
+    const source::Source& source = *plan_.source(item);
     if (!source.maps_file() || chunk.nbytes() == 0) return;
     brought_end_ = chunk.last + 1;
     const bool is_far = look_around(source, chunk);
     if (!is_passed(item, chunk)) {
-        const bool is_mapped = is_far && io::populate(source, chunk.begin, chunk.nbytes());
+        const bool is_mapped = is_far && source::populate(source, chunk.begin, chunk.nbytes());
         // Mapping pages that are still being read would wait for each of them, and ask for no
         // others meanwhile.
         if (!is_mapped && !ask_for(source, chunk)) {
-            io::populate(source, chunk.begin, chunk.nbytes());
+            source::populate(source, chunk.begin, chunk.nbytes());
         }
     }
     come_to({item.source, chunk.end, around_});
     // The reader was faster, and has given back what only came now.
-    if (is_passed(item, chunk)) io::release(source, chunk.begin, chunk.nbytes());
+    if (is_passed(item, chunk)) source::release(source, chunk.begin, chunk.nbytes());
 }
 
 // Notes what is absent of the chunk and of what the system may bring with it. Whether it reads far
 // ahead there.
-bool PagesAround::look_around(const io::Source& source, const Chunk& chunk) {
+bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) {
     const std::uint32_t number = items_[chunk.first].source;
     if (at_.source != number) {
         read_ahead_nbytes_ = read_ahead_.enter(items_[chunk.first]);
@@ -101,8 +101,8 @@ bool PagesAround::look_around(const io::Source& source, const Chunk& chunk) {
     const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_nbytes_ : 0;
     const std::uint64_t left = source.size() - chunk.end;
     const std::uint64_t end = left <= ahead ? source.size() : whole_pages(chunk.end + ahead);
-    io::tell_absent(source, std::max(begin, looked_end_), end,
-                    [&](std::uint64_t first, std::uint64_t last) { note(first, last); });
+    source::tell_absent(source, std::max(begin, looked_end_), end,
+                        [&](std::uint64_t first, std::uint64_t last) { note(first, last); });
     looked_end_ = std::max(looked_end_, end);
     return is_far;
 }
@@ -118,14 +118,14 @@ void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
 }
 
 // Whether anything is not in memory.
-bool PagesAround::ask_for(const io::Source& source, const Chunk& chunk) {
+bool PagesAround::ask_for(const source::Source& source, const Chunk& chunk) {
     bool is_there = true;
-    io::prefetch_absent(source, chunk.begin, chunk.end,
-                        [&](std::uint64_t, std::uint64_t) { is_there = false; });
+    source::prefetch_absent(source, chunk.begin, chunk.end,
+                            [&](std::uint64_t, std::uint64_t) { is_there = false; });
     // Of files of others the system says that all is in memory.
-    if (is_there && !io::is_cached(source, chunk.end - 1)) {
+    if (is_there && !source::is_cached(source, chunk.end - 1)) {
         is_there = false;
-        io::prefetch(source, chunk.begin, chunk.nbytes());
+        source::prefetch(source, chunk.begin, chunk.nbytes());
     }
     return !is_there;
 }
@@ -145,7 +145,7 @@ void PagesAround::reader_at(const Item& item) {
     const std::lock_guard lock(reader_mutex_);
     if (reader_ == nullptr || reader_->source != item.source) {
         leave_file();
-        released_ = item.offset - std::min(item.offset, io::kMappedAround);
+        released_ = item.offset - std::min(item.offset, os::kMappedAround);
         reader_ = &item;
     } else {
         reader_ = &item;
@@ -161,21 +161,21 @@ void PagesAround::reader_left() {
 void PagesAround::give_back_until(std::uint64_t end) noexcept {
     if (end < released_ + step_) return;
     // Within a huge page, the system would have to take its mapping apart.
-    release_until(step_ < io::kMappedAround ? end : end - end % io::kMappedAround);
+    release_until(step_ < os::kMappedAround ? end : end - end % os::kMappedAround);
     drop_until(end);
 }
 
 void PagesAround::leave_file() noexcept {
     if (reader_ == nullptr) return;
-    release_until(reader_->stored_end() + io::kMappedAround);
+    release_until(reader_->stored_end() + os::kMappedAround);
     drop_until(UINT64_MAX);
 }
 
 void PagesAround::release_until(std::uint64_t end) noexcept {
-    const io::Source& source = *plan_.source(*reader_);
+    const source::Source& source = *plan_.source(*reader_);
     end = std::min(end, source.size());
-    if (end > released_) io::release(source, released_, end - released_);
-    released_ = end - end % io::page_size();
+    if (end > released_) source::release(source, released_, end - released_);
+    released_ = end - end % os::page_size();
 }
 
 void PagesAround::drop_until(std::uint64_t end) noexcept {
@@ -193,7 +193,7 @@ void PagesAround::drop_until(std::uint64_t end) noexcept {
                 stop = std::min(stop, at_.offset);
                 stop -= std::min(stop, at_.around);
             }
-            range.end = std::min(range.end, stop - stop % io::kMappedAround);
+            range.end = std::min(range.end, stop - stop % os::kMappedAround);
             if (range.end <= range.begin) return;
             front.begin = range.end;
             if (front.begin == front.end) absent_.pop_front();
@@ -220,10 +220,10 @@ void PagesAround::give_back_all(bool done) noexcept {
             continue;
         }
         const Chunk chunk = next(at);
-        io::release(*plan_.source(items_[chunk.first]), chunk.begin, chunk.nbytes());
+        source::release(*plan_.source(items_[chunk.first]), chunk.begin, chunk.nbytes());
     }
     for (const Range& range : absent_) {
-        const io::Source& source = *plan_.sources()[range.source];
+        const source::Source& source = *plan_.sources()[range.source];
         if (reader_ == nullptr || range.source != reader_->source) {
             drop(source, range.begin, range.end);
         } else {

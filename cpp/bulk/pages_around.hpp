@@ -9,14 +9,14 @@
 
 #include "bulk/plan.hpp"
 #include "bulk/read_ahead.hpp"
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
 class PagesAround {
   public:
     PagesAround(const Plan& plan, std::uint64_t window,
-                ReadAhead::Of read_ahead_of = &io::read_ahead_nbytes);
+                ReadAhead::Of read_ahead_of = &source::read_ahead_nbytes);
 
     /// Where a walk over the bytes of the views is.
     struct Place {
@@ -69,8 +69,8 @@ class PagesAround {
     };
     static constexpr Position kNowhere{UINT32_MAX, 0, 0};
 
-    [[nodiscard]] bool look_around(const io::Source& source, const Chunk& chunk);
-    [[nodiscard]] bool ask_for(const io::Source& source, const Chunk& chunk);
+    [[nodiscard]] bool look_around(const source::Source& source, const Chunk& chunk);
+    [[nodiscard]] bool ask_for(const source::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
     void come_to(Position at) noexcept;
     [[nodiscard]] bool is_passed(const Item& item, const Chunk& chunk);

@@ -1,23 +1,18 @@
 #include "bulk/plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/structure_pages.hpp"
 #include "model/tensor_path.hpp"
 
 namespace onnxmap::bulk {
 
-using onnx::field;
 using tensor::Conversion;
 
 namespace {
-
-constexpr const wire::FieldRow& kInitializer = field<"GraphProto.initializer">;
 
 // A model may name the same bytes of a file in many tensors; one that has less is left alone.
 constexpr std::uint64_t kOverlapIgnored = 256 << 20;
@@ -65,48 +60,34 @@ Reading reading_of(const tensor::Values& values, const Options& options) {
 
 Conversion Item::conversion() const { return *Conversion::find(*type, *to); }
 
-Plan::Plan(std::shared_ptr<const model::Document> document, const model::FieldIndex& index,
-           std::span<const std::uint32_t> positions, const Options& options)
-    : document_(std::move(document)), since_(document_->look_for_changes()) {
-    std::vector<std::uint32_t> ranks(positions.size());
-    std::iota(ranks.begin(), ranks.end(), 0);
-    std::ranges::sort(ranks, {}, [&](std::uint32_t rank) { return positions[rank]; });
+Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+           const Options& options)
+    : document_(initializers.shared_document()), since_(document_->look_for_changes()) {
     items_.reserve(positions.size());
-    model::StructurePages pages(document_->source(), options.frugal);
-    // One walk: finding each by itself goes over the headers of its neighbours again.
-    model::FieldIndex::Cursor cursor(index, kInitializer);
-    wire::Field found;
-    std::uint32_t next = 0;
-    for (const std::uint32_t rank : ranks) {
-        for (; next <= positions[rank]; ++next) {
-            if (!cursor.next(found)) {
-                fail_changed();
-            }
-            pages.looked_at(found.bytes);
-        }
-        add(found.bytes, rank, options);
-    }
+    initializers.for_each_at(
+        positions,
+        [&](std::uint32_t rank, const onnx::Message& tensor) { add(tensor, rank, options); },
+        options.frugal);
     std::ranges::sort(items_, {}, [](const Item& item) {
         return std::tuple(item.source, item.offset, item.rank);
     });
     if (options.copies) check_overlap();
 }
 
-void Plan::add(ByteView message, std::uint32_t rank, const Options& options) {
-    const onnx::Message found(onnx::message<"TensorProto">, message);
+void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& options) {
     tensor::Header header;
-    tensor::read_header(found, header);
+    tensor::read_header(tensor, header);
     try {
-        const tensor::Values values = document_->values(found, header, since_);
+        const tensor::Values values = document_->values(tensor, header, since_);
         Item item{};
-        item.message = message;
+        item.message = tensor.piece(0);
         item.rank = rank;
         item.type = &values.type();
         item.to = &array_type(values.type(), options.float_type);
         item.count = values.count();
         item.reading = reading_of(values, options);
-        std::shared_ptr<const io::Source> source = document_->store().source;
-        item.offset = source->offset_of(message);
+        std::shared_ptr<const source::Source> source = document_->store().source;
+        item.offset = source->offset_of(item.message);
         if (values.payload() != nullptr) {
             source = values.payload()->source;
             item.offset = values.payload()->offset;
@@ -131,7 +112,7 @@ void Plan::add(ByteView message, std::uint32_t rank, const Options& options) {
     }
 }
 
-std::uint32_t Plan::source_number(const std::shared_ptr<const io::Source>& source) {
+std::uint32_t Plan::source_number(const std::shared_ptr<const source::Source>& source) {
     const auto number = static_cast<std::uint32_t>(sources_.size());
     const auto [entry, is_new] = source_numbers_.try_emplace(source.get(), number);
     if (is_new) sources_.push_back(source);
@@ -159,10 +140,10 @@ unsigned Plan::reads_at_once() const noexcept {
 
 tensor::Values Plan::values(const Item& item) const {
     const tensor::OverlookQuietly quietly;
-    const onnx::Message found(onnx::message<"TensorProto">, item.message);
+    const onnx::Message tensor = item.tensor();
     tensor::Header header;
-    tensor::read_header(found, header);
-    tensor::Values values = document_->values(found, header, since_);
+    tensor::read_header(tensor, header);
+    tensor::Values values = document_->values(tensor, header, since_);
     // Memory is taken for what the item says.
     if (values.count() != item.count || &values.type() != item.type) {
         fail_changed();
@@ -175,13 +156,13 @@ Error Plan::named(const Error& error, const Item& item) const {
 }
 
 void Plan::look_again(std::span<const Item> items) const {
-    const io::Moment now = io::now();
-    const io::Source* looked_at = nullptr;
+    const source::Moment now = source::now();
+    const source::Source* looked_at = nullptr;
     for (const Item& item : items) {
-        const io::Source& file = *source(item);
+        const source::Source& file = *source(item);
         if (&file == std::exchange(looked_at, &file)) continue;
-        document_->store().check_unchanged(file,
-                                           file.looked_at_after_reading() ? now : io::kRecently);
+        document_->store().check_unchanged(
+            file, file.looked_at_after_reading() ? now : source::kRecently);
     }
 }
 

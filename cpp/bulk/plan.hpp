@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/document.hpp"
-#include "model/field_index.hpp"
+#include "model/initializers.hpp"
 #include "tensor/conversion.hpp"
 #include "tensor/values.hpp"
 
@@ -34,6 +34,8 @@ struct Item {
     std::uint32_t source;         // among those of the plan
     Reading reading;
 
+    [[nodiscard]] onnx::Message tensor() const { return {onnx::message<"TensorProto">, message}; }
+
     /// Bytes of the array.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * to->itemsize(); }
     /// Bytes that are in memory while its array is made: of what is decoded the message as well.
@@ -56,19 +58,20 @@ struct Options {
 
 class Plan {
   public:
-    /// `index`: of a graph; `positions`: in its list of initializers. Looks for changes, finds all
-    /// values and checks them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, and
-    /// `limit.overlap` where copies would be made of the same bytes again and again.
-    Plan(std::shared_ptr<const model::Document> document, const model::FieldIndex& index,
-         std::span<const std::uint32_t> positions, const Options& options);
+    /// `positions`: in the list of initializers. Looks for changes, finds all values and checks
+    /// them; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, std::out_of_range, and
+    /// `limit.overlap` if copies would be made of the same bytes again and again.
+    Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+         const Options& options);
 
     [[nodiscard]] const model::Document& document() const noexcept { return *document_; }
     /// In the order in which they are stored.
     [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
-    [[nodiscard]] const std::shared_ptr<const io::Source>& source(const Item& item) const noexcept {
+    [[nodiscard]] const std::shared_ptr<const source::Source>& source(
+        const Item& item) const noexcept {
         return sources_[item.source];
     }
-    [[nodiscard]] std::span<const std::shared_ptr<const io::Source>> sources() const noexcept {
+    [[nodiscard]] std::span<const std::shared_ptr<const source::Source>> sources() const noexcept {
         return sources_;
     }
     /// Of all arrays, but those of strings.
@@ -87,14 +90,14 @@ class Plan {
     void look_again(std::span<const Item> items) const;
 
   private:
-    void add(ByteView message, std::uint32_t rank, const Options& options);
-    [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const io::Source>& source);
+    void add(const onnx::Message& tensor, std::uint32_t rank, const Options& options);
+    [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const source::Source>& source);
     void check_overlap() const;
 
     std::shared_ptr<const model::Document> document_;
-    io::Moment since_;
-    std::vector<std::shared_ptr<const io::Source>> sources_;
-    std::unordered_map<const io::Source*, std::uint32_t> source_numbers_;
+    source::Moment since_;
+    std::vector<std::shared_ptr<const source::Source>> sources_;
+    std::unordered_map<const source::Source*, std::uint32_t> source_numbers_;
     std::vector<Item> items_;
     std::uint64_t nbytes_ = 0;
     std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays where they are larger

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/pages_ahead.hpp"
+#include "source/pages_ahead.hpp"
 
 namespace onnxmap::bulk {
 
@@ -20,7 +20,7 @@ static_assert(kLongRun * kFarAhead == ReadAhead::kLeast);
 }  // namespace
 
 std::uint64_t ReadAhead::enter(const Item& item) {
-    const io::Source& source = *plan_.source(item);
+    const source::Source& source = *plan_.source(item);
     nbytes_ = source.size() < kLeast ? 0 : of_(source);
     run_ = {0, 0};
     return nbytes_;
@@ -38,7 +38,7 @@ ReadAhead::Range ReadAhead::run_at(std::size_t first, std::uint64_t begin,
     Range run{begin, end};
     for (const Item& item : items_.subspan(first)) {
         if (item.reading != items_[first].reading || item.source != items_[first].source) break;
-        if (item.offset > run.end + io::PagesAhead::kFar) break;
+        if (item.offset > run.end + source::PagesAhead::kFar) break;
         run.end = std::max(run.end, item.stored_end());
     }
     return run;

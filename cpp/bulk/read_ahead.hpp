@@ -5,21 +5,21 @@
 #include <span>
 
 #include "bulk/plan.hpp"
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
 class ReadAhead {
   public:
     /// Bytes that the system reads ahead in a file.
-    using Of = std::uint64_t (*)(const io::Source&);
+    using Of = std::uint64_t (*)(const source::Source&);
 
     /// In bytes. Of less, it does not matter how it is brought.
     static constexpr std::uint64_t kLeast = 4 << 20;
 
     /// `items`: a part of the plan's. A read-ahead of more than `most` bytes is not used.
     ReadAhead(const Plan& plan, std::span<const Item> items, std::uint64_t most,
-              Of of = &io::read_ahead_nbytes)
+              Of of = &source::read_ahead_nbytes)
         : plan_(plan), items_(items), most_(most), of_(of) {}
 
     /// Selects the file of this item for is_far(), and returns its read-ahead in bytes. Returns 0

@@ -6,10 +6,10 @@
 
 #include "base/error.hpp"
 #include "bulk/read_ahead.hpp"
-#include "io/fault_handler.hpp"
-#include "io/page_cache.hpp"
-#include "io/parallel.hpp"
-#include "io/read_guard.hpp"
+#include "os/fault_handler.hpp"
+#include "os/parallel.hpp"
+#include "source/page_cache.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::bulk {
 
@@ -30,7 +30,7 @@ struct Task {
 
 // Bytes of a file.
 struct Range {
-    const io::Source* source;
+    const source::Source* source;
     std::uint64_t begin;
     std::uint64_t end;
 
@@ -46,7 +46,7 @@ constexpr std::uint64_t kMadeAtOnce = 8 << 20;
 
 // Bytes that are read at once where they do not go straight into an array: small neighbours, and
 // what is converted. For a local file they stay in the second-level cache.
-std::uint64_t buffer_nbytes(const io::Source& source) {
+std::uint64_t buffer_nbytes(const source::Source& source) {
     const std::uint64_t nbytes = source.read_habits().nbytes;
     return source.splits_reads() ? nbytes : nbytes / 8;
 }
@@ -64,9 +64,9 @@ class Reader {
         places_.resize(items.size());
     }
 
-    std::vector<io::Place> read() {
-        io::renew_fault_handler();
-        return io::guard_reads(plan_.document().source(), [&] { return read_below_guard(); });
+    std::vector<source::Place> read() {
+        os::renew_fault_handler();
+        return source::guard_reads(plan_.document().source(), [&] { return read_below_guard(); });
     }
 
   private:
@@ -78,7 +78,7 @@ class Reader {
         ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
         ~ReleaseAtEnd() {
             for (const Task& task : reader_.tasks_) {
-                if (task.is_mapped) release(reader_.range_of(task), io::kMappedAround);
+                if (task.is_mapped) release(reader_.range_of(task), os::kMappedAround);
             }
         }
 
@@ -86,7 +86,7 @@ class Reader {
         const Reader& reader_;
     };
 
-    std::vector<io::Place> read_below_guard() {
+    std::vector<source::Place> read_below_guard() {
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (items_[i].reading == Reading::parts) places_[i] = slabs_.place(items_[i].nbytes());
         }
@@ -96,7 +96,7 @@ class Reader {
         plan_tasks();
         for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) ask_for(tasks_[i]);
         const ReleaseAtEnd release_at_end(*this);
-        io::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+        os::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
             const Task& task = tasks_[i];
             if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
             const bool is_mapped = bring_until(i);
@@ -113,21 +113,21 @@ class Reader {
 
     [[nodiscard]] std::uint64_t small_nbytes() const noexcept {
         std::uint64_t sum = 0;
-        for (const Item& item : items_) sum += io::Slabs::taken(item.nbytes());
+        for (const Item& item : items_) sum += source::Slabs::taken(item.nbytes());
         return sum;
     }
 
     void read_whole(std::size_t i) {
-        io::leave_if_stopped();
+        os::leave_if_stopped();
         const Item& item = items_[i];
         try {
             tensor::Values values = plan_.values(item);
-            io::guard_reads(values.source(), [&] {
+            source::guard_reads(values.source(), [&] {
                 values.check_count();  // before memory is taken for what the shape says
                 places_[i] = slabs_.place(item.nbytes());
                 values.read(item.conversion(), places_[i].bytes);
                 values.for_each_range([&](const auto& source, auto offset, auto nbytes) {
-                    io::release(*source, offset, nbytes);
+                    source::release(*source, offset, nbytes);
                 });
             });
         } catch (const Error& error) {
@@ -135,8 +135,8 @@ class Reader {
         }
         // As above: decoding looks at the mapping, and the pages would count as this process's
         // memory.
-        const io::Source& own = plan_.document().source();
-        io::release(own, own.offset_of(item.message), item.message.size());
+        const source::Source& own = plan_.document().source();
+        source::release(own, own.offset_of(item.message), item.message.size());
         done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
     }
 
@@ -166,12 +166,12 @@ class Reader {
         for (const Task& task : tasks_) nbytes += range_of(task).nbytes();
         if (nbytes < ReadAhead::kLeast) return;
         ReadAhead read_ahead(plan_, items_, UINT64_MAX, read_ahead_of_);
-        const io::Source* entered = nullptr;
+        const source::Source* entered = nullptr;
         bool can_populate = false;
         for (Task& task : tasks_) {
             const Range range = range_of(task);
             if (std::exchange(entered, range.source) != range.source) {
-                can_populate = io::can_populate(*range.source);
+                can_populate = source::can_populate(*range.source);
                 if (can_populate) read_ahead.enter(items_[task.first]);
             }
             task.in_order = can_populate && read_ahead.is_far(task.first, range.begin, range.end);
@@ -179,7 +179,7 @@ class Reader {
     }
 
     [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
-        const io::Source& source = *plan_.source(items_[first]);
+        const source::Source& source = *plan_.source(items_[first]);
         const std::uint64_t most = buffer_nbytes(source);
         const std::uint64_t gap = source.read_habits().gap;
         std::uint64_t end = items_[first].stored_end();
@@ -210,7 +210,7 @@ class Reader {
 
     [[nodiscard]] Range range_of(const Task& task) const {
         const Item& first = items_[task.first];
-        const io::Source* const source = plan_.source(first).get();
+        const source::Source* const source = plan_.source(first).get();
         if (task.items > 1) return {source, first.offset, end_of(task)};
         const std::uint64_t begin = first.offset + packed_nbytes(task.begin, first.type->bits);
         return {source, begin, begin + packed_nbytes(task.count, first.type->bits)};
@@ -221,10 +221,10 @@ class Reader {
     void ask_for(const Task& task) const {
         if (task.in_order) return;
         const Range range = range_of(task);
-        io::prefetch_absent(*range.source, range.begin, range.end,
-                            [&](std::uint64_t from, std::uint64_t to) {
-                                if (on_absent_) on_absent_(items_[task.first], from, to);
-                            });
+        source::prefetch_absent(*range.source, range.begin, range.end,
+                                [&](std::uint64_t from, std::uint64_t to) {
+                                    if (on_absent_) on_absent_(items_[task.first], from, to);
+                                });
     }
 
     // Touches the pages of the tasks up to this one, in order, and waits for them. Meanwhile other
@@ -235,11 +235,11 @@ class Reader {
         // Tasks further back are done: their pages may be absent again, and nobody needs them.
         brought_ = std::max(brought_, task - std::min(task, kAskedAhead));
         for (; brought_ <= task; ++brought_) {
-            io::leave_if_stopped();
+            os::leave_if_stopped();
             Task& next = tasks_[brought_];
             const Range range = range_of(next);
             next.is_mapped = next.in_order && is_absent(range);
-            if (next.is_mapped) io::populate(*range.source, range.begin, range.nbytes());
+            if (next.is_mapped) source::populate(*range.source, range.begin, range.nbytes());
         }
         return tasks_[task].is_mapped;
     }
@@ -247,15 +247,15 @@ class Reader {
     // Whether any page of the range is absent from the page cache.
     [[nodiscard]] static bool is_absent(const Range& range) {
         bool is_absent = false;
-        io::tell_absent(*range.source, range.begin, range.end,
-                        [&](std::uint64_t, std::uint64_t) { is_absent = true; });
+        source::tell_absent(*range.source, range.begin, range.end,
+                            [&](std::uint64_t, std::uint64_t) { is_absent = true; });
         return is_absent;
     }
 
     static void release(const Range& range, std::uint64_t around) noexcept {
         const std::uint64_t begin = range.begin - std::min(range.begin, around);
         const std::uint64_t end = range.end + std::min(range.source->size() - range.end, around);
-        io::release(*range.source, begin, end - begin);
+        source::release(*range.source, begin, end - begin);
     }
 
     [[nodiscard]] std::uint64_t end_of(const Task& task) const {
@@ -268,7 +268,7 @@ class Reader {
 
     void read_part(const Task& task) {
         const Item& item = items_[task.first];
-        const io::Source& source = *plan_.source(item);
+        const source::Source& source = *plan_.source(item);
         const Conversion conversion = item.conversion();
         const std::uint64_t bits = item.type->bits;
         const std::uint64_t itemsize = item.to->itemsize();
@@ -314,8 +314,8 @@ class Reader {
     std::atomic<std::uint64_t>& done_;
     const OnAbsent& on_absent_;
     const ReadAhead::Of read_ahead_of_;
-    io::Slabs slabs_;
-    std::vector<io::Place> places_;
+    source::Slabs slabs_;
+    std::vector<source::Place> places_;
     std::vector<Task> tasks_;
 
     std::mutex bringing_;
@@ -324,9 +324,9 @@ class Reader {
 
 }  // namespace
 
-std::vector<io::Place> read_items(const Plan& plan, std::span<const Item> items,
-                                  std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
-                                  ReadAhead::Of read_ahead_of) {
+std::vector<source::Place> read_items(const Plan& plan, std::span<const Item> items,
+                                      std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
+                                      ReadAhead::Of read_ahead_of) {
     return Reader(plan, items, done, on_absent, read_ahead_of).read();
 }
 

@@ -11,7 +11,7 @@
 
 #include "bulk/plan.hpp"
 #include "bulk/read_ahead.hpp"
-#include "io/slabs.hpp"
+#include "source/slabs.hpp"
 
 namespace onnxmap::bulk {
 
@@ -22,10 +22,10 @@ using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::
 /// The arrays' bytes, one for each item; none for what is a view or text. `items` is a part of the
 /// plan's. Without `on_absent`, pages that are not in memory are touched in order if the system's
 /// read-ahead is large, and stay in the page cache. `done` grows by the bytes that are there.
-/// As much is done at a time as the effort of this thread allows (io::WithEffort). Throws Error
-/// `tensor.*`, `file.changed`, FileError, std::bad_alloc and io::Stopped.
-[[nodiscard]] std::vector<io::Place> read_items(
+/// As much is done at a time as the effort of this thread allows (os::WithEffort). Throws Error
+/// `tensor.*`, `file.changed`, FileError, std::bad_alloc and os::Stopped.
+[[nodiscard]] std::vector<source::Place> read_items(
     const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
-    const OnAbsent& on_absent = {}, ReadAhead::Of read_ahead_of = &io::read_ahead_nbytes);
+    const OnAbsent& on_absent = {}, ReadAhead::Of read_ahead_of = &source::read_ahead_nbytes);
 
 }  // namespace onnxmap::bulk

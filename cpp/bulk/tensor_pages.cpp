@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/page_cache.hpp"
-#include "io/pages_ahead.hpp"
 #include "model/tensor_path.hpp"
+#include "source/page_cache.hpp"
+#include "source/pages_ahead.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::bulk {
@@ -26,16 +26,16 @@ struct Span {
 
 // Neighbouring ranges of a source as one: what is between two of them is less than a page.
 struct Joined {
-    std::shared_ptr<const io::Source> source;
+    std::shared_ptr<const source::Source> source;
     Span span;
     std::vector<Span> between;
 };
 
-using Source = std::shared_ptr<const io::Source>;
+using Source = std::shared_ptr<const source::Source>;
 
 template <class Visit>
-void for_each_range(const model::Document& document, const onnx::Message& tensor, io::Moment since,
-                    Visit&& visit) {
+void for_each_range(const model::Document& document, const onnx::Message& tensor,
+                    source::Moment since, Visit&& visit) {
     tensor::Header header;
     tensor::read_header(tensor, header);
     try {
@@ -46,7 +46,7 @@ void for_each_range(const model::Document& document, const onnx::Message& tensor
 }
 
 std::vector<Joined> joined_ranges(const model::Document& document,
-                                  std::span<const onnx::Message> tensors, io::Moment since) {
+                                  std::span<const onnx::Message> tensors, source::Moment since) {
     std::vector<std::pair<Source, Span>> ranges;
     for (const onnx::Message& tensor : tensors) {
         for_each_range(document, tensor, since,
@@ -60,7 +60,7 @@ std::vector<Joined> joined_ranges(const model::Document& document,
     std::vector<Joined> joined;
     for (auto& [source, span] : ranges) {
         const bool near = !joined.empty() && joined.back().source == source &&
-                          span.begin < joined.back().span.end + io::page_size();
+                          span.begin < joined.back().span.end + os::page_size();
         if (!near) {
             joined.push_back({std::move(source), span, {}});
             continue;
@@ -93,60 +93,60 @@ void for_each_part(const std::vector<Joined>& ranges, const Pause& pause, Work&&
 }  // namespace
 
 void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
-              io::Moment since, const Pause& pause) {
+              source::Moment since, const Pause& pause) {
     for_each_part(joined_ranges(document, tensors, since), pause,
-                  [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                      io::prefetch(source, offset, nbytes);
+                  [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                      source::prefetch(source, offset, nbytes);
                   });
 }
 
 void evict(const model::Document& document, std::span<const onnx::Message> tensors,
-           io::Moment since, const Pause& pause) {
+           source::Moment since, const Pause& pause) {
     const std::vector<Joined> ranges = joined_ranges(document, tensors, since);
     for_each_part(ranges, pause,
-                  [](const io::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                      io::evict(source, offset, nbytes);
+                  [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                      source::evict(source, offset, nbytes);
                   });
     // Through a mapping, each head that is missing is read with all that the system reads ahead.
     // Where they are close together, that is the fast way to read them.
     for (const Joined& range : ranges) {
         const std::uint64_t nbytes = range.span.end - range.span.begin;
-        if (range.between.size() * io::PagesAhead::kFar > nbytes) continue;
+        if (range.between.size() * source::PagesAhead::kFar > nbytes) continue;
         for (const Span& head : range.between) {
-            io::prefetch(*range.source, head.begin, head.end - head.begin);
+            source::prefetch(*range.source, head.begin, head.end - head.begin);
         }
     }
 }
 
 std::vector<ResidentBytes> residency(const model::Document& document,
-                                     std::span<const onnx::Message> tensors, io::Moment since,
-                                     const io::ByteRanges& absent, const Pause& pause) {
-    const io::Source& own = document.source();
+                                     std::span<const onnx::Message> tensors, source::Moment since,
+                                     const ByteRanges& absent, const Pause& pause) {
+    const source::Source& own = document.source();
     std::vector<ResidentBytes> found;
     found.reserve(tensors.size());
     std::uint64_t looked_at = 0;
     for (const onnx::Message& tensor : tensors) {
         ResidentBytes& bytes = found.emplace_back();
-        for_each_range(document, tensor, since,
-                       [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                           bytes.total += nbytes;
-                           if (source.get() != &own) {
-                               for (std::uint64_t at = 0; at < nbytes; at += kAtOnce) {
-                                   const std::uint64_t here = std::min(kAtOnce, nbytes - at);
-                                   bytes.resident += io::resident_bytes(*source, offset + at, here);
-                                   looked_at += here;
-                               }
-                               if (looked_at >= kAtOnce) {
-                                   looked_at = 0;
-                                   pause();
-                               }
-                               return;
-                           }
-                           absent.for_each_missing(offset, offset + nbytes,
-                                                   [&](std::uint64_t begin, std::uint64_t end) {
-                                                       bytes.resident += end - begin;
-                                                   });
-                       });
+        for_each_range(
+            document, tensor, since,
+            [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                bytes.total += nbytes;
+                if (source.get() != &own) {
+                    for (std::uint64_t at = 0; at < nbytes; at += kAtOnce) {
+                        const std::uint64_t here = std::min(kAtOnce, nbytes - at);
+                        bytes.resident += source::resident_bytes(*source, offset + at, here);
+                        looked_at += here;
+                    }
+                    if (looked_at >= kAtOnce) {
+                        looked_at = 0;
+                        pause();
+                    }
+                    return;
+                }
+                absent.for_each_missing(
+                    offset, offset + nbytes,
+                    [&](std::uint64_t begin, std::uint64_t end) { bytes.resident += end - begin; });
+            });
     }
     return found;
 }

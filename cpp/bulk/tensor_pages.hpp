@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "io/byte_ranges.hpp"
-#include "io/source.hpp"
+#include "base/byte_ranges.hpp"
 #include "model/document.hpp"
 #include "onnx/message.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::bulk {
 
@@ -21,21 +21,21 @@ struct ResidentBytes {
     std::uint64_t total = 0;
 };
 
-/// Asks for them; see io::prefetch. All throw what model::Document::values throws, where a tensor
-/// has no name with its path.
+/// Asks for them; see source::prefetch. All throw what model::Document::values throws, where a
+/// tensor has no name with its path.
 void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
-              io::Moment since, const Pause& pause);
+              source::Moment since, const Pause& pause);
 
-/// Gives them back; see io::evict. So are the heads of tensors between two that are chosen, since
-/// large folios only go as a whole; where tensors are large, the heads are asked for again.
+/// Gives them back; see source::evict. So are the heads of tensors between two that are chosen,
+/// since large folios only go as a whole; where tensors are large, the heads are asked for again.
 void evict(const model::Document& document, std::span<const onnx::Message> tensors,
-           io::Moment since, const Pause& pause);
+           source::Moment since, const Pause& pause);
 
 /// How many bytes of each tensor are in memory. `absent` has those of the model's own file that
 /// were not, before anybody looked for the tensors: that reads their heads, and what is around.
 [[nodiscard]] std::vector<ResidentBytes> residency(const model::Document& document,
                                                    std::span<const onnx::Message> tensors,
-                                                   io::Moment since, const io::ByteRanges& absent,
+                                                   source::Moment since, const ByteRanges& absent,
                                                    const Pause& pause);
 
 }  // namespace onnxmap::bulk

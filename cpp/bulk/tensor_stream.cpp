@@ -12,8 +12,8 @@
 
 #include "bulk/pages_around.hpp"
 #include "bulk/read_items.hpp"
-#include "io/page_cache.hpp"
-#include "io/parallel.hpp"
+#include "os/parallel.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
@@ -27,7 +27,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
           threads_(options.threads == 0 ? plan_->reads_at_once() : options.threads),
           pages_(*plan_, options.window) {}
 
-    [[nodiscard]] bool is_forked() const noexcept { return io::process_number() != process_; }
+    [[nodiscard]] bool is_forked() const noexcept { return os::process_number() != process_; }
 
     State next(std::chrono::milliseconds patience, Step& step) {
         const std::unique_lock reader(reader_, std::try_to_lock);
@@ -41,7 +41,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         try {
             if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
             if (item.reading == Reading::view) plan_->look_again({&item, 1});
-        } catch (const io::Stopped&) {
+        } catch (const os::Stopped&) {
             return State::end;
         } catch (...) {
             end(false);
@@ -70,7 +70,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         if (!leader_.joinable()) return;
         // Collecting garbage may end a stream in a thread that works for it: the leader, or one
         // that the leader waits for.
-        if (io::works_for(stopped_)) {
+        if (os::works_for(stopped_)) {
             leader_.detach();
             return;
         }
@@ -85,7 +85,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     };
 
     struct Pages {
-        const io::Source* source;
+        const source::Source* source;
         std::uint64_t begin;
         std::uint64_t end;
     };
@@ -109,7 +109,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     // Whether the item is there; its memory, where it is fresh.
-    bool wait_for(const Item& item, std::chrono::milliseconds patience, io::Place& place) {
+    bool wait_for(const Item& item, std::chrono::milliseconds patience, source::Place& place) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
         if (!is_led_ && prepared_end_ <= taken_) {
@@ -148,7 +148,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     void lead() {
-        const io::WithEffort effort({threads_, &stopped_});
+        const os::WithEffort effort({threads_, &stopped_});
         try {
             for (std::size_t i = 0; i < items_.size();) {
                 switch (items_[i].reading) {
@@ -162,7 +162,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
                 }
                 prepared_.notify_one();
             }
-        } catch (const io::Stopped&) {
+        } catch (const os::Stopped&) {
         } catch (...) {
             {
                 const std::lock_guard lock(mutex_);
@@ -199,9 +199,10 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
                                      const std::lock_guard lock(mutex);
                                      brought.push_back({plan_->source(item).get(), begin, stop});
                                  });
-        for (const auto& [source, begin, stop] : brought) io::evict(*source, begin, stop - begin);
+        for (const auto& [source, begin, stop] : brought)
+            source::evict(*source, begin, stop - begin);
         const std::lock_guard lock(mutex_);
-        for (io::Place& place : places) places_.push_back(std::move(place));
+        for (source::Place& place : places) places_.push_back(std::move(place));
         return end;
     }
 
@@ -217,7 +218,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             return stopped_ || is_current() || is_due() || !is_led_ || holds_.empty() ||
                    (ahead_ <= room_ && nbytes <= room_ - ahead_);
         });
-        if (stopped_) throw io::Stopped{};
+        if (stopped_) throw os::Stopped{};
         if (is_current()) return;
         ahead_ += nbytes;
         holds_.push_back({until, nbytes});
@@ -227,7 +228,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     const std::span<const Item> items_;
     const std::uint64_t room_;
     const unsigned threads_;
-    const int process_ = io::process_number();
+    const int process_ = os::process_number();
     PagesAround pages_;
     std::atomic<std::uint64_t> done_ = 0;
 
@@ -243,10 +244,10 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     bool is_led_ = true;         // otherwise no thread was to be had, and the reader reads
     bool reader_waits_ = false;  // for item taken_
     std::size_t taken_ = 0;      // items that the reader has got; the last of them is its current
-    std::size_t prepared_end_ = 0;  // items before it are prepared, or nothing was to be done
-    std::deque<io::Place> places_;  // of the fresh ones among them that the reader has not got
-    std::exception_ptr failure_;    // to be thrown at item prepared_end_
-    std::uint64_t ahead_ = 0;       // the sum of holds_
+    std::size_t prepared_end_ = 0;      // items before it are prepared, or nothing was to be done
+    std::deque<source::Place> places_;  // of the fresh ones among them that the reader has not got
+    std::exception_ptr failure_;        // to be thrown at item prepared_end_
+    std::uint64_t ahead_ = 0;           // the sum of holds_
     std::deque<Hold> holds_;
 };
 

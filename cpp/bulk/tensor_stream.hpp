@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "bulk/plan.hpp"
-#include "io/slabs.hpp"
+#include "source/slabs.hpp"
 
 namespace onnxmap::bulk {
 
@@ -29,7 +29,7 @@ class TensorStream {
     enum class State { ready, later, end };
     struct Step {
         Item item;
-        io::Place place;  // of the array, where it is fresh
+        source::Place place;  // of the array, where it is fresh
     };
 
     /// The next tensor; `later` where it is not there after `patience`. For one thread at a time.

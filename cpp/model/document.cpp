@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/read_guard.hpp"
 #include "model/tensor_path.hpp"
+#include "source/read_guard.hpp"
 #include "wire/structure_pass.hpp"
 
 namespace onnxmap::model {
@@ -35,7 +35,7 @@ const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.p
 
 }  // namespace
 
-Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
+Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
     : store_{source,
              tensor::ExternalFiles(std::move(options.external)),
              options.limits.external_entries,
@@ -50,7 +50,7 @@ Document::Document(std::shared_ptr<io::Source> source, LoadOptions options)
             tell(with_tensor_path(fault, *this, header.begin));
         };
     }
-    const bool is_model = options.root == &message<"ModelProto">;
+    const bool is_model = options.is_model();
     wire::PassOptions pass;
     pass.max_depth = options.limits.depth;
     pass.scan_packed = options.scan_packed;
@@ -97,7 +97,7 @@ std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) 
         }
     }
     // Nothing is kept that was made of bytes which the file had lost.
-    auto made = io::guard_reads(
+    auto made = source::guard_reads(
         *store_.source, [&] { return std::make_shared<const FieldIndex>(message, origin); });
     const std::lock_guard lock(mutex_);
     return indexes_.insert_or_assign(key, std::move(made)).first->second;
@@ -123,7 +123,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
         const auto known = merged_.find(key);
         if (known != merged_.end()) return known->second;
     }
-    auto merged = io::guard_reads(*store_.source, [&] {
+    auto merged = source::guard_reads(*store_.source, [&] {
         std::vector<ByteView> pieces;
         pieces.reserve(count);
         fields->for_each(row, [&](const wire::Field& piece) {
@@ -142,20 +142,20 @@ tensor::Values Document::values(const onnx::Message& tensor) const {
     return values(tensor, header);
 }
 
-io::Moment Document::look_for_changes() const {
-    const io::Moment started = io::now();
+source::Moment Document::look_for_changes() const {
+    const source::Moment started = source::now();
     store_.check_unchanged(*store_.source, started);
     return started;
 }
 
 tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header,
-                                std::optional<io::Moment> since) const {
-    if (!since) since = io::kRecently;
+                                std::optional<source::Moment> since) const {
+    if (!since) since = source::kRecently;
     store_.check_unchanged(*store_.source, *since);
     if (!header.has_segment) return {tensor, header, store_, *since};
     const SegmentGroups& groups = segments_.get([&] {
         auto found = std::make_unique<SegmentGroups>();
-        io::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
+        source::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
         return found;
     });
     return {tensor, header, store_, *since, groups.whole(tensor)};

@@ -14,11 +14,11 @@
 
 #include "base/error.hpp"
 #include "base/made_once.hpp"
-#include "io/fork_safe_mutex.hpp"
-#include "io/source.hpp"
 #include "model/field_index.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
+#include "os/fork_safe_mutex.hpp"
+#include "source/source.hpp"
 #include "tensor/payload.hpp"
 #include "tensor/values.hpp"
 #include "wire/tag.hpp"
@@ -45,15 +45,17 @@ struct LoadOptions {
     /// Set: tensors that are wrong in a way that onnx overlooks are read, and this is told about
     /// it.
     std::function<void(const Error&)> overlook;
+
+    [[nodiscard]] bool is_model() const noexcept { return root == &onnx::message<"ModelProto">; }
 };
 
 class Document {
   public:
     /// Walks over the structure and gives protobuf's verdict on it. Throws Error `wire.*`,
     /// `limit.*`, `file.changed`, and FileError.
-    Document(std::shared_ptr<io::Source> source, LoadOptions options);
+    Document(std::shared_ptr<source::Source> source, LoadOptions options);
 
-    [[nodiscard]] const io::Source& source() const noexcept { return *store_.source; }
+    [[nodiscard]] const source::Source& source() const noexcept { return *store_.source; }
     [[nodiscard]] const tensor::Store& store() const noexcept { return store_; }
     [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
@@ -74,14 +76,14 @@ class Document {
     /// Looks whether the file has changed, to be called at the start of whatever reads much of it.
     /// Returns when, for values(): each external file is then looked at once, too.
     /// Throws Error `file.changed`.
-    io::Moment look_for_changes() const;
+    source::Moment look_for_changes() const;
 
     /// The values of a TensorProto of this document; of the whole tensor where it is one segment
     /// of several. Looks for changes of files that were not looked at since `since`, by default
     /// recently. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor, const tensor::Header& header,
-                                        std::optional<io::Moment> since = std::nullopt) const;
+                                        std::optional<source::Moment> since = std::nullopt) const;
 
   private:
     // The address of the parent, and the field that occurs in it more than once.
@@ -91,7 +93,7 @@ class Document {
     std::string folder_;
     Limits limits_;
     std::shared_ptr<const FieldIndex> root_;
-    mutable io::ForkSafeMutex mutex_;
+    mutable os::ForkSafeMutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
     // The merged children of large messages: finding their pieces walks over the whole parent.
     mutable std::map<MergedKey, onnx::Message> merged_;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/fault_handler.hpp"
-#include "io/file.hpp"
-#include "io/folder.hpp"
-#include "io/read_guard.hpp"
+#include "os/fault_handler.hpp"
+#include "os/file.hpp"
+#include "os/folder.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::model {
 
@@ -17,7 +17,7 @@ using onnx::field;
 namespace {
 
 // Says what the file is instead of what is wrong with its third byte. The code stays.
-Error explained(const Error& error, const io::Source& source) {
+Error explained(const Error& error, const source::Source& source) {
     std::array<std::uint8_t, 32> head{};
     const std::size_t count = std::min<std::uint64_t>(head.size(), source.size());
     source.read(0, std::span(head).first(count));
@@ -40,10 +40,10 @@ Error explained(const Error& error, const io::Source& source) {
 
 }  // namespace
 
-std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
+std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> source,
                                             const LoadOptions& options, bool require_model) {
-    io::renew_fault_handler();
-    return io::guard_reads(*source, [&] {
+    os::renew_fault_handler();
+    return source::guard_reads(*source, [&] {
         try {
             if (require_model && source->size() == 0) {
                 Error error("model.empty", "file is empty");
@@ -64,15 +64,16 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<io::Source> source,
     });
 }
 
-std::shared_ptr<const Document> load_file(const std::string& path, io::IoMode mode,
+std::shared_ptr<const Document> load_file(const std::string& path, source::IoMode mode,
                                           LoadOptions options) {
-    const bool is_model = options.root == &onnx::message<"ModelProto">;
-    io::File file = io::File::open(path);
-    options.external.model_folder = io::real_folder_of(path, file.identity());
+    const bool is_model = options.is_model();
+    os::File file = os::File::open(path);
+    options.external.model_folder = os::real_folder_of(path, file.identity());
     // Once more by a name that stays the same when the process changes its folder.
     const std::string name = path.substr(path.rfind('/') + 1);
-    auto way = io::way_by_path(options.folder.empty() ? path : options.folder + "/" + name);
-    return load_source(io::open_source(std::move(file), mode, std::move(way)), options, is_model);
+    auto way = os::way_by_path(options.folder.empty() ? path : options.folder + "/" + name);
+    return load_source(source::open_source(std::move(file), mode, std::move(way)), options,
+                       is_model);
 }
 
 }  // namespace onnxmap::model

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "model/tensor_names.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 
@@ -65,9 +66,7 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
     const Key& key = pieces_[first].key;
     try {
         if (others_[first]) {
-            throw Error("model.duplicate_name", "more than one tensor beside each other is named " +
-                                                    quoted(key.name) +
-                                                    ", and not all are segments of one");
+            throw duplicate_name(key.name, "not all of them are segments of one tensor");
         }
         std::vector<onnx::Message> tensors;
         for (std::size_t i = first; i < pieces_.size() && pieces_[i].key == key; ++i) {

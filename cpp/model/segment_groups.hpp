@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/fork_safe_mutex.hpp"
 #include "onnx/message.hpp"
+#include "os/fork_safe_mutex.hpp"
 #include "tensor/values.hpp"
 
 namespace onnxmap::model {
@@ -48,7 +48,7 @@ class SegmentGroups {
     std::vector<Piece> pieces_;              // by key
     std::vector<std::uint32_t> by_address_;  // positions in pieces_
     std::vector<bool> others_;               // at a key's first piece: others have its name
-    mutable io::ForkSafeMutex mutex_;
+    mutable os::ForkSafeMutex mutex_;
     mutable std::map<std::size_t, Joined> joined_;  // by the first piece, what was asked for
 };
 

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::model {
 
 class StructurePages {
   public:
     /// Gives pages back as the walk goes on, if it is to be `frugal`. The source must outlive this.
-    StructurePages(const io::Source& source, bool frugal) : source_(source), frugal_(frugal) {}
+    StructurePages(const source::Source& source, bool frugal) : source_(source), frugal_(frugal) {}
     ~StructurePages() { release(); }
     StructurePages(const StructurePages&) = delete;
     StructurePages& operator=(const StructurePages&) = delete;
@@ -22,7 +22,7 @@ class StructurePages {
     void looked_at(ByteView bytes) noexcept {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
-        mapped_ += offset < last_ ? io::kMappedAround : std::min(offset - last_, io::kMappedAround);
+        mapped_ += offset < last_ ? os::kMappedAround : std::min(offset - last_, os::kMappedAround);
         last_ = offset;
         first_ = std::min(first_, offset);
         end_ = std::max(end_, offset);
@@ -34,13 +34,13 @@ class StructurePages {
 
     void release() noexcept {
         if (first_ > end_) return;
-        const std::uint64_t begin = first_ - std::min(first_, io::kMappedAround);
-        io::release(source_, begin, std::min(end_ + io::kMappedAround, source_.size()) - begin);
+        const std::uint64_t begin = first_ - std::min(first_, os::kMappedAround);
+        source::release(source_, begin, std::min(end_ + os::kMappedAround, source_.size()) - begin);
         mapped_ = 0;
         first_ = last_;  // which may be read on
     }
 
-    const io::Source& source_;
+    const source::Source& source_;
     bool frugal_;
     std::uint64_t mapped_ = 0;
     std::uint64_t last_ = 0;

@@ -16,7 +16,7 @@ struct TextOptions {
     std::uint64_t max_bytes = UINT64_MAX;
     /// Messages below this one; more means that the bytes changed (Error `file.changed`).
     std::uint32_t max_depth = wire::kDefaultDepth;
-    /// Brings bytes into memory before they are looked at; see io::Source::resident.
+    /// Brings bytes into memory before they are looked at; see source::Source::resident.
     std::function<ByteView(ByteView)> resident = {};
 };
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/refusal.hpp"
-#include "io/shared_source.hpp"
+#include "contain/refusal.hpp"
 #include "onnx/schema.hpp"
+#include "source/shared_source.hpp"
 #include "tensor/header.hpp"
 #include "tensor/location.hpp"
 
@@ -35,19 +35,19 @@ namespace {
     fail(code, tensor, location, message);
 }
 
-const char* reason_of(io::Refusal reason) {
+const char* reason_of(contain::Refusal reason) {
     switch (reason) {
-        case io::Refusal::leads_outside:
+        case contain::Refusal::leads_outside:
             return "a symlink leads outside the model directory; link_policy=\"trusted\" follows "
                    "it";
-        case io::Refusal::is_link:
+        case contain::Refusal::is_link:
             return "it is, or goes through, a symlink, and link_policy is strict; "
                    "link_policy=\"contained\" follows links that stay in the folder";
-        case io::Refusal::has_hard_links:
+        case contain::Refusal::has_hard_links:
             return "it has another hard link, which may be outside the model directory; "
                    "allow_hardlinks=True reads it";
-        case io::Refusal::being_replaced: return "it is being replaced while it is opened";
-        case io::Refusal::not_regular: break;
+        case contain::Refusal::being_replaced: return "it is being replaced while it is opened";
+        case contain::Refusal::not_regular: break;
     }
     return "it is not a regular file";
 }
@@ -116,14 +116,14 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
 ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
     if (place_.root.empty() || place_.remote) return;
     try {
-        std::vector<std::shared_ptr<const io::Folder>> roots = {
-            io::Folder::open_shared(place_.root)};
+        std::vector<std::shared_ptr<const os::Folder>> roots = {
+            os::Folder::open_shared(place_.root)};
         if (place_.model_folder) roots.push_back(place_.model_folder);
-        opener_ = std::make_shared<const io::ContainedOpen>(std::move(roots), place_.policy);
+        opener_ = std::make_shared<const contain::ContainedOpen>(std::move(roots), place_.policy);
     } catch (const FileError& error) {
         // There is no such folder, and a folder that is made later is not used. Opening a file
         // throws this error.
-        if (io::is_shortage(error)) throw;
+        if (os::is_shortage(error)) throw;
         no_folder_ = error;
     }
 }
@@ -138,7 +138,7 @@ void ExternalFiles::check(std::string_view location, std::string_view tensor) co
     }
 }
 
-std::vector<std::shared_ptr<const io::Folder>> ExternalFiles::folders() const {
+std::vector<std::shared_ptr<const os::Folder>> ExternalFiles::folders() const {
     if (!opener_) return {};
     return opener_->roots();
 }
@@ -150,8 +150,8 @@ std::string ExternalFiles::path_of(std::string_view location, std::string_view t
     return place_.root + (place_.root.ends_with('/') ? "" : "/") + std::string(location);
 }
 
-std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
-                                                      std::string_view tensor) const {
+std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view location,
+                                                          std::string_view tensor) const {
     {
         const std::lock_guard lock(mutex_);
         if (const auto known = files_.find(location); known != files_.end()) return known->second;
@@ -170,17 +170,17 @@ std::shared_ptr<const io::Source> ExternalFiles::open(std::string_view location,
     return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }
 
-std::shared_ptr<const io::Source> ExternalFiles::open_local(std::string_view location,
-                                                            std::string_view tensor) const {
+std::shared_ptr<const source::Source> ExternalFiles::open_local(std::string_view location,
+                                                                std::string_view tensor) const {
     try {
         if (no_folder_) throw FileError(*no_folder_);
         const std::string name(location);
-        return io::open_shared(opener_->open(name), place_.mode,
-                               io::way_by_location(opener_, name));
+        return source::open_shared(opener_->open(name), place_.mode,
+                                   contain::way_by_location(opener_, name));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
-    } catch (const io::Refused& refused) {
-        if (refused.reason == io::Refusal::not_regular) {
+    } catch (const contain::Refused& refused) {
+        if (refused.reason == contain::Refusal::not_regular) {
             fail("ext.not_regular", tensor, location,
                  quoted(refused.path) + " is not a regular file", refused.path);
         }
@@ -191,10 +191,10 @@ std::shared_ptr<const io::Source> ExternalFiles::open_local(std::string_view loc
     }
 }
 
-std::shared_ptr<const io::Source> ExternalFiles::open_remote(std::string_view location,
-                                                             std::string_view tensor) const {
+std::shared_ptr<const source::Source> ExternalFiles::open_remote(std::string_view location,
+                                                                 std::string_view tensor) const {
     try {
-        return io::open_shared(place_.remote->open(location));
+        return source::open_shared(place_.remote->open(location));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
     }

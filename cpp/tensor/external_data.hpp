@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/contained_open.hpp"
-#include "io/fork_safe_mutex.hpp"
-#include "io/remote_file.hpp"
-#include "io/source.hpp"
+#include "contain/contained_open.hpp"
 #include "onnx/message.hpp"
+#include "os/fork_safe_mutex.hpp"
+#include "source/remote_file.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::tensor {
 
@@ -36,11 +36,11 @@ struct ExternalEntry {
 struct ExternalPlace {
     std::string root;  // absolute path of the folder that locations are relative
                        // to; empty: none
-    std::shared_ptr<const io::Folder> model_folder;  // that holds the model, if it is another one
-    io::OpenPolicy policy;
-    io::IoMode mode = io::IoMode::automatic;
+    std::shared_ptr<const os::Folder> model_folder;  // that holds the model, if it is another one
+    contain::OpenPolicy policy;
+    source::IoMode mode = source::IoMode::automatic;
     // Set: the folder is this one, `root` its URL, and there are no links to judge.
-    std::shared_ptr<const io::RemoteFolder> remote = nullptr;
+    std::shared_ptr<const source::RemoteFolder> remote = nullptr;
 };
 
 /// The external files of one model: each opened and mapped once, when first asked for, and let go
@@ -53,8 +53,8 @@ class ExternalFiles {
 
     /// Throws Error `ext.*`, `file.changed` where the folder is another by now, and FileError for
     /// what is nobody's fault (no descriptor left).
-    [[nodiscard]] std::shared_ptr<const io::Source> open(std::string_view location,
-                                                         std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const source::Source> open(std::string_view location,
+                                                             std::string_view tensor) const;
 
     /// Where a location would be, judged as text; nothing is opened. Empty where there is no root.
     /// Throws Error `ext.location` or `ext.unsafe_path`.
@@ -62,26 +62,26 @@ class ExternalFiles {
 
     /// The folders that may have the files: the folder of the locations, and the folder that really
     /// holds the model if that is another one.
-    [[nodiscard]] std::vector<std::shared_ptr<const io::Folder>> folders() const;
+    [[nodiscard]] std::vector<std::shared_ptr<const os::Folder>> folders() const;
 
     [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
     [[nodiscard]] const ExternalPlace& place() const noexcept { return place_; }
 
   private:
-    [[nodiscard]] std::shared_ptr<const io::Source> open_remote(std::string_view location,
-                                                                std::string_view tensor) const;
-    [[nodiscard]] std::shared_ptr<const io::Source> open_local(std::string_view location,
-                                                               std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const source::Source> open_remote(std::string_view location,
+                                                                    std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const source::Source> open_local(std::string_view location,
+                                                                   std::string_view tensor) const;
     [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
 
     ExternalPlace place_;
-    std::shared_ptr<const io::ContainedOpen> opener_;  // null if remote or without a folder
-    std::optional<FileError> no_folder_;               // why there is no folder
-    mutable io::ForkSafeMutex mutex_;
+    std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder
+    std::optional<FileError> no_folder_;                    // why there is no folder
+    mutable os::ForkSafeMutex mutex_;
     // No hash: the file chooses the names.
-    mutable std::map<std::string, std::shared_ptr<const io::Source>, std::less<>> files_;
+    mutable std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> files_;
 };
 
 }  // namespace onnxmap::tensor

@@ -41,7 +41,7 @@ void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Sto
 }
 
 Payload find_external(const onnx::Message& message, const Header& header, const Store& store,
-                      std::uint64_t expected, io::Moment since) {
+                      std::uint64_t expected, source::Moment since) {
     const ExternalEntry entry =
         read_external_entry(message, header.name, store.max_external_entries);
     if (entry.length && *entry.length != expected) {
@@ -92,7 +92,7 @@ std::uint64_t check_storage(Header& header, const Store& store) {
 }
 
 std::optional<Payload> find_payload(const onnx::Message& message, const Header& header,
-                                    std::uint64_t count, const Store& store, io::Moment since) {
+                                    std::uint64_t count, const Store& store, source::Moment since) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t expected = packed_nbytes(count, type.bits);
     if (header.external) return find_external(message, header, store, expected, since);

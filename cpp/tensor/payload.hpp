@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/bytes.hpp"
-#include "io/source.hpp"
 #include "onnx/message.hpp"
+#include "source/source.hpp"
 #include "tensor/header.hpp"
 #include "tensor/store.hpp"
 
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kPayloadFields =
     1U << onnx::field<"TensorProto.uint64_data">.number;
 
 struct Payload {
-    std::shared_ptr<const io::Source> source;
+    std::shared_ptr<const source::Source> source;
     std::uint64_t offset = 0;  // in the source
     std::uint64_t nbytes = 0;
 
@@ -53,7 +53,7 @@ std::uint64_t check_storage(Header& header, const Store& store);
 /// changed where that was not done since `since`. Throws Error `tensor.*`, `ext.*`, `file.changed`.
 [[nodiscard]] std::optional<Payload> find_payload(const onnx::Message& message,
                                                   const Header& header, std::uint64_t count,
-                                                  const Store& store, io::Moment since);
+                                                  const Store& store, source::Moment since);
 
 /// Bytes the tensor takes as it is stored, for listings: 0 where the model is wrong about it.
 [[nodiscard]] std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header);

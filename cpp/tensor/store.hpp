@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "io/source.hpp"
+#include "source/source.hpp"
 #include "tensor/external_data.hpp"
 #include "tensor/header.hpp"
 
@@ -28,7 +28,7 @@ class OverlookQuietly {
 };
 
 struct Store {
-    std::shared_ptr<const io::Source> source;  // of the model itself
+    std::shared_ptr<const source::Source> source;  // of the model itself
     ExternalFiles external;
     std::uint64_t max_external_entries;
     std::uint64_t max_overlap;  // the most segments of a tensor that is read through each
@@ -39,7 +39,7 @@ struct Store {
 
     /// Throws Error `file.changed` where a file that is watched has changed, and was not looked at
     /// since `since`.
-    void check_unchanged(const io::Source& file, io::Moment since) const {
+    void check_unchanged(const source::Source& file, source::Moment since) const {
         if (watch) file.check_unchanged(since);
     }
 };

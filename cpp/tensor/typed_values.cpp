@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "io/parallel.hpp"
 #include "kernels/kernel_set.hpp"
+#include "os/parallel.hpp"
 #include "wire/packed_varints.hpp"
 
 namespace onnxmap::tensor {
@@ -152,7 +152,7 @@ void TypedValues::add_run(ByteView run) {
 }
 
 void TypedValues::count_runs() {
-    io::for_each_range(stretches_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+    os::for_each_range(stretches_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
         Stretch& stretch = stretches_[i];
         if (stretch.packed) stretch.count = values_in(*row_, stretch.bytes);
     });

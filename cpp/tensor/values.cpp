@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/fault_handler.hpp"
-#include "io/owned_bytes.hpp"
-#include "io/parallel.hpp"
-#include "io/read_guard.hpp"
 #include "onnx/schema.hpp"
+#include "os/fault_handler.hpp"
+#include "os/parallel.hpp"
+#include "source/owned_bytes.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::tensor {
 
@@ -46,11 +46,11 @@ ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
 }  // namespace
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               io::Moment since, Segments segments)
+               source::Moment since, Segments segments)
     : Values(message, header, store, since, std::nullopt, std::move(segments)) {}
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               io::Moment since, std::optional<std::uint64_t> part, Segments segments)
+               source::Moment since, std::optional<std::uint64_t> part, Segments segments)
     : message_(message),
       header_(header),
       store_(&store),
@@ -89,7 +89,7 @@ void Values::check_padding() const {
 void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
                        std::uint8_t* out) const {
     if (count == 0) return;
-    const io::Source& source = *payload_->source;
+    const source::Source& source = *payload_->source;
     const std::uint64_t bits = type_->bits;
     // Elements before `begin` that share its byte are read too, and left out.
     const std::uint64_t lead = bits < 8 ? begin % 8 : 0;
@@ -106,7 +106,7 @@ void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversio
     const std::uint64_t first = begin * bits / 8;
     if (payload_->is_view()) {
         const std::uint8_t* const bytes = payload_->bytes().data() + first;
-        io::read_or_leave(source, [&] { conversion.stored(bytes, count, out); });
+        source::read_or_leave(source, [&] { conversion.stored(bytes, count, out); });
         return;
     }
     if (conversion.is_copy()) {
@@ -132,7 +132,7 @@ void Values::read_payload(const Conversion& conversion, std::uint8_t* out) const
     // kGrain is a multiple of eight elements of every width.
     const bool splits = payload_->source->splits_reads();
     const std::uint64_t grain = splits ? std::max<std::uint64_t>(count_, 1) : kGrain / itemsize;
-    io::for_each_range(count_, grain, [&](std::uint64_t begin, std::uint64_t end) {
+    os::for_each_range(count_, grain, [&](std::uint64_t begin, std::uint64_t end) {
         read_part(begin, end - begin, conversion, out + begin * itemsize);
     });
 }
@@ -142,8 +142,8 @@ std::uint64_t Values::stored_nbytes() const {
 }
 
 void Values::for_each_range(
-    const std::function<void(const std::shared_ptr<const io::Source>& source, std::uint64_t offset,
-                             std::uint64_t nbytes)>& visit) const {
+    const std::function<void(const std::shared_ptr<const source::Source>& source,
+                             std::uint64_t offset, std::uint64_t nbytes)>& visit) const {
     if (in_pieces()) {
         for (const Segment& segment : segments_->segments) piece(segment).for_each_range(visit);
     } else if (payload_) {
@@ -173,7 +173,7 @@ void Values::check_pieces() const {
                  "`initializers` by name, or raise the limit with limits=Limits(overlap=...)");
     }
     // A few bytes of a file, named by many pieces, would become an array of any size.
-    using Place = std::pair<const io::Source*, std::uint64_t>;
+    using Place = std::pair<const source::Source*, std::uint64_t>;
     std::vector<std::pair<Place, std::uint64_t>> ranges;  // where each begins and ends
     for (const Segment& segment : segments_->segments) {
         Values part = piece(segment);
@@ -216,7 +216,7 @@ void Values::read_typed(std::uint8_t* out) const {
     const std::uint64_t per_entry = elements_per_entry(*type_);
     const Conversion unpack = Conversion::none(*type_);
     std::atomic<bool> in_range = true;
-    io::for_each_range(values.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+    os::for_each_range(values.size(), 1, [&](std::uint64_t i, std::uint64_t) {
         bool good = true;
         if (per_entry == 1) {
             good = values.decode(i, range, out + values.first(i) * range.nbytes);
@@ -257,20 +257,20 @@ void Values::read_own(std::uint8_t* out) const {
 
 void Values::look_again() const {
     store_->check_unchanged(source(),
-                            source().looked_at_after_reading() ? io::now() : io::kRecently);
+                            source().looked_at_after_reading() ? source::now() : source::kRecently);
 }
 
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
-    io::renew_fault_handler();
+    os::renew_fault_handler();
     if (payload_) {
         read_payload(conversion, out.data());
     } else if (&conversion.to() == type_) {
         read_own(out.data());
     } else {
-        io::OwnedBytes own(count_ * type_->itemsize());
+        source::OwnedBytes own(count_ * type_->itemsize());
         read_own(own.writable().data());
         const std::uint64_t itemsize = conversion.to().itemsize();
-        io::for_each_range(count_, kGrain / itemsize, [&](std::uint64_t begin, std::uint64_t end) {
+        os::for_each_range(count_, kGrain / itemsize, [&](std::uint64_t begin, std::uint64_t end) {
             conversion.elements(own.data() + begin * type_->itemsize(), end - begin,
                                 out.data() + begin * itemsize);
         });
@@ -279,18 +279,18 @@ void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) con
 }
 
 void Values::read_packed(std::span<std::uint8_t> out) const {
-    io::renew_fault_handler();
+    os::renew_fault_handler();
     if (payload_) {
         check_padding();
-        const io::Source& source = *payload_->source;
+        const source::Source& source = *payload_->source;
         const std::uint64_t grain =
             source.splits_reads() ? std::max<std::uint64_t>(out.size(), 1) : kGrain;
-        io::for_each_range(out.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+        os::for_each_range(out.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
             source.read(payload_->offset + begin, out.subspan(begin, end - begin));
         });
         look_again();
     } else if (type_->sub_byte()) {
-        io::OwnedBytes codes(count_);
+        source::OwnedBytes codes(count_);
         read_own(codes.writable().data());
         kernels::pack(type_->bits, codes.data(), count_, out.data());
     } else {

@@ -25,8 +25,8 @@ class Values {
   public:
     /// `segments`: the pieces that make up the tensor, where it has a segment. Files that were not
     /// looked at since `since` are. Throws Error `tensor.*`, `ext.*`, `file.changed`.
-    Values(const onnx::Message& message, const Header& header, const Store& store, io::Moment since,
-           Segments segments = nullptr);
+    Values(const onnx::Message& message, const Header& header, const Store& store,
+           source::Moment since, Segments segments = nullptr);
 
     [[nodiscard]] const Header& header() const noexcept { return header_; }
     [[nodiscard]] const onnx::DataTypeInfo& type() const noexcept { return *type_; }
@@ -48,7 +48,7 @@ class Values {
     }
 
     /// Where the bytes are that reading the values reads: the model, or an external file.
-    [[nodiscard]] const io::Source& source() const noexcept {
+    [[nodiscard]] const source::Source& source() const noexcept {
         return payload_ ? *payload_->source : *store_->source;
     }
 
@@ -59,7 +59,7 @@ class Values {
     /// stored as bytes, and all of the message where they are in a typed field. Throws as the
     /// constructor does, for the other pieces.
     void for_each_range(
-        const std::function<void(const std::shared_ptr<const io::Source>& source,
+        const std::function<void(const std::shared_ptr<const source::Source>& source,
                                  std::uint64_t offset, std::uint64_t nbytes)>& visit) const;
 
     /// Reads elements begin .. begin + count of values that have a payload.
@@ -93,8 +93,8 @@ class Values {
 
   private:
     /// `part`: how many elements the message holds, where it is one piece of the tensor.
-    Values(const onnx::Message& message, const Header& header, const Store& store, io::Moment since,
-           std::optional<std::uint64_t> part, Segments segments);
+    Values(const onnx::Message& message, const Header& header, const Store& store,
+           source::Moment since, std::optional<std::uint64_t> part, Segments segments);
 
     [[nodiscard]] Values piece(const Segment& segment) const;
     void check_pieces() const;
@@ -107,7 +107,7 @@ class Values {
     onnx::Message message_;
     Header header_;
     const Store* store_;
-    io::Moment since_;
+    source::Moment since_;
     const onnx::DataTypeInfo* type_;
     std::uint64_t count_;
     std::optional<Payload> payload_;

@@ -6,15 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._display import describe
-from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
     from onnxmap._enums import DataType
-
-_REPEATED = -1  # position of a name that more than one initializer has
 
 
 class Initializers(Mapping[str, "_core.Tensor"]):
@@ -25,54 +22,27 @@ class Initializers(Mapping[str, "_core.Tensor"]):
     yields each of those, and unnamed ones.
     """
 
-    __slots__ = ("_core", "_positions")
+    __slots__ = ("_core", "_names")
 
     def __init__(self, core: _core.Graph) -> None:
         self._core = core
-        self._positions: dict[str, int] | None = None
-
-    def _index(self, frugal: bool = False) -> dict[str, int]:
-        """Positions by name. `frugal`: no more of the file is mapped than before."""
-        if self._positions is None:
-            positions: dict[str, int] = {}
-            for position, name in enumerate(self._core.initializer_names(frugal)):
-                if name:
-                    positions[name] = _REPEATED if name in positions else position
-            if _REPEATED in positions.values():
-                self._find_segmented(positions)
-            self._positions = positions
-        return self._positions
-
-    def _find_segmented(self, positions: dict[str, int]) -> None:
-        """Of a repeated name, the position of the first, if all that have it are its segments."""
-        first: dict[str, int] = {}
-        whole: set[str] = set()
-        segments = self._core.initializer_segments()
-        for position, name in enumerate(self._core.initializer_names()):
-            if positions.get(name) != _REPEATED:
-                continue
-            if name not in first:
-                first[name] = position
-                whole.add(name)
-            if not segments[position]:
-                whole.discard(name)
-        positions.update((name, first[name]) for name in whole)
+        self._names = core.names(sparse=False)
 
     def __getitem__(self, name: str) -> _core.Tensor:
-        return self._core.initializer(self._position(name))
+        return self._core.initializer(self._names.position(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._index())
+        return iter(self._names.list())
 
     def __len__(self) -> int:
-        return len(self._index())
+        return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index()
+        return name in self._names
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""
-        return iter(self._core.list("initializer"))
+        return iter(self._core.field("initializer"))
 
     def names(self) -> list[str]:
         """Name of each initializer of `all()`, in one call."""
@@ -98,8 +68,8 @@ class Initializers(Mapping[str, "_core.Tensor"]):
 
     def _chosen(self, names: Sequence[str] | str | None, frugal: bool = False) -> list[int]:
         """Positions of those that are named, each once; by default of all that have a name."""
-        self._index(frugal)
-        return list(dict.fromkeys(map(self._position, self._select(names))))
+        self._names.find(frugal)
+        return list(dict.fromkeys(map(self._names.position, self._select(names))))
 
     def _select(self, names: Sequence[str] | str | None) -> Collection[str]:
         """All names by default; a string is that very name if it exists, else a glob."""
@@ -116,17 +86,41 @@ class Initializers(Mapping[str, "_core.Tensor"]):
 
         return [name for name in self if fnmatch.fnmatchcase(name, names)]
 
-    def _position(self, name: str) -> int:
-        position = self._index()[name]
-        if position == _REPEATED:
-            raise ParseError(
-                f"more than one initializer is named {name!r}; initializers.all() yields each",
-                code="model.duplicate_name",
-            )
-        return position
-
     def __repr__(self) -> str:
         return f"<onnxmap.Initializers of {len(self)} tensors>"
+
+
+class SparseInitializers(Mapping[str, "_core.SparseTensor"]):
+    """The sparse initializers of a graph by the name of their values, in file order.
+
+    Looking up a name that several have raises ParseError `model.duplicate_name`; `all()` yields
+    each of those, and unnamed ones.
+    """
+
+    __slots__ = ("_core", "_names")
+
+    def __init__(self, core: _core.Graph) -> None:
+        self._core = core
+        self._names = core.names(sparse=True)
+
+    def __getitem__(self, name: str) -> _core.SparseTensor:
+        return self._core.field("sparse_initializer")[self._names.position(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names.list())
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def all(self) -> Iterator[_core.SparseTensor]:
+        """Every sparse initializer in file order, repeated and unnamed ones included."""
+        return iter(self._core.field("sparse_initializer"))
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.SparseInitializers of {len(self)} tensors>"
 
 
 class Graph:
@@ -156,47 +150,47 @@ class Graph:
     @property
     def name(self) -> str:
         """Name, or an empty string."""
-        return self._core.text("name")
+        return self._core.field("name")
 
     @property
     def doc_string(self) -> str:
         """Documentation in Markdown."""
-        return self._core.text("doc_string")
+        return self._core.field("doc_string")
 
     @property
     def nodes(self) -> _core.MessageList[_core.Node]:
         """Sequence of Node, in topological order."""
-        return self._core.list("node")
+        return self._core.field("node")
 
     @property
     def inputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
-        return self._core.list("input")
+        return self._core.field("input")
 
     @property
     def outputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
-        return self._core.list("output")
+        return self._core.field("output")
 
     @property
     def value_infos(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo of the values between nodes."""
-        return self._core.list("value_info")
+        return self._core.field("value_info")
 
     @property
-    def sparse_initializers(self) -> Mapping[str, _core.SparseTensor]:
+    def sparse_initializers(self) -> SparseInitializers:
         """SparseTensor by the name of its values, in file order."""
-        return {sparse.name: sparse for sparse in self._core.list("sparse_initializer")}
+        return SparseInitializers(self._core)
 
     @property
     def quantization_annotations(self) -> _core.MessageList[_core.QuantizationAnnotation]:
         """Sequence of QuantizationAnnotation."""
-        return self._core.list("quantization_annotation")
+        return self._core.field("quantization_annotation")
 
     @property
     def metadata_props(self) -> Mapping[str, str]:
         """Named values."""
-        return self._core.metadata_props()
+        return self._core.field("metadata_props")
 
     def op_types(self) -> list[str]:
         """`op_type` of each node."""

@@ -71,7 +71,7 @@ def evict(initializers: Initializers, names: Names) -> None:
 def residency(initializers: Initializers, names: Names) -> Residency:
     """See `Model.residency`."""
     absent = initializers._core.absent_pages()  # first: finding the tensors reads pages
-    positions = {name: initializers._position(name) for name in initializers._select(names)}
+    positions = {name: initializers._names.position(name) for name in initializers._select(names)}
     found = initializers._core.residency(list(positions.values()), absent)
     return Residency(
         {name: ResidentBytes(*pair) for name, pair in zip(positions, found, strict=True)}

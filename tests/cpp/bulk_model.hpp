@@ -14,21 +14,22 @@
 
 #include "bulk/plan.hpp"
 #include "memory_source.hpp"
+#include "model/graph.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
 
 namespace onnxmap::test {
 
 /// Bytes that nobody may look at, so that each tensor is read into memory of its own.
-class ObservedSource final : public io::Source {
+class ObservedSource final : public source::Source {
   public:
-    ObservedSource(ByteView bytes, io::ReadHabits habits) : copy_(bytes), habits_(habits) {
+    ObservedSource(ByteView bytes, source::ReadHabits habits) : copy_(bytes), habits_(habits) {
         data_ = copy_.data();
         size_ = bytes.size();
     }
     [[nodiscard]] const char* kind() const noexcept override { return "read"; }
     [[nodiscard]] bool viewable() const noexcept override { return viewable_; }
-    [[nodiscard]] io::ReadHabits read_habits() const override { return habits_; }
+    [[nodiscard]] source::ReadHabits read_habits() const override { return habits_; }
     void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const override {
         {
             std::unique_lock lock(mutex_);
@@ -64,7 +65,7 @@ class ObservedSource final : public io::Source {
 
   private:
     HeapCopy copy_;
-    io::ReadHabits habits_;
+    source::ReadHabits habits_;
     bool viewable_ = false;
     mutable std::mutex mutex_;
     mutable std::condition_variable moved_;
@@ -75,8 +76,8 @@ class ObservedSource final : public io::Source {
 /// A model that is read through an ObservedSource.
 struct BulkModel {
     /// `initializers`: TensorProtos.
-    explicit BulkModel(const std::vector<Bytes>& initializers, io::ReadHabits habits = {2, 64, 4},
-                       model::Limits limits = {}) {
+    explicit BulkModel(const std::vector<Bytes>& initializers,
+                       source::ReadHabits habits = {2, 64, 4}, model::Limits limits = {}) {
         Bytes graph;
         for (const Bytes& one : initializers) append(graph, blob(5, one));
         source = std::make_shared<ObservedSource>(model(graph), habits);
@@ -89,9 +90,8 @@ struct BulkModel {
     }
 
     [[nodiscard]] std::shared_ptr<const bulk::Plan> plan(const bulk::Options& options = {}) const {
-        const auto graph = *document->child(document->root(), onnx::field<"ModelProto.graph">);
-        return std::make_shared<const bulk::Plan>(document, *document->index(graph), positions,
-                                                  options);
+        const model::Graph graph = model::main_graph(document);
+        return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);
     }
 
     std::shared_ptr<ObservedSource> source;

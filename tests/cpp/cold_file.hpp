@@ -7,14 +7,14 @@
 #include <string>
 
 #include "fake_page_cache.hpp"
-#include "io/page_cache.hpp"
 #include "opened.hpp"
+#include "source/page_cache.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
 namespace onnxmap::test {
 
-[[nodiscard]] inline std::uint64_t page() { return io::page_size(); }
+[[nodiscard]] inline std::uint64_t page() { return os::page_size(); }
 
 /// No byte is 0: a mapped page that is no page of the file is full of zeros.
 [[nodiscard]] inline Bytes bytes_of(std::size_t count) {
@@ -24,7 +24,7 @@ namespace onnxmap::test {
 }
 
 struct ColdFile {
-    ColdFile(std::uint64_t nbytes, io::IoMode mode)
+    ColdFile(std::uint64_t nbytes, source::IoMode mode)
         : bytes(bytes_of(nbytes)),
           path(folder.write("f", ByteView(bytes))),
           cache(path),
@@ -48,7 +48,7 @@ struct ColdFile {
     Bytes bytes;
     std::string path;
     FakePageCache cache;
-    std::shared_ptr<io::Source> source;
+    std::shared_ptr<source::Source> source;
 };
 
 }  // namespace onnxmap::test

@@ -9,8 +9,8 @@
 namespace onnxmap::test {
 
 /// With the policy that is the default.
-[[nodiscard]] inline tensor::ExternalPlace external_place(std::string root,
-                                                          io::IoMode mode = io::IoMode::automatic) {
+[[nodiscard]] inline tensor::ExternalPlace external_place(
+    std::string root, source::IoMode mode = source::IoMode::automatic) {
     return {std::move(root), nullptr, {}, mode};
 }
 

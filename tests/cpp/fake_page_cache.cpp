@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "io/page_cache.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::test {
 
@@ -101,10 +101,10 @@ class FakePageCache::State {
     using Pages = std::vector<bool>;
 
     [[nodiscard]] static std::size_t first_of(std::uint64_t offset) {
-        return static_cast<std::size_t>(offset / io::page_size());
+        return static_cast<std::size_t>(offset / os::page_size());
     }
     [[nodiscard]] static std::size_t first_from(std::uint64_t offset) {
-        return first_of(offset + io::page_size() - 1);
+        return first_of(offset + os::page_size() - 1);
     }
 
     static void set(Pages& pages, std::size_t first, std::size_t last, bool value) {
@@ -118,22 +118,22 @@ class FakePageCache::State {
         };
         return static_cast<std::uint64_t>(
                    std::count(at(first_of(begin)), at(first_from(end)), true)) *
-               io::page_size();
+               os::page_size();
     }
 
     void hold(std::uint64_t begin, std::uint64_t end) {
         set(held_, first_of(begin), first_from(end), true);
     }
     void map(std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t at = begin; at < std::min(end, size_); at += io::page_size()) {
+        for (std::uint64_t at = begin; at < std::min(end, size_); at += os::page_size()) {
             if (held_[first_of(at)]) continue;
-            hold(at - std::min(at, kernel_.before), at + io::page_size());
+            hold(at - std::min(at, kernel_.before), at + os::page_size());
         }
         hold(begin, end + kernel_.after);
         set(mapped_, first_of(begin), first_from(end), true);
     }
     void drop(std::uint64_t begin, std::uint64_t end) {
-        const std::uint64_t piece = std::max(kernel_.piece, io::page_size());
+        const std::uint64_t piece = std::max(kernel_.piece, os::page_size());
         for (std::uint64_t at = (begin + piece - 1) / piece * piece; at < std::min(end, size_);
              at += piece) {
             if (end < std::min(at + piece, size_)) return;
@@ -242,9 +242,9 @@ void FakePageCache::bring(std::uint64_t begin, std::uint64_t end) { state_->brin
 
 void FakePageCache::evict_before(std::uint64_t offset) { state_->evict_before(offset); }
 
-void FakePageCache::touch(const io::Source& source, std::uint64_t begin, std::uint64_t end) {
+void FakePageCache::touch(const source::Source& source, std::uint64_t begin, std::uint64_t end) {
     state_->touch(begin, end);
-    for (std::uint64_t at = begin; at < end; at += io::page_size()) {
+    for (std::uint64_t at = begin; at < end; at += os::page_size()) {
         static_cast<void>(*static_cast<const volatile std::uint8_t*>(source.data() + at));
     }
 }
@@ -309,7 +309,7 @@ int madvise(void* address, size_t nbytes, int advice) noexcept {
 int mincore(void* address, size_t nbytes, unsigned char* pages) noexcept {
     const auto found = onnxmap::test::find(address);
     if (!found) return static_cast<int>(::syscall(SYS_mincore, address, nbytes, pages));
-    const std::uint64_t page = onnxmap::io::page_size();
+    const std::uint64_t page = onnxmap::os::page_size();
     for (std::uint64_t at = 0; at < nbytes; at += page) {
         pages[at / page] = found->file->holds(found->offset + at) ? 1 : 0;
     }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "io/source.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::test {
 
@@ -52,7 +52,7 @@ class FakePageCache {
     /// there.
     void evict_before(std::uint64_t offset);
     /// Reads a byte of each page of the mapping, as the reader of a view does.
-    void touch(const io::Source& source, std::uint64_t begin, std::uint64_t end);
+    void touch(const source::Source& source, std::uint64_t begin, std::uint64_t end);
 
     /// The bytes of whole pages in the cache, and of those that this process has mapped.
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const;

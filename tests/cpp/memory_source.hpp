@@ -1,12 +1,12 @@
 // A source over bytes that the test holds, in a heap block of the exact size.
 #pragma once
 
-#include "io/source.hpp"
 #include "placed_bytes.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::test {
 
-class MemorySource final : public io::Source {
+class MemorySource final : public source::Source {
   public:
     explicit MemorySource(ByteView bytes) : copy_(bytes) {
         data_ = copy_.data();

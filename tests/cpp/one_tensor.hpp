@@ -19,7 +19,7 @@ namespace onnxmap::test {
 /// The bytes of a TensorProto with a folder for its external data. `io`: how that is opened.
 struct OneTensor {
     explicit OneTensor(const Bytes& bytes, std::string root = "",
-                       io::IoMode io = io::IoMode::automatic)
+                       source::IoMode io = source::IoMode::automatic)
         : source(std::make_shared<MemorySource>(bytes)),
           store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, 16, {}},
           message(onnx::message<"TensorProto">, source->bytes()) {
@@ -38,7 +38,7 @@ struct OneTensor {
 
     /// Checked as before an array is made.
     [[nodiscard]] tensor::Values values() const {
-        tensor::Values made(message, header, store, io::now());
+        tensor::Values made(message, header, store, source::now());
         made.check_count();
         return made;
     }

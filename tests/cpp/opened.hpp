@@ -4,15 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "io/file.hpp"
-#include "io/held_file.hpp"
-#include "io/source.hpp"
+#include "os/file.hpp"
+#include "os/held_file.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::test {
 
-[[nodiscard]] inline std::shared_ptr<io::Source> open_source(const std::string& path,
-                                                             io::IoMode mode) {
-    return io::open_source(io::File::open(path), mode, io::way_by_path(path));
+[[nodiscard]] inline std::shared_ptr<source::Source> open_source(const std::string& path,
+                                                                 source::IoMode mode) {
+    return source::open_source(os::File::open(path), mode, os::way_by_path(path));
 }
 
 }  // namespace onnxmap::test

@@ -24,16 +24,17 @@
 #include "bulk/tensor_stream.hpp"
 #include "caught.hpp"
 #include "external_place.hpp"
-#include "io/descriptor_pool.hpp"
-#include "io/file.hpp"
-#include "io/mapped_pages.hpp"
-#include "io/parallel.hpp"
-#include "io/read_guard.hpp"
+#include "model/graph.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
+#include "os/descriptor_pool.hpp"
+#include "os/file.hpp"
+#include "os/parallel.hpp"
 #include "sample_models.hpp"
+#include "source/mapped_pages.hpp"
+#include "source/read_guard.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -118,7 +119,7 @@ std::string write_model(const TemporaryFolder& folder) {
 }
 
 std::shared_ptr<const model::Document> load(const std::string& path, const std::string& root,
-                                            io::IoMode mode) {
+                                            source::IoMode mode) {
     model::LoadOptions options;
     options.root = &message<"ModelProto">;
     options.external = external_place(root, mode);
@@ -209,21 +210,20 @@ std::uint64_t read_values(const model::Document& document) {
 
 std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
                                            const bulk::Options& options) {
-    const auto index = document.index(*document.child(document.root(), field<"ModelProto.graph">));
-    std::vector<std::uint32_t> positions(index->count(field<"GraphProto.initializer">));
-    std::iota(positions.begin(), positions.end(), 0);
     // Whoever gets the plan does not outlive the document.
-    return std::make_shared<const bulk::Plan>(
-        std::shared_ptr<const model::Document>(&document, [](const model::Document*) {}), *index,
-        positions, options);
+    const std::shared_ptr<const model::Document> borrowed(&document, [](const model::Document*) {});
+    const model::Graph graph = model::main_graph(borrowed);
+    std::vector<std::uint32_t> positions(graph.initializers().count());
+    std::iota(positions.begin(), positions.end(), 0);
+    return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);
 }
 
 std::uint64_t read_arrays(const model::Document& document) {
     Digest digest;
     const auto plan = plan_all(document, {&onnx::data_type(onnx::DataType::FLOAT), true, false});
-    const io::WithEffort effort({3, nullptr});
+    const os::WithEffort effort({3, nullptr});
     std::atomic<std::uint64_t> done = 0;
-    for (const io::Place& place : bulk::read_items(*plan, plan->items(), done)) {
+    for (const source::Place& place : bulk::read_items(*plan, plan->items(), done)) {
         digest.add(ByteView(place.bytes));
     }
     digest.add(done);
@@ -268,7 +268,7 @@ std::uint64_t look_for_changes(const model::Document& document) {
     Digest digest;
     const onnx::Message graph = *document.child(document.root(), field<"ModelProto.graph">);
     for (int i = 0; i < 3; ++i) {
-        const io::Moment started = document.look_for_changes();
+        const source::Moment started = document.look_for_changes();
         document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const auto& one) {
             const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
             tensor::Header header;
@@ -280,7 +280,7 @@ std::uint64_t look_for_changes(const model::Document& document) {
             payload->source->read_file(payload->offset + payload->nbytes - 1, {&last, 1});
             digest.add(last);
         });
-        io::close_held();
+        os::close_held();
     }
     return digest.value();
 }
@@ -294,8 +294,8 @@ std::uint64_t read_lost_pages(const model::Document&) {
     for (std::size_t i = 0; i < 40; ++i) {
         const std::size_t page = i * 5 % 16;
         const auto read = [&] {
-            const io::ReadGuard outer(shared.source());
-            return io::guard_reads(shared.source(), [&] { return shared.byte_of(page); });
+            const source::ReadGuard outer(shared.source());
+            return source::guard_reads(shared.source(), [&] { return shared.byte_of(page); });
         };
         if (page < 4) {
             // Others may have zeros in the file just now; then it cannot be told apart.
@@ -326,7 +326,7 @@ std::vector<std::uint64_t> read_all(const model::Document& document, std::size_t
 
 class Stress {
   public:
-    Stress(std::size_t threads, io::IoMode mode)
+    Stress(std::size_t threads, source::IoMode mode)
         : mode_(mode),
           path_(write_model(folder_)),
           root_(folder_.path().string()),
@@ -370,7 +370,7 @@ class Stress {
         }
     }
 
-    const io::IoMode mode_;
+    const source::IoMode mode_;
     TemporaryFolder folder_;
     std::string path_;
     std::string root_;
@@ -393,7 +393,7 @@ int main(int argc, char** argv) {
     const auto threads = static_cast<std::size_t>(std::strtoul(argv[1], nullptr, 10));
     const auto rounds = static_cast<std::size_t>(std::strtoul(argv[2], nullptr, 10));
     int wrong = 0;
-    for (const auto mode : {onnxmap::io::IoMode::mmap, onnxmap::io::IoMode::read}) {
+    for (const auto mode : {onnxmap::source::IoMode::mmap, onnxmap::source::IoMode::read}) {
         wrong += onnxmap::test::Stress(threads, mode).run(rounds);
     }
     std::printf("%zu threads, %zu rounds in each mode: %d differences\n", threads, rounds, wrong);

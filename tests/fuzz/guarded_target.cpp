@@ -10,9 +10,9 @@
 #include "fuzz/custom_mutator.hpp"
 #include "fuzz/read_everything.hpp"
 #include "fuzz/work_limit.hpp"
-#include "io/source.hpp"
 #include "onnx/schema.hpp"
 #include "placed_bytes.hpp"
+#include "source/source.hpp"
 
 namespace onnxmap::fuzz {
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLargest = 1 << 20;
 
-class PlacedSource final : public io::Source {
+class PlacedSource final : public source::Source {
   public:
     explicit PlacedSource(ByteView placed) {
         data_ = placed.data();

@@ -25,7 +25,7 @@
 #include "fuzz/read_everything.hpp"
 #include "fuzz/watched_calls.hpp"
 #include "fuzz/work_limit.hpp"
-#include "io/descriptor_pool.hpp"
+#include "os/descriptor_pool.hpp"
 #include "tensor/external_data.hpp"
 #include "tensor/location.hpp"
 
@@ -39,7 +39,7 @@ constexpr std::size_t kMostFailures = 4;
 constexpr long kProcMagic = 0x9fa0;
 
 struct Choices {
-    io::LinkPolicy links;
+    contain::LinkPolicy links;
     bool allow_hardlinks;
     bool second_root;
     bool read;
@@ -73,8 +73,9 @@ class Input {
 };
 
 Choices choices_of(std::uint8_t bits, std::uint8_t later) {
-    constexpr io::LinkPolicy kPolicies[] = {io::LinkPolicy::contained, io::LinkPolicy::contained,
-                                            io::LinkPolicy::strict, io::LinkPolicy::trusted};
+    constexpr contain::LinkPolicy kPolicies[] = {
+        contain::LinkPolicy::contained, contain::LinkPolicy::contained, contain::LinkPolicy::strict,
+        contain::LinkPolicy::trusted};
     const auto bit = [&](unsigned i) { return (bits >> i & 1) != 0; };
     return {kPolicies[bits & 3],
             bit(2),
@@ -115,7 +116,7 @@ Outcome open(const tensor::ExternalFiles& files, std::string_view location) {
     try {
         const auto source = files.open(location, "tensor");
         touch(source->resident(0, source->size()));
-        return {"", source->identity().value_or(io::FileIdentity()).inode};
+        return {"", source->identity().value_or(os::FileIdentity()).inode};
     } catch (const Error& error) {
         touch(as_bytes(std::string_view(error.what())));
         return {error.code};
@@ -146,7 +147,7 @@ void check_opened(const HostileTree& tree, const Choices& choices, int descripto
         require(S_ISREG(status.st_mode), "what is no regular file was opened for reading");
         require(system.f_type != kProcMagic, "a file of the kernel was opened for reading");
     }
-    if (choices.links == io::LinkPolicy::trusted) return;
+    if (choices.links == contain::LinkPolicy::trusted) return;
     // To see that a folder is another one now, the core must open its path.
     if (choices.swap == Swap::root_for_link && S_ISDIR(status.st_mode)) return;
     // A second hard link may be looked at, but not opened.
@@ -163,7 +164,7 @@ void check_after_swap(HostileTree& tree, const Choices& choices, std::string_vie
         const UnwatchedCalls own;
         tree.swap(choices.swap);
     }
-    if (choices.close_held) io::close_held();
+    if (choices.close_held) os::close_held();
     try {
         const auto source = files.open(location, "tensor");
         source->check_unchanged();
@@ -226,14 +227,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tensor::ExternalPlace place;
     place.root = tree.model();
     place.policy = {choices.links, choices.allow_hardlinks};
-    place.mode = choices.read ? io::IoMode::read : io::IoMode::mmap;
+    place.mode = choices.read ? source::IoMode::read : source::IoMode::mmap;
     fuzz::Outcome outcome;
     {
         const fuzz::WatchedCalls watched(std::move(plan));
         try {
             if (choices.second_root) {
-                const io::File model = io::File::open(tree.model_file());
-                place.model_folder = io::real_folder_of(tree.model_file(), model.identity());
+                const os::File model = os::File::open(tree.model_file());
+                place.model_folder = os::real_folder_of(tree.model_file(), model.identity());
                 fuzz::require(choices.failures || choices.no_proc || place.model_folder != nullptr,
                               "the folder of the model file is not found");
             }
@@ -266,9 +267,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(outcome.code == fault.code, "the text of a location is judged in two ways");
         return 0;
     }
-    if (choices.links == io::LinkPolicy::trusted) return 0;
-    const fuzz::Rules rules = {choices.links == io::LinkPolicy::contained, choices.allow_hardlinks,
-                               choices.second_root};
+    if (choices.links == contain::LinkPolicy::trusted) return 0;
+    const fuzz::Rules rules = {choices.links == contain::LinkPolicy::contained,
+                               choices.allow_hardlinks, choices.second_root};
     fuzz::check_verdict(outcome, tree.verdict(location, rules), choices.failures);
     return 0;
 }

@@ -11,11 +11,12 @@
 
 #include "base/error.hpp"
 #include "bulk/read_items.hpp"
-#include "io/parallel.hpp"
+#include "model/graph.hpp"
 #include "model/load.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/text_format.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::fuzz {
 
@@ -303,28 +304,27 @@ class Reading {
         if (&document_.root().table() != &message<"ModelProto">) return;
         const auto graph = document_.child(document_.root(), field<"ModelProto.graph">);
         if (!graph) return;
-        const auto index = document_.index(*graph);
+        const std::shared_ptr<const model::Document> borrowed(&document_, [](auto*) {});
+        const model::Graph opened(borrowed, *graph);
         std::vector<std::uint32_t> good;
         std::uint32_t position = 0;
         int wholes = 0;
-        index->for_each(field<"GraphProto.initializer">, [&](const wire::Field& found) {
-            const std::uint32_t here = position++;
-            const Message tensor(message<"TensorProto">, found.bytes);
-            tensor::Header header;
-            tensor::read_header(tensor, header);
-            if (header.has_segment && ++wholes > kMostWholes) return;
-            const tensor::OverlookQuietly quietly;
-            try {
-                tensor::Values values = document_.values(tensor, header);
-                values.check_count();
-                if (values.type().bits > 0) static_cast<void>(read_as(values, own_of(values)));
-                good.push_back(here);
-            } catch (const Error& error) {
-                require(may_be_thrown(error, bytes_, false), error.code.c_str());
-            } catch (const FileError&) {}
-        });
+        opened.initializers().for_each_header(
+            [&](const Message& tensor, const tensor::Header& header) {
+                const std::uint32_t here = position++;
+                if (header.has_segment && ++wholes > kMostWholes) return;
+                const tensor::OverlookQuietly quietly;
+                try {
+                    tensor::Values values = document_.values(tensor, header);
+                    values.check_count();
+                    if (values.type().bits > 0) static_cast<void>(read_as(values, own_of(values)));
+                    good.push_back(here);
+                } catch (const Error& error) {
+                    require(may_be_thrown(error, bytes_, false), error.code.c_str());
+                } catch (const FileError&) {}
+            });
         for (const onnx::DataType to : {onnx::DataType::UNDEFINED, onnx::DataType::FLOAT}) {
-            attempt(false, [&] { read_planned(*index, good, onnx::find_data_type(int(to))); });
+            attempt(false, [&] { read_planned(opened, good, onnx::find_data_type(int(to))); });
         }
     }
 
@@ -332,14 +332,13 @@ class Reading {
         return tensor::Conversion::none(values.type());
     }
 
-    void read_planned(const model::FieldIndex& index, const std::vector<std::uint32_t>& positions,
+    void read_planned(const model::Graph& graph, const std::vector<std::uint32_t>& positions,
                       const onnx::DataTypeInfo* float_type) {
         bulk::Options options;
         options.float_type = float_type;
-        const std::shared_ptr<const model::Document> borrowed(&document_, [](auto*) {});
-        const bulk::Plan plan(borrowed, index, positions, options);
+        const bulk::Plan plan(graph.initializers(), positions, options);
         require(plan.items().size() == positions.size(), "a plan leaves tensors out");
-        const io::WithEffort alone({1, nullptr});
+        const os::WithEffort alone({1, nullptr});
         std::atomic<std::uint64_t> done = 0;
         const auto places = bulk::read_items(plan, plan.items(), done);
         for (std::size_t i = 0; i < places.size(); ++i) {
@@ -363,7 +362,7 @@ class Reading {
 
 }  // namespace
 
-void load_and_read(std::shared_ptr<io::Source> source, const model::LoadOptions& options,
+void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOptions& options,
                    bool require_model, Bytes bytes) {
     const std::uint64_t size = source->size();
     std::shared_ptr<const model::Document> document;

@@ -18,7 +18,7 @@ enum class Bytes {
 
 /// Loads the source as a message of that type and reads it. Aborts if an exception is no error
 /// about the input, or if two ways to read the same thing differ.
-void load_and_read(std::shared_ptr<io::Source> source, const model::LoadOptions& options,
+void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOptions& options,
                    bool require_model, Bytes bytes);
 
 /// The same for a document that is one TensorProto. Returns a hash of all values in all types.

@@ -31,7 +31,7 @@ const std::string& data_folder() {
 }
 
 /// A model in a file that is not mapped: its values are read when asked for.
-class UnmappedSource final : public io::Source {
+class UnmappedSource final : public source::Source {
   public:
     explicit UnmappedSource(ByteView bytes) : copy_(bytes) {
         data_ = copy_.data();
@@ -49,9 +49,9 @@ std::shared_ptr<const model::Document> load(ByteView bytes, std::uint64_t ways) 
     options.root = &onnx::message<"TensorProto">;
     options.scan_packed = ways % 4 != 1;
     options.external.root = data_folder();
-    options.external.mode = ways % 8 < 4 ? io::IoMode::mmap : io::IoMode::read;
+    options.external.mode = ways % 8 < 4 ? source::IoMode::mmap : source::IoMode::read;
     if (ways % 16 < 4) options.overlook = [](const Error& error) { touch(as_bytes(error.path)); };
-    std::shared_ptr<io::Source> source;
+    std::shared_ptr<source::Source> source;
     if (ways % 32 < 16) {
         source = std::make_shared<test::MemorySource>(bytes);
     } else {

@@ -11,8 +11,7 @@
 
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
-#include "external_place.hpp"
-#include "model/load.hpp"
+#include "external_plan.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -28,12 +27,12 @@ constexpr std::uint64_t kWindow = 8 * kFile;
 struct ReadsFarAhead {
     static constexpr std::uint64_t kNbytes = 1 << 20;
     static constexpr std::uint64_t kPiece = 2 << 20;
-    static std::uint64_t nbytes(const io::Source&) { return kNbytes; }
+    static std::uint64_t nbytes(const source::Source&) { return kNbytes; }
 };
 struct ReadsNothingAhead {
     static constexpr std::uint64_t kNbytes = 0;
     static constexpr std::uint64_t kPiece = 0;
-    static std::uint64_t nbytes(const io::Source&) { return kNbytes; }
+    static std::uint64_t nbytes(const source::Source&) { return kNbytes; }
 };
 
 // Half a read-ahead before a page that is missing, and two behind it.
@@ -45,19 +44,6 @@ void bring_next(PagesAround& pages, PagesAround::Place& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
 
-std::unique_ptr<bulk::Plan> planned(const TemporaryFolder& folder, const Bytes& graph,
-                                    const std::vector<std::uint32_t>& positions) {
-    model::LoadOptions options;
-    options.root = &onnx::message<"ModelProto">;
-    options.external = external_place(folder.path().string(), io::IoMode::mmap);
-    const std::string path = folder.write("m", ByteView(test::model(graph)));
-    const auto document = model::load_file(path, io::IoMode::mmap, options);
-    const auto index =
-        document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-    return std::make_unique<bulk::Plan>(document, *index, positions,
-                                        bulk::Options{nullptr, false, true});
-}
-
 struct TwoFiles {
     explicit TwoFiles(FakePageCache::Kernel kernel, std::uint64_t nbytes = kFile) {
         Bytes graph;
@@ -66,7 +52,7 @@ struct TwoFiles {
             append(graph, blob(5, external_tensor(name, name, 0, kFile)));
             caches.push_back(std::make_unique<FakePageCache>(path, kernel));
         }
-        plan = planned(folder, graph, {0, 1});
+        plan = external_plan(folder, graph, {0, 1}, {nullptr, false, true});
     }
 
     /// Reads the file like another process.
@@ -74,7 +60,7 @@ struct TwoFiles {
     /// Touches all pages of the file, like the reader of a view.
     void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kFile); }
 
-    [[nodiscard]] const io::Source& source(std::size_t i) const { return *plan->sources()[i]; }
+    [[nodiscard]] const source::Source& source(std::size_t i) const { return *plan->sources()[i]; }
     [[nodiscard]] std::uint64_t held(std::size_t i) const { return caches[i]->held(0, kFile); }
     [[nodiscard]] std::uint64_t mapped(std::size_t i) const { return caches[i]->mapped(0, kFile); }
 
@@ -164,11 +150,11 @@ struct LongFile {
                 positions.push_back(static_cast<std::uint32_t>(positions.size()));
             }
         }
-        plan = planned(folder, graph, positions);
+        plan = external_plan(folder, graph, positions, {nullptr, false, true});
     }
 
-    static std::uint64_t read_ahead(const io::Source&) { return kReadAhead; }
-    [[nodiscard]] const io::Source& source() const { return *plan->sources()[0]; }
+    static std::uint64_t read_ahead(const source::Source&) { return kReadAhead; }
+    [[nodiscard]] const source::Source& source() const { return *plan->sources()[0]; }
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const {
         return cache->held(begin, end);
     }

@@ -10,6 +10,7 @@
 #include "bulk_model.hpp"
 #include "caught.hpp"
 #include "external_place.hpp"
+#include "model/graph.hpp"
 #include "model/load.hpp"
 #include "temporary_folder.hpp"
 
@@ -54,17 +55,16 @@ TEST_CASE("plan: files in the order in which they are named, each from its begin
     options.root = &onnx::message<"ModelProto">;
     options.external = external_place(folder.path().string());
     const std::string path = folder.write("m", ByteView(model(graph)));
-    const auto document = model::load_file(path, io::IoMode::mmap, options);
-    const auto index =
-        document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
+    const auto document = model::load_file(path, source::IoMode::mmap, options);
+    const model::Graph main = model::main_graph(document);
     const auto planned = [&](const std::vector<std::uint32_t>& positions) {
-        return ranks(bulk::Plan(document, *index, positions, {}));
+        return ranks(bulk::Plan(main.initializers(), positions, {}));
     };
     CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
     // Ranks are places in what was asked for, whose order chooses nothing else.
     CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
     CHECK(planned({}).empty());
-    const bulk::Plan plan(document, *index, std::vector<std::uint32_t>{0, 1, 2}, {});
+    const bulk::Plan plan(main.initializers(), std::vector<std::uint32_t>{0, 1, 2}, {});
     CHECK(plan.nbytes() == 12);
     CHECK(plan.sources().size() == 3);
     CHECK(plan.source(plan.items()[0])->path() == folder / "b");
@@ -138,13 +138,13 @@ TEST_CASE("plan: copies of the same bytes have a limit") {
             options.root = &onnx::message<"ModelProto">;
             options.external = external_place(folder.path().string());
             options.limits.overlap = overlap;
-            const auto document = model::load_file(path, io::IoMode::mmap, options);
-            const auto index = document->index(
-                *document->child(document->root(), onnx::field<"ModelProto.graph">));
+            const auto document = model::load_file(path, source::IoMode::mmap, options);
+            const model::Graph main = model::main_graph(document);
             std::vector<std::uint32_t> positions(tensors);
             std::iota(positions.begin(), positions.end(), 0);
             return code_of([&] {
-                return bulk::Plan(document, *index, positions, {nullptr, copies, false}).nbytes();
+                return bulk::Plan(main.initializers(), positions, {nullptr, copies, false})
+                    .nbytes();
             });
         };
         CHECK(code(16, 100, true) == "limit.overlap");

@@ -13,8 +13,7 @@
 #include "bulk/read_items.hpp"
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
-#include "external_place.hpp"
-#include "model/load.hpp"
+#include "external_plan.hpp"
 
 namespace onnxmap::test {
 
@@ -25,8 +24,8 @@ using Request = FakePageCache::Request;
 
 constexpr std::uint64_t kFile = 12 << 20;
 
-std::uint64_t far(const io::Source&) { return 1 << 20; }
-std::uint64_t nothing(const io::Source&) { return 0; }
+std::uint64_t far(const source::Source&) { return 1 << 20; }
+std::uint64_t nothing(const source::Source&) { return 0; }
 
 // Tensors of 5 MiB, 5 MiB and 2 MiB in one data file, of which nothing is in memory.
 struct DataFile {
@@ -40,14 +39,7 @@ struct DataFile {
             append(graph, blob(5, external_tensor(std::to_string(offset), "w", offset, nbytes)));
             offset += nbytes;
         }
-        model::LoadOptions options;
-        options.root = &onnx::message<"ModelProto">;
-        options.external = external_place(folder.path().string(), io::IoMode::mmap);
-        const std::string path = folder.write("m", ByteView(test::model(graph)));
-        const auto document = model::load_file(path, io::IoMode::mmap, options);
-        const auto index =
-            document->index(*document->child(document->root(), onnx::field<"ModelProto.graph">));
-        plan = std::make_unique<bulk::Plan>(document, *index, all(tensors.size()), bulk::Options{});
+        plan = external_plan(folder, graph, all(tensors.size()), {});
     }
 
     [[nodiscard]] static std::vector<std::uint32_t> all(std::size_t count) {
@@ -61,7 +53,7 @@ struct DataFile {
         std::atomic<std::uint64_t> done = 0;
         const auto places = bulk::read_items(*plan, plan->items(), done, told, of);
         Bytes found;
-        for (const io::Place& place : places) append(found, join(ByteView(place.bytes)));
+        for (const source::Place& place : places) append(found, join(ByteView(place.bytes)));
         return found == bytes;
     }
 

@@ -13,7 +13,7 @@
 
 #include "bulk_model.hpp"
 #include "caught.hpp"
-#include "io/parallel.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::test {
 
@@ -126,7 +126,7 @@ TEST_CASE("read_items: as many threads as the effort allows, and an end where no
     const auto plan = made.plan();
     std::atomic<std::uint64_t> done = 0;
     {
-        const io::WithEffort alone({1, nullptr});
+        const os::WithEffort alone({1, nullptr});
         const auto here = std::this_thread::get_id();
         bool all_here = true;
         made.source->on_read = [&](std::uint64_t) {
@@ -140,8 +140,8 @@ TEST_CASE("read_items: as many threads as the effort allows, and an end where no
     made.source->on_read = [&](std::uint64_t) {
         if (++reads == 3) stopped = true;
     };
-    const io::WithEffort effort({1, &stopped});
-    CHECK_THROWS_AS(static_cast<void>(bulk::read_items(*plan, plan->items(), done)), io::Stopped);
+    const os::WithEffort effort({1, &stopped});
+    CHECK_THROWS_AS(static_cast<void>(bulk::read_items(*plan, plan->items(), done)), os::Stopped);
     CHECK(reads == 3);
 }
 

@@ -42,7 +42,7 @@ std::vector<Bytes> tensors_of(const std::vector<std::size_t>& sizes) {
 }
 
 // One read for each tensor.
-constexpr io::ReadHabits kWhole{1, 1 << 20, 0};
+constexpr source::ReadHabits kWhole{1, 1 << 20, 0};
 
 }  // namespace
 

@@ -26,7 +26,7 @@ model::LoadOptions options_for(const wire::MessageTable& root = message<"ModelPr
     return options;
 }
 
-auto load(const std::string& path, io::IoMode mode = io::IoMode::automatic,
+auto load(const std::string& path, source::IoMode mode = source::IoMode::automatic,
           const wire::MessageTable& root = message<"ModelProto">) {
     return model::load_file(path, mode, options_for(root));
 }
@@ -35,7 +35,8 @@ bool mentions(const Error& error, std::string_view text) {
     return std::string_view(error.what()).find(text) != std::string_view::npos;
 }
 
-constexpr io::IoMode kModes[] = {io::IoMode::automatic, io::IoMode::mmap, io::IoMode::read};
+constexpr source::IoMode kModes[] = {source::IoMode::automatic, source::IoMode::mmap,
+                                     source::IoMode::read};
 
 }  // namespace
 
@@ -43,7 +44,7 @@ TEST_CASE("load: a model from a file in each mode") {
     const TemporaryFolder folder;
     const std::string path = folder.write("m.onnx", ByteView(varied_model()));
     const std::size_t before = open_descriptors();
-    for (const io::IoMode mode : kModes) {
+    for (const source::IoMode mode : kModes) {
         const auto document = load(path, mode);
         const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
         REQUIRE(graph);
@@ -57,7 +58,7 @@ TEST_CASE("load: empty files and models without a graph are refused by name") {
     const TemporaryFolder folder;
     const std::string empty = folder.write("empty.onnx", "");
     const std::string no_graph = folder.write("no_graph.onnx", ByteView(scalar(1, 8)));
-    for (const io::IoMode mode : kModes) {
+    for (const source::IoMode mode : kModes) {
         const auto nothing = error_of([&] { return load(empty, mode); });
         REQUIRE(nothing);
         CHECK(nothing->code == "model.empty");
@@ -71,7 +72,7 @@ TEST_CASE("load: empty files and models without a graph are refused by name") {
         CHECK(graphless->file == no_graph);
     }
     // Any other message may be empty, and an empty graph is a graph.
-    CHECK(code_of([&] { return load(empty, io::IoMode::mmap, message<"TensorProto">); }) ==
+    CHECK(code_of([&] { return load(empty, source::IoMode::mmap, message<"TensorProto">); }) ==
           "accepted");
     const std::string present = folder.write("present.onnx", ByteView(blob(7, Bytes{})));
     CHECK(code_of([&] { return load(present); }) == "accepted");
@@ -154,7 +155,7 @@ TEST_CASE("load: fields that lie behind 4 GiB") {
     std::filesystem::resize_file(path, head.size() + kPayload);
     std::ofstream(path, std::ios::binary | std::ios::app)
         .write(as_text(tail).data(), static_cast<std::streamsize>(tail.size()));
-    for (const io::IoMode mode : {io::IoMode::mmap, io::IoMode::read}) {
+    for (const source::IoMode mode : {source::IoMode::mmap, source::IoMode::read}) {
         const auto document = load(path, mode);
         const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
         REQUIRE(graph);

@@ -217,7 +217,7 @@ TEST_CASE("external_data: the message has everything that one needs to find the 
     std::filesystem::create_symlink("loop", folder / "loop");
     CHECK(has(message("loop"), "symlink loop"));
     tensor::ExternalPlace place = external_place(model);
-    place.policy.links = io::LinkPolicy::strict;
+    place.policy.links = contain::LinkPolicy::strict;
     const auto strict =
         error_of([&] { return tensor::ExternalFiles(place).open("link", "the tensor"); });
     REQUIRE(strict);
@@ -253,12 +253,12 @@ TEST_CASE("external_data: links may lead to the folder that really holds the mod
         return code_of([&] { return tensor::ExternalFiles(place).open("w.bin", "t"); });
     };
     CHECK(code() == "ext.unsafe_path");
-    place.model_folder = io::real_folder_of(folder / "snapshot/m.onnx",
-                                            io::File::open(folder / "snapshot/m.onnx").identity());
+    place.model_folder = os::real_folder_of(folder / "snapshot/m.onnx",
+                                            os::File::open(folder / "snapshot/m.onnx").identity());
     CHECK(code() == "accepted");
-    place.policy.links = io::LinkPolicy::strict;
+    place.policy.links = contain::LinkPolicy::strict;
     CHECK(code() == "ext.unsafe_path");
-    place.policy.links = io::LinkPolicy::trusted;
+    place.policy.links = contain::LinkPolicy::trusted;
     place.model_folder = nullptr;
     CHECK(code() == "accepted");
 }

@@ -18,7 +18,7 @@ namespace {
 tensor::Payload find(OneTensor& subject) {
     const std::uint64_t count = tensor::check_storage(subject.header, subject.store);
     auto payload =
-        tensor::find_payload(subject.message, subject.header, count, subject.store, io::now());
+        tensor::find_payload(subject.message, subject.header, count, subject.store, source::now());
     REQUIRE(payload);
     return *payload;
 }
@@ -79,7 +79,7 @@ TEST_CASE("payload: tensors that have no bytes to give") {
     CHECK(code(join(strings, scalar(14, 1))) == "tensor.string_external");
     OneTensor one(join(strings, blob(6, "a")));
     CHECK(tensor::check_storage(one.header, one.store) == 1);
-    CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store, io::now()));
+    CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store, source::now()));
 }
 
 TEST_CASE("payload: one run of a fixed width is bytes where they are") {

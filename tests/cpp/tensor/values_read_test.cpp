@@ -75,7 +75,7 @@ TEST_CASE("values: every part of a small tensor, from memory and from a file") {
         const Bytes expected = elements_slowly(type, kCount, raw);
         const OneTensor in_memory(inline_tensor(type, kCount, raw));
         const OneTensor in_file(tensor_in_file(folder, type, kCount, raw), folder.path().string(),
-                                io::IoMode::read);
+                                source::IoMode::read);
         for (const OneTensor* tensor : {&in_memory, &in_file}) {
             const tensor::Values values = tensor->values();
             const Conversion conversion = Conversion::none(type);
@@ -143,8 +143,8 @@ TEST_CASE("values: large ones by several threads, from memory, a mapping and a f
         const Bytes floats = float32_slowly(type, expected);
         const Bytes external = tensor_in_file(folder, type, count, raw);
         const OneTensor in_memory(inline_tensor(type, count, raw));
-        const OneTensor mapped(external, root, io::IoMode::mmap);
-        const OneTensor in_file(external, root, io::IoMode::read);
+        const OneTensor mapped(external, root, source::IoMode::mmap);
+        const OneTensor in_file(external, root, source::IoMode::read);
         for (const OneTensor* tensor : {&in_memory, &mapped, &in_file}) {
             const bool good = tensor->read() == expected && tensor->read(&float32()) == floats &&
                               tensor->read_packed() == raw;
@@ -158,7 +158,7 @@ TEST_CASE("values: large elements of whole bytes are copied as they are") {
     const onnx::DataTypeInfo& type = onnx::data_type(INT32);
     const Bytes raw = raw_bytes(type, 1'500'001);
     const Bytes external = tensor_in_file(folder, type, 1'500'001, raw);
-    for (const io::IoMode mode : {io::IoMode::mmap, io::IoMode::read}) {
+    for (const source::IoMode mode : {source::IoMode::mmap, source::IoMode::read}) {
         const OneTensor tensor(external, folder.path().string(), mode);
         const bool good = tensor.read() == raw && tensor.read_packed() == raw;
         CHECK(good);

@@ -210,7 +210,7 @@ TEST_CASE("values: strings are bytes of any kind") {
     CHECK(code(kString, 1ULL << 59, fields) == "tensor.data_size");
     // Also where the caller did not count them before.
     const OneTensor two(tensor_bytes(kString, 2, fields));
-    const tensor::Values uncounted(two.message, two.header, two.store, io::now());
+    const tensor::Values uncounted(two.message, two.header, two.store, source::now());
     CHECK(code_of([&] { return strings_of(uncounted); }) == "tensor.data_size");
     CHECK(uncounted.payload() == nullptr);
     CHECK_FALSE(uncounted.is_view());
@@ -233,9 +233,9 @@ TEST_CASE("values: raw, external and a single run are payload; only whole bytes 
     CHECK(facts(OneTensor(tensor_bytes(kInt32, 1, packed(5, {1})))) == decoded);
     const Bytes external = external_tensor("e", "w.bin", 3, 4);
     const std::string root = folder.path().string();
-    CHECK(facts(OneTensor(external, root, io::IoMode::mmap)) == view);
-    CHECK(facts(OneTensor(external, root, io::IoMode::read)) == bytes_alone);
-    for (const auto mode : {io::IoMode::mmap, io::IoMode::read}) {
+    CHECK(facts(OneTensor(external, root, source::IoMode::mmap)) == view);
+    CHECK(facts(OneTensor(external, root, source::IoMode::read)) == bytes_alone);
+    for (const auto mode : {source::IoMode::mmap, source::IoMode::read}) {
         CHECK(OneTensor(external, root, mode).read() == from_text("3456"));
         CHECK(OneTensor(external, root, mode).read_packed() == from_text("3456"));
     }
@@ -272,7 +272,7 @@ TEST_CASE("values: typed data of a file that is read piece by piece") {
                                           blob(2, "g")))));
         model::LoadOptions options;
         options.root = &onnx::message<"ModelProto">;
-        return model::load_file(path, io::IoMode::read, options);
+        return model::load_file(path, source::IoMode::read, options);
     };
     const auto initializer = [](const model::Document& document) {
         const auto graph = *document.child(document.root(), onnx::field<"ModelProto.graph">);
@@ -302,7 +302,7 @@ TEST_CASE("values: typed data of a file that is read piece by piece") {
         const auto path = folder.write(
             "lazy.onnx",
             ByteView(model(join(blob(5, tensor_bytes(kUint8, 600'000, blob(5, half)))))));
-        const auto document = model::load_file(path, io::IoMode::read, options);
+        const auto document = model::load_file(path, source::IoMode::read, options);
         tensor::Values values = document->values(initializer(*document));
         values.check_count();
         Bytes out(600'000);

@@ -12,8 +12,8 @@ _TEXT = "looks at source, signatures or pages"
 _PYTHON = "Python alone: no line of the core runs"
 _GOOD_FILES = "well-formed models of others against onnx; hostile ones are read by test_corpus, test_differential ..."
 _KERNELS = "every code of every type; tests/cpp/kernels do the same under the same sanitizers"
-_PATHS = "which folder a path ends in; tests/cpp/io/{link_walk,contained_open,random_links}_test look at it too"
-_REMOTE = "servers and clients in Python; tests/cpp/io/remote_file_test and test_remote_bulk read the ranges"
+_PATHS = "which folder a path ends in; tests/cpp/contain/{link_walk,contained_open,random_links}_test look at it too"
+_REMOTE = "servers and clients in Python; tests/cpp/source/remote_file_test and test_remote_bulk read the ranges"
 
 LEFT_OUT = {
     "cli": _COMMANDS,

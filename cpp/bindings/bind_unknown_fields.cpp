@@ -1,0 +1,62 @@
+// Fields that today's onnx.proto does not know, as a sequence.
+#include <memory>
+
+#include "bindings/bind.hpp"
+#include "bindings/python_objects.hpp"
+#include "bindings/sequence_class.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+struct UnknownField {
+    std::uint32_t field_number;
+    int wire_type;
+    py::object data;
+};
+
+}  // namespace
+
+template <>
+struct ListTraits<UnknownFieldList> {
+    static const model::UnknownFields& core(const UnknownFieldList& list) { return *list.fields; }
+
+    static py::object element(const UnknownFieldList& list, const wire::Field& field) {
+        const auto bytes = [&] { return list.document->source().resident(field.bytes); };
+        py::object data;
+        if (field.type == wire::WireType::length_delimited) {
+            data = to_bytes(bytes());
+        } else if (field.type == wire::WireType::start_group) {
+            auto group = std::make_shared<const model::UnknownFields>(bytes());
+            data = py::cast(UnknownFieldList{list.document, std::move(group)});
+        } else {
+            data = py::int_(field.value);
+        }
+        return py::cast(UnknownField{field.number, static_cast<int>(field.type), std::move(data)});
+    }
+
+    static std::string type_name(const UnknownFieldList&) { return "UnknownField"; }
+};
+
+void bind_unknown_fields(py::module_& module) {
+    py::class_<UnknownField>(module, "UnknownField",
+                             "A field that the schema does not know. `data` is an int, bytes, or, "
+                             "for a group, an UnknownFieldList.")
+        .def_readonly("field_number", &UnknownField::field_number)
+        .def_readonly("wire_type", &UnknownField::wire_type)
+        .def_readonly("data", &UnknownField::data)
+        .def(
+            "__eq__",
+            [](const UnknownField& a, const UnknownField& b) {
+                return a.field_number == b.field_number && a.wire_type == b.wire_type &&
+                       a.data.equal(b.data);
+            },
+            py::is_operator())
+        .def("__hash__", [](const UnknownField& self) { return self.field_number; });
+    bind_sequence<UnknownFieldList>(
+        module, "UnknownFieldList", "UnknownFieldIterator",
+        "Fields that the schema does not know: an immutable sequence whose elements, of class "
+        "UnknownField, are made when asked for.");
+}
+
+}  // namespace onnxmap::bindings

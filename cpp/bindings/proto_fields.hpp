@@ -1,0 +1,76 @@
+// Any field of any message as a Python value, by its row of the schema. The classes of messages and
+// `.proto` are made of this; here and in `.proto` alone the bindings name rows and wire types.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/guarded.hpp"
+#include "bindings/handles.hpp"
+#include "model/entries.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// One value of a field as Python has it; messages by wrap_message or as a ProtoView.
+[[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
+                                   const wire::Field& value, bool as_proto);
+
+/// What an absent scalar reads as: the ONNX protos declare no defaults of their own.
+[[nodiscard]] py::object default_of(const wire::FieldRow& row);
+
+/// All values of a repeated field: a list, a MessageList for messages.
+[[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
+                                            bool as_proto);
+
+/// The value of a field as the friendly classes have it: None for a message that is absent, a
+/// read-only mapping for strings by name.
+[[nodiscard]] py::object friendly_value(const Handle& handle, const wire::FieldRow& row);
+
+/// The row of a field by its name. Throws AttributeError.
+[[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
+
+/// A read-only mapping of the keys to the values.
+[[nodiscard]] py::object read_only(const std::vector<model::StringEntry>& entries);
+
+/// A field under the name of its property: repeated ones in the plural.
+struct FieldProperty {
+    const wire::FieldRow* row;
+    std::string name;
+    std::string doc;  // like "NodeProto.op_type"
+};
+
+/// The fields of a message, but those in `except`.
+[[nodiscard]] std::vector<FieldProperty> field_properties(
+    std::string_view message, std::initializer_list<std::string_view> except);
+
+/// A property for one field of the message.
+template <class Class>
+void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
+                const char* doc) {
+    const auto* row = onnx::find_message(message)->find(name);
+    cls.def_property_readonly(
+        name, [row](const Class& self) { return friendly_value(self, *row); }, doc);
+}
+
+/// A property for each field of the message, but those in `except`, and for its source message.
+template <class Class>
+void bind_fields(GuardedClass<Class>& cls, std::string_view message,
+                 std::initializer_list<std::string_view> except = {}) {
+    for (const FieldProperty& property : field_properties(message, except)) {
+        cls.def_property_readonly(
+            property.name.c_str(),
+            [row = property.row](const Class& self) { return friendly_value(self, *row); },
+            property.doc.c_str());
+    }
+    cls.def_property_readonly(
+        "proto", [](const Class& self) { return ProtoView{self}; },
+        "The source message under the exact names of onnx.proto.");
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,136 @@
+// Lazy, immutable sequences: the methods that the lists of messages and of unknown fields share.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "bindings/guarded.hpp"
+#include "bindings/python_objects.hpp"
+#include "os/fork_safe_mutex.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// To be specialised for each class of lists: `core(list)` is the list of the core, with count(),
+/// at() and a Cursor; `element(list, found)` makes the Python object of what the core finds;
+/// `type_name(list)` is a word for the elements.
+template <class List>
+struct ListTraits;
+
+// Threads may share an iterator, as they may share any Python object.
+template <class List>
+class ListIterator {
+  public:
+    using Core = std::remove_cvref_t<decltype(ListTraits<List>::core(std::declval<List>()))>;
+    using Element = decltype(std::declval<Core>().at(0));
+
+    explicit ListIterator(const List& list) : position_(std::make_shared<Position>(list)) {}
+
+    [[nodiscard]] const List& list() const noexcept { return position_->list; }
+
+    bool next(Element& element) const {
+        const std::lock_guard lock(position_->mutex);
+        return position_->cursor.next(element);
+    }
+
+  private:
+    struct Position {
+        explicit Position(const List& list_) : list(list_), cursor(ListTraits<List>::core(list)) {}
+
+        List list;
+        os::ForkSafeMutex mutex;
+        typename Core::Cursor cursor;
+    };
+
+    std::shared_ptr<Position> position_;
+};
+
+template <class List>
+py::ssize_t length(const List& list) {
+    return static_cast<py::ssize_t>(ListTraits<List>::core(list).count());
+}
+
+template <class List>
+py::object item(const List& list, py::ssize_t i) {
+    const py::ssize_t count = length(list);
+    if (i < 0) i += count;
+    if (i < 0 || i >= count) throw py::index_error("index out of range");
+    return ListTraits<List>::element(
+        list, ListTraits<List>::core(list).at(static_cast<std::uint64_t>(i)));
+}
+
+template <class List>
+py::list slice(const List& list, const py::slice& range) {
+    py::ssize_t start = 0;
+    py::ssize_t stop = 0;
+    py::ssize_t step = 0;
+    py::ssize_t count = 0;
+    if (!range.compute(length(list), &start, &stop, &step, &count)) {
+        throw py::error_already_set();
+    }
+    py::list items;
+    for (py::ssize_t i = 0; i < count; ++i) items.append(item(list, start + i * step));
+    return items;
+}
+
+// As Python's lists: element by element with `==`.
+template <class List>
+py::object equals(const py::object& self, const py::object& other) {
+    if (!py::isinstance<List>(other) && !py::isinstance<py::list>(other)) {
+        return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    }
+    if (py::len(self) != py::len(other)) return py::bool_(false);
+    py::iterator theirs = py::iter(other);
+    for (const py::handle item : py::iter(self)) {
+        if (theirs == py::iterator::sentinel() || !item.equal(*theirs)) return py::bool_(false);
+        ++theirs;
+    }
+    return py::bool_(true);
+}
+
+// What collections.abc.Sequence derives from the methods that the class has.
+inline void derive_sequence(const py::object& cls) {
+    const py::object& sequence = python_object<"collections.abc", "Sequence">();
+    for (const char* name : {"__contains__", "__reversed__", "count", "index"}) {
+        py::setattr(cls, name, sequence.attr(name));
+    }
+    py::setattr(
+        cls, "__class_getitem__",
+        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+}
+
+template <class List>
+void bind_sequence(py::module_& module, const char* name, const char* iterator_name,
+                   const char* doc) {
+    using Iterator = ListIterator<List>;
+    GuardedClass<Iterator>(module, iterator_name)
+        .def("__iter__", [](Iterator& self) -> Iterator& { return self; })
+        .def("__next__", [](Iterator& self) {
+            typename ListIterator<List>::Element element;
+            if (!self.next(element)) throw py::stop_iteration();
+            return ListTraits<List>::element(self.list(), element);
+        });
+
+    GuardedClass<List> cls(module, name, doc);
+    // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
+    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
+    cls.def("__len__", length<List>)
+        .def("__getitem__", item<List>, py::arg("index"))
+        .def("__getitem__", slice<List>, py::arg("index"))
+        .def("__iter__", [](const List& self) { return Iterator(self); })
+        .def("__repr__",
+             [](const List& self) {
+                 return "<" + std::to_string(length(self)) + " x " +
+                        ListTraits<List>::type_name(self) + ">";
+             })
+        .def("__eq__", unguarded(equals<List>));
+    derive_sequence(cls);
+}
+
+}  // namespace onnxmap::bindings

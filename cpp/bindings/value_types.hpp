@@ -1,0 +1,20 @@
+// Types of values as the classes of onnxmap.types.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <vector>
+
+#include "model/value_type.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// A TensorType, SequenceType, MapType ...
+[[nodiscard]] py::object type_object(const model::ValueType& type);
+
+/// A tuple of int, str (`dim_param`) or None (unknown).
+[[nodiscard]] py::tuple dimensions(const std::vector<model::Dimension>& shape);
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,26 @@
+// Where an open file can be found again, even if it no longer has the name it was opened by.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "os/file.hpp"
+#include "os/folder.hpp"
+
+namespace onnxmap::contain {
+
+struct FilePlace {
+    std::string folder;         // its path without links
+    std::string relative_path;  // below the folder, by names that are no links
+};
+
+/// Where `file` is now below the first of `folders` that contains it. Nothing if none does, if the
+/// file no longer has a name, or if there is no /proc. Names can change at any moment: a caller
+/// that relies on the answer must open the place and compare. Throws FileError if the process has
+/// no descriptor left.
+[[nodiscard]] std::optional<FilePlace> place_of(
+    const os::File& file, std::span<const std::shared_ptr<const os::Folder>> folders);
+
+}  // namespace onnxmap::contain

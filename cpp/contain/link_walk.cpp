@@ -1,0 +1,190 @@
+#include "contain/link_walk.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace onnxmap::contain {
+
+namespace {
+
+constexpr unsigned kMostLinks = 40;    // as the kernel's own limit
+constexpr unsigned kMostSteps = 4096;  // what a tree of links may cost; a path has no more names
+
+// The target of a link. Otherwise `failure` says why there is none: EINVAL for what is no link.
+std::optional<std::string> read_link(int folder, const char* path, int& failure) {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t count = ::readlinkat(folder, path, target.data(), target.size());
+    failure = count < 0 ? errno : 0;
+    if (count < 0) return std::nullopt;
+    target.resize(static_cast<std::size_t>(count));
+    return target;
+}
+
+std::string join(const std::string& folder, std::string_view name) {
+    return folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
+}
+
+mode_t kind_of(const os::Descriptor& object, const std::string& path) {
+    struct stat status{};
+    if (::fstat(object.number(), &status) != 0) throw FileError(errno, path);
+    return status.st_mode & S_IFMT;
+}
+
+}  // namespace
+
+LinkWalk::LinkWalk(std::vector<std::shared_ptr<const os::Folder>> roots, bool follow_links)
+    : follow_links_(follow_links) {
+    for (auto& root : roots) {
+        std::string real = root->real_path();
+        roots_.push_back({std::move(root), std::move(real)});
+    }
+}
+
+void LinkWalk::push(std::string_view path) {
+    while (!path.empty()) {
+        const std::size_t slash = path.rfind('/');
+        const std::string_view name =
+            slash == std::string_view::npos ? path : path.substr(slash + 1);
+        if (!name.empty() && name != ".") pending_.emplace_back(name);
+        path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+    }
+}
+
+void LinkWalk::count_step() {
+    if (++steps_ > kMostSteps) throw FileError(ELOOP, path());
+}
+
+std::string LinkWalk::path() const {
+    if (!inside()) return outside_;
+    std::string path = root_->real_path;
+    for (const std::string& name : below_) path = join(path, name);
+    return path;
+}
+
+os::Descriptor LinkWalk::open_at(const std::string& name) {
+    count_step();
+    os::Descriptor object = os::open_descriptor(
+        [&] { return ::openat(here_->number(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); });
+    if (!object) throw FileError(errno, name);
+    return object;
+}
+
+void LinkWalk::enter(const std::string& name, os::Descriptor folder) {
+    here_ = std::make_shared<const os::Descriptor>(std::move(folder));
+    below_.push_back(name);
+}
+
+void LinkWalk::follow(const std::string& target) {
+    if (!follow_links_) throw Refused(Refusal::is_link, path());
+    if (++links_ > kMostLinks) throw FileError(ELOOP, path());
+    // With a slash at its end it must be a folder.
+    if (pending_.empty() && (target.ends_with('/') || target.ends_with("/."))) to_folder_ = true;
+    push(target);
+    if (target.starts_with('/')) settle("/");
+}
+
+// Names of folders below the root, which were no links when they were looked at: where one is now,
+// somebody is changing them under us.
+void LinkWalk::go_down(std::vector<std::string> names) {
+    here_ = root_->folder->open();
+    below_.clear();
+    for (const std::string& name : names) {
+        os::Descriptor folder = open_at(name);
+        if (kind_of(folder, name) == S_IFLNK) throw Refused(Refusal::leads_outside, name);
+        enter(name, std::move(folder));
+    }
+}
+
+void LinkWalk::go_up() {
+    if (inside() && !below_.empty()) {
+        std::vector<std::string> names = std::move(below_);
+        names.pop_back();
+        go_down(std::move(names));
+        return;
+    }
+    std::string up = path();
+    if (up.empty()) throw Refused(Refusal::leads_outside, up);  // nobody knows where we are
+    up.resize(std::max<std::size_t>(up.rfind('/'), 1));
+    settle(up);
+}
+
+void LinkWalk::step_outside(const std::string& name) {
+    count_step();
+    const std::string path = join(outside_, name);
+    int failure = 0;
+    if (const auto target = read_link(AT_FDCWD, path.c_str(), failure)) {
+        follow(*target);
+        return;
+    }
+    // What else is outside, or whether there is anything, is nobody's business.
+    struct stat status{};
+    const bool passable =
+        failure == EINVAL &&
+        (pending_.empty() || (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)));
+    if (!passable) throw Refused(Refusal::leads_outside, path);
+    settle(path);
+}
+
+// We are at another path without links. Whether it is in a root is decided by its text, and where
+// it leads there by descriptors.
+void LinkWalk::settle(const std::string& path) {
+    for (const Root& root : roots_) {
+        const auto rest = os::path_below(path, root.real_path);
+        if (!rest) continue;
+        std::vector<std::string> ahead = std::move(pending_);
+        pending_.clear();
+        push(*rest);
+        std::vector<std::string> names(pending_.rbegin(), pending_.rend());
+        pending_ = std::move(ahead);
+        root_ = &root;
+        go_down(std::move(names));
+        return;
+    }
+    root_ = nullptr;
+    here_ = nullptr;
+    outside_ = path;
+}
+
+Found LinkWalk::find(std::string_view location) {
+    root_ = &roots_.front();
+    go_down({});
+    push(location);
+    while (!pending_.empty()) {
+        const std::string name = std::move(pending_.back());
+        pending_.pop_back();
+        if (name == "..") {
+            go_up();
+        } else if (!inside()) {
+            step_outside(name);
+        } else {
+            os::Descriptor object = open_at(name);
+            const mode_t kind = kind_of(object, name);
+            if (kind == S_IFLNK) {
+                int failure = 0;
+                const auto target = read_link(object.number(), "", failure);
+                if (!target) throw FileError(failure, name);
+                follow(*target);
+            } else if (pending_.empty()) {
+                if (to_folder_ && kind != S_IFDIR) throw FileError(ENOTDIR, name);
+                return {std::move(object), here_, name};
+            } else {
+                if (kind != S_IFDIR) throw FileError(ENOTDIR, name);
+                enter(name, std::move(object));
+            }
+        }
+    }
+    // It ends with a folder: "..", or a link to one.
+    if (!inside()) throw Refused(Refusal::leads_outside, outside_);
+    throw FileError(EISDIR, path());
+}
+
+}  // namespace onnxmap::contain

@@ -1,0 +1,41 @@
+// Lists of names with a value each, as mappings: metadata and other strings, and operator sets.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/document.hpp"
+#include "onnx/message.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+struct StringEntry {
+    std::string_view key;
+    std::string_view value;
+};
+
+/// Whether a field holds such entries: a repeated StringStringEntryProto.
+[[nodiscard]] bool holds_strings(const wire::FieldRow& field) noexcept;
+
+/// The entries of that field of a message of the document. Of a repeated key the last one counts.
+[[nodiscard]] std::vector<StringEntry> string_entries(const Document& document,
+                                                      const onnx::Message& message,
+                                                      const wire::FieldRow& field);
+
+/// The same for the field `metadata_props`, which the message must have.
+[[nodiscard]] std::vector<StringEntry> metadata_props(const Document& document,
+                                                      const onnx::Message& message);
+
+struct OpsetImport {
+    std::string_view domain;
+    std::int64_t version;
+};
+
+/// The operator sets that a ModelProto or FunctionProto imports. Of a repeated domain the last one
+/// counts.
+[[nodiscard]] std::vector<OpsetImport> opset_imports(const Document& document,
+                                                     const onnx::Message& message);
+
+}  // namespace onnxmap::model

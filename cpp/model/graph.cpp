@@ -1,0 +1,46 @@
+#include "model/graph.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/name_table.hpp"
+#include "model/sparse_tensor.hpp"
+
+namespace onnxmap::model {
+
+std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const {
+    NameTable names;
+    std::vector<std::pair<std::string_view, std::uint64_t>> counts;  // by first occurrence
+    for_each_node([&](const Node& node) {
+        const std::string_view op_type = node.op_type();
+        const auto [position, is_new] = names.add(op_type);
+        if (is_new) counts.emplace_back(op_type, 0);
+        ++counts[position].second;
+    });
+    std::ranges::stable_sort(counts,
+                             [](const auto& a, const auto& b) { return a.second > b.second; });
+    return counts;
+}
+
+onnx::Message Graph::sparse_initializer(std::uint64_t position) const {
+    return {onnx::message<"SparseTensorProto">, fields_->at(kSparse, position).bytes};
+}
+
+const TensorNames& Graph::sparse_initializer_names() const {
+    return sparse_names_.get([&] {
+        auto names = std::make_unique<TensorNames>();
+        fields_->for_each(kSparse, [&](const wire::Field& element) {
+            const onnx::Message sparse(onnx::message<"SparseTensorProto">, element.bytes);
+            names->add(SparseTensor(document(), sparse).name());
+        });
+        return names;
+    });
+}
+
+Graph main_graph(const std::shared_ptr<const Document>& document) {
+    const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
+    if (!graph) throw Error("model.no_graph", "the model has no graph");
+    return {document, *graph};
+}
+
+}  // namespace onnxmap::model

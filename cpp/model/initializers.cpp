@@ -1,0 +1,56 @@
+#include "model/initializers.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "tensor/payload.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+onnx::Message Initializers::at(std::uint64_t position) const {
+    if (position >= count()) throw std::out_of_range("no such initializer");
+    return tensor_of(graph_->at(kField, position));
+}
+
+std::vector<std::uint32_t> Initializers::in_list_order(
+    std::span<const std::uint32_t> positions) const {
+    if (std::ranges::any_of(positions, [&](std::uint32_t each) { return each >= count(); })) {
+        throw std::out_of_range("no such initializer");
+    }
+    std::vector<std::uint32_t> order(positions.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, {}, [&](std::uint32_t i) { return positions[i]; });
+    return order;
+}
+
+const TensorNames& Initializers::names(bool frugal) const {
+    return names_.get([&] {
+        auto names = std::make_unique<TensorNames>();
+        for_each(
+            [&](const onnx::Message& tensor) {
+                names->add(tensor.text(field<"TensorProto.name">));
+            },
+            frugal);
+        if (names->has_repeated()) {
+            for_each([&](const onnx::Message& tensor) {
+                if (!tensor.has(field<"TensorProto.segment">)) return;
+                names->add_segment(tensor.text(field<"TensorProto.name">));
+            });
+        }
+        return names;
+    });
+}
+
+std::uint64_t Initializers::stored_nbytes() const {
+    std::uint64_t sum = 0;
+    for_each_header([&](const onnx::Message& tensor, const tensor::Header& header) {
+        sum += tensor::stored_nbytes(tensor, header);
+    });
+    return sum;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,114 @@
+// The initializers of a graph: one after the other, and by name. Views, bulk reading, page-cache
+// calls and whatever else goes through the weights of a model goes through this list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/made_once.hpp"
+#include "model/document.hpp"
+#include "model/field_index.hpp"
+#include "model/structure_pages.hpp"
+#include "model/tensor_names.hpp"
+#include "onnx/schema.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::model {
+
+class Initializers {
+  public:
+    /// `graph`: the fields of a GraphProto of the document.
+    Initializers(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> graph)
+        : document_(std::move(document)), graph_(std::move(graph)) {}
+
+    [[nodiscard]] const Document& document() const noexcept { return *document_; }
+    [[nodiscard]] const std::shared_ptr<const Document>& shared_document() const noexcept {
+        return document_;
+    }
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return graph_->count(kField); }
+
+    /// The TensorProto at a position of the list. Throws std::out_of_range.
+    [[nodiscard]] onnx::Message at(std::uint64_t position) const;
+
+    /// Calls visit(tensor) for each TensorProto of the list, in order. `frugal`: pages that are
+    /// looked at on the way are given back.
+    template <class Visit>
+    void for_each(Visit&& visit, bool frugal = false) const {
+        StructurePages pages(document_->source(), frugal);
+        graph_->for_each(kField, [&](const wire::Field& element) {
+            visit(tensor_of(element));
+            pages.looked_at(element.bytes);
+        });
+    }
+
+    /// The same with visit(tensor, header).
+    template <class Visit>
+    void for_each_header(Visit&& visit) const {
+        for_each([&](const onnx::Message& tensor) {
+            tensor::Header header;
+            tensor::read_header(tensor, header);
+            visit(tensor, header);
+        });
+    }
+
+    /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list, in one
+    /// walk: finding each by itself goes over its neighbours again. Throws std::out_of_range before
+    /// the first call.
+    template <class Visit>
+    void for_each_at(std::span<const std::uint32_t> positions, Visit&& visit,
+                     bool frugal = false) const {
+        StructurePages pages(document_->source(), frugal);
+        FieldIndex::Cursor cursor(*graph_, kField);
+        wire::Field element;
+        std::uint64_t next = 0;
+        for (const std::uint32_t i : in_list_order(positions)) {
+            for (; next <= positions[i]; ++next) {
+                if (!cursor.next(element)) fail_changed();
+                pages.looked_at(element.bytes);
+            }
+            visit(i, tensor_of(element));
+        }
+    }
+
+    /// Calls visit(tensor, header, is_first) for each initializer with a name, in order; `is_first`
+    /// is false for the further segments of a tensor. Throws Error `model.duplicate_name` when it
+    /// comes to the second tensor of a name.
+    template <class Visit>
+    void for_each_named(Visit&& visit) const {
+        const TensorNames& known = names();
+        std::uint32_t position = 0;
+        for_each_header([&](const onnx::Message& tensor, const tensor::Header& header) {
+            const std::uint32_t here = position++;
+            if (header.name.empty()) return;
+            const bool is_first = !known.has_repeated() || known.first(header.name) == here;
+            if (!is_first) std::ignore = known.find(header.name);
+            visit(tensor, header, is_first);
+        });
+    }
+
+    /// The initializers by name; made at the first call. `frugal`: as for_each.
+    [[nodiscard]] const TensorNames& names(bool frugal = false) const;
+
+    /// Bytes of all, as they are stored.
+    [[nodiscard]] std::uint64_t stored_nbytes() const;
+
+  private:
+    static constexpr const wire::FieldRow& kField = onnx::field<"GraphProto.initializer">;
+
+    static onnx::Message tensor_of(const wire::Field& element) {
+        return {onnx::message<"TensorProto">, element.bytes};
+    }
+    // 0 to positions.size() - 1, by position. Throws std::out_of_range.
+    [[nodiscard]] std::vector<std::uint32_t> in_list_order(
+        std::span<const std::uint32_t> positions) const;
+
+    std::shared_ptr<const Document> document_;
+    std::shared_ptr<const FieldIndex> graph_;
+    mutable MadeOnce<const TensorNames> names_;
+};
+
+}  // namespace onnxmap::model

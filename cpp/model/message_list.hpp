@@ -1,0 +1,59 @@
+// A repeated message field of a document as a list: each message is found when it is asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "model/field_index.hpp"
+#include "onnx/message.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+class MessageList {
+  public:
+    /// `field`: a repeated message field of the message that `fields` indexes.
+    MessageList(std::shared_ptr<const FieldIndex> fields, const wire::FieldRow& field)
+        : fields_(std::move(fields)), field_(&field) {}
+
+    /// The name of the messages' type, like NodeProto.
+    [[nodiscard]] std::string_view type_name() const noexcept { return field_->type_name; }
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return fields_->count(*field_); }
+
+    /// The i-th message, i < count(). Throws Error if the bytes changed after loading.
+    [[nodiscard]] onnx::Message at(std::uint64_t i) const {
+        return message_of(fields_->at(*field_, i));
+    }
+
+    /// Goes through the messages in order. The list must outlive it.
+    class Cursor {
+      public:
+        explicit Cursor(const MessageList& list)
+            : list_(&list), fields_(*list.fields_, *list.field_) {}
+
+        /// False behind the last one. Throws Error if the bytes changed after loading.
+        bool next(onnx::Message& message) {
+            wire::Field field;
+            if (!fields_.next(field)) return false;
+            message = list_->message_of(field);
+            return true;
+        }
+
+      private:
+        const MessageList* list_;
+        FieldIndex::Cursor fields_;
+    };
+
+  private:
+    [[nodiscard]] onnx::Message message_of(const wire::Field& field) const {
+        return {onnx::kSchema.message_of(*field_), field.bytes};
+    }
+
+    std::shared_ptr<const FieldIndex> fields_;
+    const wire::FieldRow* field_;
+};
+
+}  // namespace onnxmap::model

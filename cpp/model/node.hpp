@@ -1,0 +1,43 @@
+// What a NodeProto says. A view of its bytes: reading a field walks over the node.
+#pragma once
+
+#include <string_view>
+
+#include "onnx/message.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+class Node {
+  public:
+    explicit Node(ByteView bytes) : message_(onnx::message<"NodeProto">, bytes) {}
+
+    [[nodiscard]] std::string_view name() const {
+        return message_.text(onnx::field<"NodeProto.name">);
+    }
+    [[nodiscard]] std::string_view op_type() const {
+        return message_.text(onnx::field<"NodeProto.op_type">);
+    }
+
+    /// Calls visit(name) for each input in order; an omitted one has the empty name.
+    template <class Visit>
+    void for_each_input(Visit&& visit) const {
+        for_each_text(onnx::field<"NodeProto.input">, visit);
+    }
+
+    /// The same for the outputs.
+    template <class Visit>
+    void for_each_output(Visit&& visit) const {
+        for_each_text(onnx::field<"NodeProto.output">, visit);
+    }
+
+  private:
+    template <class Visit>
+    void for_each_text(const wire::FieldRow& row, Visit& visit) const {
+        message_.for_each_value(row, [&](const wire::Field& value) { visit(value.text()); });
+    }
+
+    onnx::Message message_;
+};
+
+}  // namespace onnxmap::model

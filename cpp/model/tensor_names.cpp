@@ -1,0 +1,38 @@
+#include "model/tensor_names.hpp"
+
+#include <string>
+
+namespace onnxmap::model {
+
+Error duplicate_name(std::string_view name, std::string_view advice) {
+    return {"model.duplicate_name",
+            "more than one tensor is named " + quoted(name) + "; " + std::string(advice)};
+}
+
+void TensorNames::add(std::string_view name) {
+    const std::uint32_t here = next_++;
+    if (name.empty()) return;
+    const auto [position, is_new] = table_.add(name);
+    if (is_new) {
+        tensors_.push_back({here, 1, 0});
+    } else {
+        ++tensors_[position].count;
+        has_repeated_ = true;
+    }
+}
+
+void TensorNames::add_segment(std::string_view name) noexcept {
+    if (const auto position = table_.find(name)) ++tensors_[*position].segments;
+}
+
+std::optional<std::uint32_t> TensorNames::find(std::string_view name) const {
+    const auto position = table_.find(name);
+    if (!position) return std::nullopt;
+    const Tensors& found = tensors_[*position];
+    if (found.count > 1 && found.segments != found.count) {
+        throw duplicate_name(name, "initializers.all() yields each");
+    }
+    return found.first;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,64 @@
+// The one rule for names that several tensors of a list have. Segments of one tensor share its
+// name: together they are one tensor. Otherwise the name stands for none of them. Source:
+// onnx.proto, TensorProto.segment; GraphProto.initializer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/name_table.hpp"
+
+namespace onnxmap::model {
+
+/// Error `model.duplicate_name`; `advice` says how the tensors are reached.
+[[nodiscard]] Error duplicate_name(std::string_view name, std::string_view advice);
+
+/// The tensors of one list by name. Those without a name are left out.
+class TensorNames {
+  public:
+    /// Notes the next tensor of the list.
+    void add(std::string_view name);
+
+    /// Whether a name was added more than once: then add_segment() decides.
+    [[nodiscard]] bool has_repeated() const noexcept { return has_repeated_; }
+
+    /// Notes that a tensor with this name is a segment; once for each that is.
+    void add_segment(std::string_view name) noexcept;
+
+    /// The number of different names.
+    [[nodiscard]] std::uint32_t count() const noexcept { return table_.size(); }
+
+    /// The i-th different name, in the order of the list.
+    [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
+
+    /// The position in the list of the first tensor with this name.
+    [[nodiscard]] std::optional<std::uint32_t> first(std::string_view name) const noexcept {
+        const auto position = table_.find(name);
+        return position ? std::optional(tensors_[*position].first) : std::nullopt;
+    }
+
+    [[nodiscard]] bool contains(std::string_view name) const noexcept {
+        return table_.find(name).has_value();
+    }
+
+    /// The position in the list of the tensor with this name, the first one if it has segments.
+    /// Throws Error `model.duplicate_name`.
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+
+  private:
+    struct Tensors {
+        std::uint32_t first;  // in the list
+        std::uint32_t count;
+        std::uint32_t segments;
+    };
+
+    NameTable table_;
+    std::vector<Tensors> tensors_;  // by position in table_
+    std::uint32_t next_ = 0;        // in the list
+    bool has_repeated_ = false;
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,48 @@
+// Where the values of a tensor stand: in which file, and from which byte on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/document.hpp"
+#include "onnx/message.hpp"
+#include "tensor/external_data.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::model {
+
+/// A tensor of the document, read once for several questions. It must not outlive the document.
+class TensorPlace {
+  public:
+    TensorPlace(const Document& document, const onnx::Message& tensor);
+
+    [[nodiscard]] const tensor::Header& header() const noexcept { return header_; }
+
+    /// What `external_data` says; nothing if the values are in the model. Throws Error `ext.*`.
+    [[nodiscard]] std::optional<tensor::ExternalEntry> external() const;
+
+    /// The path of the file that holds the values. Nothing if they are in memory, in several
+    /// places, or decoded from a field. Throws Error `ext.*`.
+    [[nodiscard]] std::optional<std::string> file() const;
+
+    /// The position of the values in that file, in bytes. Throws Error `ext.*`.
+    [[nodiscard]] std::optional<std::uint64_t> offset() const;
+
+    /// Bytes of the values as they are stored, of all segments of the tensor.
+    [[nodiscard]] std::uint64_t stored_nbytes() const;
+
+  private:
+    [[nodiscard]] tensor::ExternalEntry entry() const;
+    // The values, if nothing is wrong with them. Otherwise reading them says what is.
+    [[nodiscard]] std::optional<tensor::Values> values_if_good() const;
+    [[nodiscard]] bool is_in_pieces() const;
+    // The bytes of the values in the file of the model, if they are in one piece there.
+    [[nodiscard]] std::optional<ByteView> bytes_in_model() const;
+
+    const Document& document_;
+    const onnx::Message& tensor_;
+    tensor::Header header_;
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,91 @@
+#include "model/value_type.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+using Kind = ValueType::Kind;
+
+std::vector<Dimension> dimensions(const onnx::Message& shape) {
+    std::vector<Dimension> dims;
+    shape.for_each_value(field<"TensorShapeProto.dim">, [&](const wire::Field& value) {
+        const onnx::Message dim(onnx::message<"TensorShapeProto.Dimension">, value.bytes);
+        Dimension& made = dims.emplace_back();
+        if (const auto number = dim.find(field<"TensorShapeProto.Dimension.dim_value">)) {
+            made.value = number->int64();
+        } else {
+            made.param = dim.text(field<"TensorShapeProto.Dimension.dim_param">);
+        }
+    });
+    return dims;
+}
+
+// TypeProto.Tensor and TypeProto.SparseTensor have the same two fields, under rows of their own.
+ValueType tensor_type(Kind kind, const onnx::Message& tensor) {
+    ValueType type{kind};
+    if (const auto number = tensor.find(*tensor.table().find("elem_type"))) {
+        type.elem_type = number->int32();
+    }
+    if (const auto shape = tensor.child(*tensor.table().find("shape"))) {
+        type.shape = dimensions(*shape);
+    }
+    return type;
+}
+
+ValueType outer_type(Kind kind, const onnx::Message& outer, const wire::FieldRow& inner,
+                     std::uint32_t max_depth) {
+    ValueType type{kind};
+    const auto message = outer.child(inner);
+    auto made = message ? value_type(*message, max_depth) : std::nullopt;
+    if (made) type.inner = std::make_unique<ValueType>(std::move(*made));
+    return type;
+}
+
+}  // namespace
+
+std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max_depth) {
+    const wire::FieldRow* which = type.which("value");
+    if (which == nullptr) return std::nullopt;
+    if (max_depth == 0) {
+        throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
+    }
+    const auto found = type.child(*which);
+    if (!found) fail_changed();
+    const onnx::Message& value = *found;
+    const std::uint32_t depth = max_depth - 1;
+    if (which == &field<"TypeProto.tensor_type">) return tensor_type(Kind::tensor, value);
+    if (which == &field<"TypeProto.sparse_tensor_type">) {
+        return tensor_type(Kind::sparse_tensor, value);
+    }
+    if (which == &field<"TypeProto.sequence_type">) {
+        return outer_type(Kind::sequence, value, field<"TypeProto.Sequence.elem_type">, depth);
+    }
+    if (which == &field<"TypeProto.optional_type">) {
+        return outer_type(Kind::optional, value, field<"TypeProto.Optional.elem_type">, depth);
+    }
+    if (which == &field<"TypeProto.map_type">) {
+        auto map = outer_type(Kind::map, value, field<"TypeProto.Map.value_type">, depth);
+        if (const auto key = value.find(field<"TypeProto.Map.key_type">)) {
+            map.elem_type = key->int32();
+        }
+        return map;
+    }
+    ValueType opaque{Kind::opaque};
+    opaque.domain = value.text(field<"TypeProto.Opaque.domain">);
+    opaque.name = value.text(field<"TypeProto.Opaque.name">);
+    return opaque;
+}
+
+std::optional<ValueType> type_of_value(const onnx::Message& value_info, std::uint32_t max_depth) {
+    const auto type = value_info.child(field<"ValueInfoProto.type">);
+    return type ? value_type(*type, max_depth) : std::nullopt;
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,50 @@
+// The type of a value, as a TypeProto describes it.
+// Source: onnx.proto, TypeProto and TensorShapeProto.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+struct Dimension {
+    std::optional<std::int64_t> value;
+    std::string_view param;  // the name of a dimension that has one instead of a value
+
+    [[nodiscard]] bool is_known() const noexcept { return value || !param.empty(); }
+};
+
+struct ValueType {
+    enum class Kind : std::uint8_t { tensor, sparse_tensor, sequence, map, optional, opaque };
+
+    Kind kind;
+    // The number of the DataType of a tensor's elements or a map's keys, if it is there.
+    std::optional<std::int32_t> elem_type = std::nullopt;
+    // Of a tensor; nothing if its rank is unknown.
+    std::optional<std::vector<Dimension>> shape = std::nullopt;
+    // Of the elements of a sequence, of the values of a map, or of what is optional; null if the
+    // file does not say it.
+    std::unique_ptr<ValueType> inner = nullptr;
+    std::string_view domain = {};  // of an opaque type
+    std::string_view name = {};
+
+    [[nodiscard]] bool is_tensor() const noexcept {
+        return kind == Kind::tensor || kind == Kind::sparse_tensor;
+    }
+};
+
+/// What a TypeProto says, or nothing. `max_depth`: of messages in each other, as for the load.
+/// Throws Error `file.changed` if there are more.
+[[nodiscard]] std::optional<ValueType> value_type(const onnx::Message& type,
+                                                  std::uint32_t max_depth);
+
+/// The type of a ValueInfoProto, or nothing.
+[[nodiscard]] std::optional<ValueType> type_of_value(const onnx::Message& value_info,
+                                                     std::uint32_t max_depth);
+
+}  // namespace onnxmap::model

@@ -1,0 +1,94 @@
+#include "os/address_range.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "base/made_once.hpp"
+#include "os/fork_safe_mutex.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+// Where Linux puts nothing by itself: it goes down from the top, and programs lie either there or
+// at the bottom. (Of the 47 bits that x86-64 and most of arm64 have; others run out of memory.)
+constexpr std::uintptr_t kFirst = 0x2000'0000'0000;
+constexpr std::uintptr_t kLast = 0x5000'0000'0000;
+constexpr std::uint64_t kGap = 1 << 30;
+
+// Parts of that region that are in use, by where they begin.
+struct Region {
+    ForkSafeMutex mutex;
+    std::map<std::uintptr_t, std::uintptr_t> used;
+};
+
+constinit std::atomic<Region*> shared_region = nullptr;
+
+Region& region() { return made_once(shared_region); }
+
+std::uintptr_t take_addresses(std::uint64_t nbytes) {
+    if (nbytes > kLast - kFirst) throw std::bad_alloc();
+    const std::uintptr_t size = (nbytes / kGap + 1) * kGap;
+    const std::lock_guard lock(region().mutex);
+    std::uintptr_t begin = kFirst;
+    for (const auto& [used, end] : region().used) {
+        if (used - begin >= size) break;
+        begin = end;
+    }
+    if (kLast - begin < size) throw std::bad_alloc();
+    region().used.emplace(begin, begin + size);
+    return begin;
+}
+
+void give_back(std::uintptr_t begin) {
+    const std::lock_guard lock(region().mutex);
+    region().used.erase(begin);
+}
+
+}  // namespace
+
+AddressRange::AddressRange(std::uint64_t nbytes) : nbytes_(nbytes) {
+    void* const address = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    reserved_ = address != MAP_FAILED;
+    begin_ = reserved_ ? static_cast<std::uint8_t*>(address)
+                       : reinterpret_cast<std::uint8_t*>(take_addresses(nbytes));
+}
+
+AddressRange::~AddressRange() {
+    if (reserved_) {
+        ::munmap(begin_, nbytes_);
+        return;
+    }
+    for (const auto& range : mapped_) ::munmap(begin_ + range.begin, range.end - range.begin);
+    give_back(reinterpret_cast<std::uintptr_t>(begin_));
+}
+
+void AddressRange::use(std::uint64_t begin, std::uint64_t end) {
+    if (reserved_ || begin == end) return;
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    begin -= begin % page;
+    end += (page - end % page) % page;
+    ByteRanges missing;
+    mapped_.for_each_missing(
+        begin, end, [&](std::uint64_t first, std::uint64_t last) { missing.add(first, last); });
+    for (const auto& [first, last] : missing) {
+        void* const wanted = begin_ + first;
+        void* const address = ::mmap(wanted, last - first, PROT_READ | PROT_WRITE,
+                                     kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+        if (address != wanted) {
+            if (address != MAP_FAILED) ::munmap(address, last - first);  // a kernel before 4.17
+            throw std::bad_alloc();
+        }
+        mapped_.add(first, last);
+    }
+}
+
+}  // namespace onnxmap::os

@@ -1,0 +1,36 @@
+// A descriptor of the operating system, closed by whoever owns it.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace onnxmap::os {
+
+class Descriptor {
+  public:
+    Descriptor() noexcept = default;
+    explicit Descriptor(int number) noexcept : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number_ < 0) return;
+        const int kept = errno;  // of the failure that it may be closed for
+        ::close(number_);
+        errno = kept;
+    }
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }
+
+  private:
+    int number_ = -1;
+};
+
+}  // namespace onnxmap::os

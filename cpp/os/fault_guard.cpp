@@ -1,0 +1,93 @@
+#include "os/fault_guard.hpp"
+
+#include <csetjmp>
+
+#include "os/fault_handler.hpp"
+#include "os/page_covers.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+// In the first block of thread-local memory: the handler must not be the one to allocate it. (musl
+// has none for libraries that are loaded later.)
+#ifdef __GLIBC__
+[[gnu::tls_model("initial-exec")]]
+#endif
+thread_local FaultGuard* innermost = nullptr;
+
+// Where a thread goes on that runs into lost pages of a region.
+struct WayOut {
+    GuardedRegion region;
+    WayOut* outer;
+    sigjmp_buf jump;
+};
+#ifdef __GLIBC__
+[[gnu::tls_model("initial-exec")]]
+#endif
+thread_local WayOut* way_out = nullptr;
+
+}  // namespace
+
+// In a child process no page is covered any more (see page_covers), so no guard has to uncover one.
+void FaultGuard::forget_covers() noexcept {
+    for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
+        guard->fell_ = false;
+    }
+}
+
+bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context) {
+    use_fault_handler(FaultGuard::mend, FaultGuard::may_fault);
+    // Where another thread has zeros in the place of pages, they would be read without a fault.
+    const LostPages& lost = *region.lost;
+    const std::uint64_t times_before = lost.times.load();
+    if (lost.covered.load() != 0) return false;
+    WayOut here{region, way_out, {}};
+    way_out = &here;
+    const bool first_time = sigsetjmp(here.jump, 0) == 0;
+    if (first_time) work(context);
+    way_out = here.outer;
+    return first_time && lost.times.load() == times_before;
+}
+
+bool FaultGuard::mend(std::uintptr_t fault) noexcept {
+    for (WayOut* way = way_out; way != nullptr; way = way->outer) {
+        if (way->region.contains(fault)) siglongjmp(way->jump, 1);
+    }
+    for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
+        if (guard->region_.contains(fault)) {
+            return cover_lost_pages(guard->region_, fault, guard->fell_);
+        }
+    }
+    return false;
+}
+
+FaultGuard::FaultGuard(GuardedRegion region) noexcept
+    : region_(region),
+      outer_(innermost),
+      times_before_(region.lost->times.load()),
+      covered_before_(region.lost->covered.load() != 0) {
+    use_fault_handler(mend, may_fault);
+    innermost = this;
+}
+
+FaultGuard::~FaultGuard() {
+    innermost = outer_;
+    if (fell_) uncover_lost_pages(*region_.lost);
+}
+
+bool FaultGuard::lost_bytes() const noexcept {
+    return covered_before_ || region_.lost->times.load() != times_before_;
+}
+
+bool FaultGuard::may_fault() noexcept { return innermost != nullptr || way_out != nullptr; }
+
+FaultGuard* FaultGuard::current() noexcept { return innermost; }
+
+GuardOfCaller::GuardOfCaller(FaultGuard* guards) noexcept : before_(innermost) {
+    innermost = guards;
+}
+
+GuardOfCaller::~GuardOfCaller() { innermost = before_; }
+
+}  // namespace onnxmap::os

@@ -1,0 +1,61 @@
+// Touching a mapped page that its file has lost, without dying of SIGBUS. A thread that has a guard
+// gets zeros for such a page, and learns afterwards that bytes were missing. The guards of a thread
+// form a list, the innermost first.
+//
+// The handler is installed when the first guard is made, and gives all other faults to the handler
+// before it. ONNXMAP_SIGBUS_HANDLER=0 in the environment leaves the handler out.
+#pragma once
+
+#include <cstdint>
+
+#include "os/guarded_region.hpp"
+
+namespace onnxmap::os {
+
+class FaultGuard {
+  public:
+    /// The region must outlive the guard.
+    explicit FaultGuard(GuardedRegion region) noexcept;
+    ~FaultGuard();
+    FaultGuard(const FaultGuard&) = delete;
+    FaultGuard& operator=(const FaultGuard&) = delete;
+
+    /// Whether bytes were missing since the guard was made. If so, nothing that was read is to be
+    /// used.
+    [[nodiscard]] bool lost_bytes() const noexcept;
+
+    /// The innermost guard of this thread, for threads that work for it: see GuardOfCaller.
+    [[nodiscard]] static FaultGuard* current() noexcept;
+
+    // For the fault handler.
+    [[nodiscard]] static bool mend(std::uintptr_t fault) noexcept;
+    [[nodiscard]] static bool may_fault() noexcept;
+    // For the child of a fork.
+    static void forget_covers() noexcept;
+
+  private:
+    GuardedRegion region_;
+    FaultGuard* outer_;
+    std::uint64_t times_before_;
+    bool covered_before_;
+    bool fell_ = false;  // this guard is counted in LostPages::guards
+};
+
+/// Calls work(context) and leaves it by a jump if it touches a lost page of the region. Returns
+/// false if it was left, or if bytes were missing meanwhile. The work makes no objects and takes no
+/// locks, since it may be left in the middle.
+[[nodiscard]] bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context);
+
+/// Lends a thread the guards of the thread that waits for it.
+class GuardOfCaller {
+  public:
+    explicit GuardOfCaller(FaultGuard* guards) noexcept;
+    ~GuardOfCaller();
+    GuardOfCaller(const GuardOfCaller&) = delete;
+    GuardOfCaller& operator=(const GuardOfCaller&) = delete;
+
+  private:
+    FaultGuard* before_;
+};
+
+}  // namespace onnxmap::os

@@ -1,0 +1,119 @@
+#include "os/folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/made_once.hpp"
+#include "os/weak_registry.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+Descriptor open_object(const std::string& path, int flags) {
+    Descriptor opened =
+        open_descriptor([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC | flags); });
+    if (!opened) throw FileError(errno, path);
+    return opened;
+}
+
+std::shared_ptr<const Descriptor> open_folder(const std::string& path) {
+    return std::make_shared<const Descriptor>(open_object(path, O_DIRECTORY));
+}
+
+std::string real_path_of(const std::string& path) {
+    const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr),
+                                                      &std::free);
+    return real ? std::string(real.get()) : std::string();
+}
+
+// Includes the path, because messages show it. Size and time are left out: they change with the
+// contents of the folder.
+using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
+using Folders = WeakRegistry<Key, const Folder>;
+constinit std::atomic<Folders*> folders = nullptr;
+
+// What is there, not what a link there leads to; nothing in common with anything where it cannot be
+// looked at.
+FileIdentity identity_at(const std::string& path) {
+    try {
+        return identity_of(open_object(path, O_NOFOLLOW).number(), path);
+    } catch (const FileError&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+std::optional<std::string_view> path_below(std::string_view path, std::string_view folder) {
+    if (folder.empty() || !path.starts_with(folder)) return std::nullopt;
+    path.remove_prefix(folder.size());
+    if (!path.empty() && path[0] != '/' && folder != "/") return std::nullopt;
+    return path;
+}
+
+Folder::Folder(std::string path) : path_(std::move(path)) {
+    auto opened = open_folder(path_);
+    identity_ = identity_of(opened->number(), path_);
+    held_.keep(std::move(opened));
+}
+
+std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
+    Folders& known_folders = made_once(folders);
+    const auto key_of = [&](const FileIdentity& folder) {
+        return Key{folder.device, folder.inode, folder.born_ns, path};
+    };
+    const FileIdentity found = identity_of(open_folder(path)->number(), path);
+    if (auto known = known_folders.find(key_of(found))) return known;
+    auto folder = std::make_shared<const Folder>(path);
+    const Key key = key_of(folder->identity_);
+    return known_folders.keep(key, std::move(folder));
+}
+
+std::shared_ptr<const Descriptor> Folder::open() const {
+    if (auto opened = std::static_pointer_cast<const Descriptor>(held_.find())) return opened;
+    auto opened = open_folder(path_);
+    if (!identity_of(opened->number(), path_).same_file(identity_)) {
+        Error error("file.changed", quoted(path_) + " is not the folder any more that it was");
+        error.file = path_;
+        throw error;
+    }
+    held_.keep(opened);
+    return opened;
+}
+
+std::string Folder::real_path() const {
+    const auto opened = open();
+    std::string real = path_of_open(opened->number());
+    if (real.empty()) real = real_path_of(path_);  // without /proc
+    // A folder that was deleted, or cannot be seen from here, has no path, but some text.
+    return real.starts_with('/') && identity_at(real).same_file(identity_) ? real : std::string();
+}
+
+std::shared_ptr<const Folder> real_folder_of(const std::string& path, const FileIdentity& file) {
+    struct stat status{};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return nullptr;
+    const std::string real = real_path_of(path);
+    const std::size_t slash = real.rfind('/');
+    if (slash == std::string::npos) return nullptr;
+    try {
+        auto folder = Folder::open_shared(real.substr(0, std::max<std::size_t>(slash, 1)));
+        // The link may have been changed since the file was opened: the folder counts if it has it.
+        const Descriptor object(::openat(folder->open()->number(), real.c_str() + slash + 1,
+                                         O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        if (!object || !identity_of(object.number(), real).same_file(file)) return nullptr;
+        return folder;
+    } catch (const FileError&) {
+        return nullptr;
+    }
+}
+
+}  // namespace onnxmap::os

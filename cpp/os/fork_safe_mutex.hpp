@@ -1,0 +1,28 @@
+// A mutex that the child of a fork always finds unlocked, with its data in order. The child has
+// only the thread that forked: a mutex that another thread held would stay locked for ever.
+//
+// A fork waits until no thread holds such a mutex, and threads that want one meanwhile wait for the
+// fork. Therefore code that holds one must not take long. It must not wait for the interpreter lock
+// either, which the thread that forks may hold: it runs no Python and drops no Python object.
+#pragma once
+
+#include <mutex>
+
+namespace onnxmap::os {
+
+class ForkSafeMutex {
+  public:
+    constexpr ForkSafeMutex() noexcept = default;
+    ForkSafeMutex(const ForkSafeMutex&) = delete;
+    ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
+    ~ForkSafeMutex() = default;
+
+    void lock();
+    [[nodiscard]] bool try_lock();
+    void unlock();
+
+  private:
+    std::mutex mutex_;
+};
+
+}  // namespace onnxmap::os

@@ -1,0 +1,132 @@
+#include "os/held_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+// Models that share a file, and spellings of its name, may be many; a few ways are enough.
+constexpr std::size_t kMostWays = 8;
+
+class Path final : public WayToFile {
+  public:
+    explicit Path(std::string path) : path_(std::move(path)) {}
+
+    [[nodiscard]] std::optional<File> open(const FileIdentity& file) const override {
+        const Descriptor found = find();
+        if (!identity_of(found.number(), path_).same_file(file)) return std::nullopt;
+        if (auto opened = File::open_found(found, path_)) return opened;
+        return File::open(path_);
+    }
+    [[nodiscard]] FileIdentity look() const override { return identity_of(find().number(), path_); }
+
+  private:
+    [[nodiscard]] Descriptor find() const {
+        Descriptor found =
+            open_descriptor([&] { return ::open(path_.c_str(), O_PATH | O_CLOEXEC); });
+        if (!found) throw FileError(errno, path_);
+        return found;
+    }
+
+    std::string path_;
+};
+
+// Returns attempt(), or nothing if the way now leads nowhere or elsewhere. Throws FileError if the
+// process has no descriptor or memory left, because the answer is then unknown.
+template <class Try>
+auto if_it_leads_there(Try&& attempt) -> decltype(attempt()) {
+    try {
+        return attempt();
+    } catch (const FileError& error) {
+        if (is_shortage(error)) throw;
+    } catch (const std::runtime_error&) {
+        // The way leads to another folder, or out of the folders that are allowed.
+    }
+    return {};
+}
+
+std::shared_ptr<const File> open_if_there(const WayToFile& way, const FileIdentity& file) {
+    return if_it_leads_there([&]() -> std::shared_ptr<const File> {
+        auto opened = way.open(file);
+        if (!opened || !opened->identity().same_file(file)) return nullptr;
+        return std::make_shared<const File>(std::move(*opened));
+    });
+}
+
+}  // namespace
+
+std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file) {
+    return if_it_leads_there([&]() -> std::optional<FileIdentity> {
+        const FileIdentity found = way.look();
+        return found.same_file(file) ? std::optional(found) : std::nullopt;
+    });
+}
+
+std::shared_ptr<const WayToFile> way_by_path(std::string path) {
+    return std::make_shared<const Path>(std::move(path));
+}
+
+HeldFile::HeldFile(File file, std::shared_ptr<const WayToFile> way)
+    : path_(file.path()), identity_(file.identity()), ways_{std::move(way)} {
+    held_.keep(std::make_shared<const File>(std::move(file)));
+}
+
+void HeldFile::add_way(std::shared_ptr<const WayToFile> way) {
+    const std::lock_guard lock(mutex_);
+    if (ways_.size() >= kMostWays) ways_.erase(ways_.begin());
+    ways_.push_back(std::move(way));
+}
+
+std::vector<std::shared_ptr<const WayToFile>> HeldFile::ways() const {
+    const std::lock_guard lock(mutex_);
+    return {ways_.rbegin(), ways_.rend()};
+}
+
+std::shared_ptr<const File> HeldFile::find() const {
+    return std::static_pointer_cast<const File>(held_.find());
+}
+
+std::shared_ptr<const File> HeldFile::open() const {
+    if (auto file = find()) return file;
+    std::shared_ptr<const File> file;
+    for (const auto& way : ways()) {
+        file = open_if_there(*way, identity_);
+        if (file) break;
+    }
+    if (!file) {
+        Error error("file.changed",
+                    quoted(path_) + " cannot be opened again: it is gone or another file by now");
+        error.file = path_;
+        throw error;
+    }
+    held_.keep(file);
+    return file;
+}
+
+void HeldFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+    open()->read(offset, out);
+}
+
+void HeldFile::check_unchanged() const {
+    std::optional<FileIdentity> now;
+    if (const auto file = find()) {
+        now = file->identity_now();
+    } else {
+        for (const auto& way : ways()) {
+            now = look_for(*way, identity_);
+            if (now) break;
+        }
+    }
+    if (now) os::check_unchanged(path_, identity_, *now);
+}
+
+}  // namespace onnxmap::os

@@ -1,0 +1,76 @@
+// A file that is needed again and again. It stays open as long as the process holds few
+// descriptors; after that it is opened anew by a way that led to it before, and must then be the
+// very same file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "os/descriptor_pool.hpp"
+#include "os/file.hpp"
+#include "os/fork_safe_mutex.hpp"
+
+namespace onnxmap::os {
+
+/// A way to a file that was opened before. The file itself was judged when it was first opened: a
+/// way only judges where it leads. Both functions throw FileError, and another std::runtime_error
+/// if the way leads where it may not.
+class WayToFile {
+  public:
+    WayToFile() = default;
+    WayToFile(const WayToFile&) = delete;
+    WayToFile& operator=(const WayToFile&) = delete;
+    virtual ~WayToFile() = default;
+
+    /// Opens `file` and nothing else: the identity of what is there is compared first. Nothing if
+    /// another file is there.
+    [[nodiscard]] virtual std::optional<File> open(const FileIdentity& file) const = 0;
+    /// The identity of what is there now.
+    [[nodiscard]] virtual FileIdentity look() const = 0;
+};
+
+/// The identity of the file that `way` leads to now. Nothing if that is not `file`; its size and
+/// time may differ. Throws FileError if the process has no descriptor or memory left.
+[[nodiscard]] std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file);
+
+/// By its path.
+[[nodiscard]] std::shared_ptr<const WayToFile> way_by_path(std::string path);
+
+class HeldFile {
+  public:
+    HeldFile(File file, std::shared_ptr<const WayToFile> way);
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// As it was when it was opened first.
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+
+    /// One more way to the same file: the folder of the first may go.
+    void add_way(std::shared_ptr<const WayToFile> way);
+
+    /// The file, open. Throws Error `file.changed` where no way leads to it any more, and FileError
+    /// where the process has no descriptor left.
+    [[nodiscard]] std::shared_ptr<const File> open() const;
+
+    /// As File::read.
+    void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+
+    /// Throws Error `file.changed` where the file is in another state than it was. One that was
+    /// deleted, or replaced by another of its name, is as it was for those who have it.
+    void check_unchanged() const;
+
+  private:
+    [[nodiscard]] std::shared_ptr<const File> find() const;
+    [[nodiscard]] std::vector<std::shared_ptr<const WayToFile>> ways() const;
+
+    std::string path_;
+    FileIdentity identity_;
+    mutable ForkSafeMutex mutex_;
+    std::vector<std::shared_ptr<const WayToFile>> ways_;
+    mutable HeldOpen held_;
+};
+
+}  // namespace onnxmap::os

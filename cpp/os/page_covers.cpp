@@ -1,0 +1,156 @@
+#include "os/page_covers.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#ifndef MADV_POPULATE_READ  // Linux 5.14
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace onnxmap::os {
+
+namespace {
+
+using Cover = LostPages::Cover;
+
+std::atomic_flag locked;
+LostPages* first_covered = nullptr;
+
+const std::uintptr_t page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+
+std::uint8_t* page_of(std::uintptr_t address) noexcept {
+    return reinterpret_cast<std::uint8_t*>(address & ~(page_size - 1));
+}
+
+std::size_t bytes_between(const std::uint8_t* begin, const std::uint8_t* end) noexcept {
+    return static_cast<std::size_t>(end - begin);
+}
+
+// A kernel that cannot tell is taken to say yes: most files with lost pages were truncated.
+bool is_lost(std::uint8_t* page) noexcept {
+    return ::madvise(page, page_size, MADV_POPULATE_READ) != 0;
+}
+
+bool map_zeros(const LostPages& lost, std::uint8_t* begin, std::uint8_t* end) noexcept {
+    const int protection = lost.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    return ::mmap(begin, bytes_between(begin, end), protection,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+// Notes it before it is done: a guard that is made meanwhile must know.
+bool cover_range(LostPages& lost, Cover& cover, std::uint8_t* begin, std::uint8_t* end) noexcept {
+    const bool is_new = cover.begin == nullptr;
+    void* kept = cover.kept;
+    if (is_new || begin < cover.begin) {
+        // Mapped once more elsewhere, so that the file can be put back without opening it.
+        kept = ::mremap(begin, 0, page_size, MREMAP_MAYMOVE);
+        if (kept == MAP_FAILED) return false;
+    }
+    if (is_new && lost.covered.fetch_add(1) == 0) {
+        lost.next_covered = first_covered;
+        first_covered = &lost;
+    }
+    lost.times.fetch_add(1);
+    const bool mapped = map_zeros(lost, begin, end);
+    void* const unused = !mapped && kept != cover.kept  ? kept
+                         : mapped && kept != cover.kept ? cover.kept
+                                                        : nullptr;
+    if (unused != nullptr) ::munmap(unused, page_size);
+    if (!mapped)
+        return false;  // a new cover stays counted: every guard says that bytes were
+                       // lost
+    cover.kept = kept;
+    cover.begin = is_new ? begin : std::min(cover.begin, begin);
+    cover.end = is_new ? end : std::max(cover.end, end);
+    return true;
+}
+
+bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
+    LostPages& lost = *region.lost;
+    std::uint8_t* const page = page_of(fault);
+    auto* limit =
+        page_of(reinterpret_cast<std::uintptr_t>(region.data + region.size) + page_size - 1);
+    Cover* before = nullptr;  // the one that ends here, or else the last one below
+    Cover* free = nullptr;
+    for (Cover& cover : lost.covers) {
+        if (cover.begin == nullptr) {
+            free = &cover;
+        } else if (cover.begin <= page && page < cover.end) {
+            return true;  // another thread was here first
+        } else if (cover.begin > page) {
+            limit = std::min(limit, cover.begin);
+        } else if (before == nullptr || before->end < cover.end) {
+            before = &cover;
+        }
+    }
+    std::uint8_t* end = page + page_size;
+    if (end < limit && is_lost(limit - page_size)) end = limit;
+    for (Cover& cover : lost.covers) {
+        if (cover.begin != nullptr && cover.begin == end) {
+            return cover_range(lost, cover, page, end);
+        }
+    }
+    if (before != nullptr && before->end == page) return cover_range(lost, *before, page, end);
+    if (free != nullptr) return cover_range(lost, *free, page, end);
+    // Eight places on a bad disk. What is between two of them is good, and comes back with them.
+    if (before != nullptr) return cover_range(lost, *before, before->end, end);
+    return false;
+}
+
+// Where that fails the zeros stay, and every guard says so.
+void put_back(LostPages& lost) noexcept {
+    for (Cover& cover : lost.covers) {
+        if (cover.begin == nullptr) continue;
+        if (::mremap(cover.kept, 0, bytes_between(cover.begin, cover.end),
+                     MREMAP_MAYMOVE | MREMAP_FIXED, cover.begin) == MAP_FAILED) {
+            continue;
+        }
+        ::munmap(cover.kept, page_size);
+        cover = Cover();
+        lost.covered.fetch_sub(1);
+    }
+    for (LostPages** link = &first_covered; *link != nullptr; link = &(*link)->next_covered) {
+        if (*link != &lost) continue;
+        *link = lost.next_covered;
+        break;
+    }
+}
+
+}  // namespace
+
+void lock_covers() noexcept {
+    while (locked.test_and_set(std::memory_order_acquire)) {}
+}
+
+void unlock_covers() noexcept { locked.clear(std::memory_order_release); }
+
+void drop_all_covers() noexcept {
+    for (LostPages* lost = first_covered; lost != nullptr;) {
+        LostPages* const next = lost->next_covered;
+        lost->guards = 0;
+        put_back(*lost);
+        lost = next;
+    }
+    unlock_covers();
+}
+
+bool cover_lost_pages(GuardedRegion region, std::uintptr_t fault, bool& fell) noexcept {
+    lock_covers();
+    const bool covered = cover_page(region, fault);
+    if (covered && !fell) {
+        fell = true;
+        ++region.lost->guards;
+    }
+    unlock_covers();
+    return covered;
+}
+
+void uncover_lost_pages(LostPages& lost) noexcept {
+    lock_covers();
+    if (lost.guards > 0 && --lost.guards == 0) put_back(lost);
+    unlock_covers();
+}
+
+}  // namespace onnxmap::os

@@ -1,0 +1,114 @@
+#include "source/fetched_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "base/error.hpp"
+
+namespace onnxmap::source {
+
+namespace {
+
+// Bytes that are read on their own at a time: memory beside what is kept, and enough for many
+// requests at once.
+constexpr std::uint64_t kBeside = 128 << 20;
+// The most bytes that are read at a time with the mutex held: other threads and forks wait.
+constexpr std::uint64_t kBelow = 8 << 20;
+
+class RangeFeed final : public ByteFeed {
+  public:
+    RangeFeed(const FetchedSource& source, ReadAhead read_ahead) noexcept
+        : source_(source), read_ahead_(read_ahead) {}
+
+    [[nodiscard]] std::uint64_t size() const noexcept override { return source_.size(); }
+
+    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
+        const std::uint64_t left = source_.size() - offset;
+        return source_.resident(offset, std::min(read_ahead_.next(offset, least), left));
+    }
+
+    void keep(std::uint64_t offset, std::uint64_t nbytes) override {
+        static_cast<void>(source_.resident(offset, nbytes));
+    }
+
+  private:
+    const FetchedSource& source_;
+    ReadAhead read_ahead_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteFeed> FetchedSource::feed() {
+    take_addresses();
+    return std::make_unique<RangeFeed>(*this, read_ahead_);
+}
+
+void FetchedSource::take_addresses() {
+    if (size_ == 0) return;
+    const std::lock_guard lock(mutex_);
+    data_ = memory().begin();
+}
+
+ByteView FetchedSource::resident(std::uint64_t offset, std::uint64_t nbytes) const {
+    if (nbytes == 0) return {};
+    const bool below = reads_ == Reads::below_the_mutex;
+    const std::uint64_t end = offset + nbytes;
+    for (std::uint64_t begin = offset, most = below ? kBelow : kBeside; begin < end;) {
+        const std::uint64_t stop = begin + std::min(most, end - begin);
+        below ? fill(begin, stop) : fill_on_their_own(begin, stop);
+        begin = stop;
+    }
+    const std::lock_guard lock(mutex_);
+    return {memory().begin() + offset, nbytes};
+}
+
+void FetchedSource::fill(std::uint64_t offset, std::uint64_t end) const {
+    const std::lock_guard lock(mutex_);
+    std::uint8_t* const bytes = memory().begin();
+    memory().use(offset, end);
+    // Bytes that somebody may be looking at are not read again.
+    filled_.for_each_missing(offset, end, [&](std::uint64_t first, std::uint64_t last) {
+        read(first, {bytes + first, last - first});
+    });
+    filled_.add(offset, end);
+}
+
+// Not below the mutex: whoever waits for it may hold a lock that read() needs to get on. Two that
+// want the same bytes both read them, and those of the first are kept.
+void FetchedSource::fill_on_their_own(std::uint64_t offset, std::uint64_t end) const {
+    std::uint64_t first = end;
+    std::uint64_t last = offset;
+    {
+        const std::lock_guard lock(mutex_);
+        filled_.for_each_missing(offset, end, [&](std::uint64_t from, std::uint64_t to) {
+            first = std::min(first, from);
+            last = to;
+        });
+    }
+    if (first >= last) return;
+    // In one piece, with what is known of its middle: a read costs more than bytes do.
+    const auto beside = std::make_unique_for_overwrite<std::uint8_t[]>(last - first);
+    read(first, {beside.get(), last - first});
+    const std::lock_guard lock(mutex_);
+    std::uint8_t* const bytes = memory().begin();
+    memory().use(first, last);
+    filled_.for_each_missing(first, last, [&](std::uint64_t from, std::uint64_t to) {
+        std::memcpy(bytes + from, beside.get() + (from - first), to - from);
+    });
+    filled_.add(first, last);
+}
+
+os::AddressRange& FetchedSource::memory() const {
+    try {
+        if (!memory_) memory_.emplace(size_);
+    } catch (const std::bad_alloc&) {
+        throw FileError(ENOMEM, path_);
+    }
+    return *memory_;
+}
+
+}  // namespace onnxmap::source

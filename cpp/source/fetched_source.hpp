@@ -1,0 +1,50 @@
+// A file that is not mapped: what is looked at is read, once, into address space of our own, at
+// the place where the file has it. So offsets and addresses agree as in a mapping, only touched
+// pages cost memory, and a file truncated later changes nothing that was read.
+#pragma once
+
+#include <optional>
+
+#include "base/byte_ranges.hpp"
+#include "os/address_range.hpp"
+#include "os/fork_safe_mutex.hpp"
+#include "source/source.hpp"
+#include "source/window.hpp"
+
+namespace onnxmap::source {
+
+/// How read() is called while what it reads is about to be kept.
+enum class Reads {
+    below_the_mutex,  // straight to where they belong; others wait, and then find them there
+    on_their_own,     // at the same time: they take long, or need a lock that others may hold
+};
+
+/// A derived class says by read() where the bytes come from.
+class FetchedSource : public Source {
+  public:
+    [[nodiscard]] bool viewable() const noexcept override { return false; }
+    /// From here on the source has addresses; one whose structure nobody reads needs none.
+    [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
+    [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
+    void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;
+
+  protected:
+    explicit FetchedSource(Reads reads, ReadAhead read_ahead = ReadAhead())
+        : reads_(reads), read_ahead_(read_ahead) {}
+
+    /// For feed().
+    void take_addresses();
+
+  private:
+    [[nodiscard]] os::AddressRange& memory() const;  // below the mutex
+    void fill(std::uint64_t offset, std::uint64_t end) const;
+    void fill_on_their_own(std::uint64_t offset, std::uint64_t end) const;
+
+    Reads reads_;
+    ReadAhead read_ahead_;  // as every feed begins
+    mutable os::ForkSafeMutex mutex_;
+    mutable std::optional<os::AddressRange> memory_;
+    mutable ByteRanges filled_;
+};
+
+}  // namespace onnxmap::source

@@ -1,0 +1,50 @@
+// Bytes that belong to nothing else: made or read just now, or copy-on-write pages of a file. This
+// is where arrays get their memory.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "os/file.hpp"
+#include "source/source.hpp"
+
+namespace onnxmap::source {
+
+class OwnedBytes final : public Source {
+  public:
+    /// From here on memory is whole pages. A thousand arrays of 5 kB, each in a huge page, would
+    /// take 2 GB.
+    static constexpr std::uint64_t kLeastForHugePages = 4 << 20;
+
+    /// Uninitialised, aligned to 64 bytes, a cache line. From 4 MiB up whole pages of their own,
+    /// aligned to 2 MiB and advised to be huge: page by page the first touch of fresh memory costs
+    /// more than what is written to it. Throws std::bad_alloc.
+    explicit OwnedBytes(std::uint64_t nbytes);
+
+    /// Bytes of a file whose pages are copied when they are written to; the file never changes.
+    /// Throws FileError.
+    [[nodiscard]] static std::shared_ptr<OwnedBytes> map_private(const os::File& file,
+                                                                 std::uint64_t offset,
+                                                                 std::uint64_t nbytes);
+
+    [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
+
+    /// To be filled before the source is shared.
+    [[nodiscard]] std::span<std::uint8_t> writable() noexcept { return {begin_, size_}; }
+
+  private:
+    struct Release {
+        std::uint64_t mapped_nbytes = 0;  // 0: from the heap
+        void operator()(std::uint8_t* memory) const noexcept;
+    };
+    using Memory = std::unique_ptr<std::uint8_t[], Release>;
+
+    OwnedBytes(Memory memory, std::uint8_t* begin, std::uint64_t nbytes);
+    [[nodiscard]] static Memory map_huge(std::uint64_t nbytes);
+    [[nodiscard]] static Memory take_from_heap(std::uint64_t nbytes);
+
+    Memory memory_;
+    std::uint8_t* begin_;
+};
+
+}  // namespace onnxmap::source

@@ -1,0 +1,51 @@
+#include "source/remote_file.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "base/made_once.hpp"
+#include "os/weak_registry.hpp"
+
+namespace onnxmap::source {
+
+namespace {
+
+// A request takes some 50 ms, in which a megabyte arrives as well: after a jump over a payload a
+// little more than a header is read, and what goes straight on is read by the megabyte. The first
+// read is eight times the least.
+constexpr ReadAhead::Sizes kSizes{.least = 8 << 10, .most = 1 << 20, .near = 64 << 10};
+
+constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10};
+
+// A look is a request.
+constexpr std::chrono::seconds kLookEvery{10};
+
+using Sources = os::WeakRegistry<std::string, const Source>;
+constinit std::atomic<Sources*> sources = nullptr;
+
+Sources& open_sources() { return made_once(sources); }
+
+}  // namespace
+
+RemoteFile::RemoteFile(std::shared_ptr<const RangeReader> reader)
+    : FetchedSource(Reads::on_their_own, ReadAhead(kSizes)), reader_(std::move(reader)) {
+    size_ = reader_->size();
+    path_ = reader_->url();
+}
+
+ReadHabits RemoteFile::read_habits() const {
+    ReadHabits habits = kHabits;
+    habits.at_once = reader_->at_once();
+    return habits;
+}
+
+Moment::duration RemoteFile::look_every() const noexcept { return kLookEvery; }
+
+std::shared_ptr<const Source> open_shared(std::shared_ptr<const RangeReader> reader) {
+    const std::string state = reader->state();
+    if (auto known = open_sources().find(state)) return known;
+    return open_sources().keep(state, std::make_shared<const RemoteFile>(std::move(reader)));
+}
+
+}  // namespace onnxmap::source

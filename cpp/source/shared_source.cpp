@@ -1,0 +1,40 @@
+#include "source/shared_source.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "base/made_once.hpp"
+#include "os/file.hpp"
+#include "os/weak_registry.hpp"
+
+namespace onnxmap::source {
+
+namespace {
+
+struct Key {
+    os::FileIdentity identity;
+    bool viewable;
+
+    auto operator<=>(const Key&) const = default;
+};
+
+using Sources = os::WeakRegistry<Key, const Source>;
+constinit std::atomic<Sources*> sources = nullptr;
+
+Sources& open_sources() { return made_once(sources); }
+
+}  // namespace
+
+std::shared_ptr<const Source> open_shared(os::File file, IoMode mode,
+                                          std::shared_ptr<const os::WayToFile> way) {
+    const os::FileIdentity identity = file.identity();
+    auto source = open_sources().find({identity, mode != IoMode::read});
+    if (!source) {
+        source = open_source(std::move(file), mode, way);
+        source = open_sources().keep({identity, source->viewable()}, source);
+    }
+    source->add_way(std::move(way));
+    return source;
+}
+
+}  // namespace onnxmap::source

@@ -1,0 +1,35 @@
+#include "source/slabs.hpp"
+
+#include <algorithm>
+
+namespace onnxmap::source {
+
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+
+}  // namespace
+
+std::uint64_t Slabs::taken(std::uint64_t nbytes) noexcept {
+    if (nbytes >= OwnedBytes::kLeastForHugePages) return 0;
+    return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+Place Slabs::place(std::uint64_t nbytes) {
+    const std::uint64_t space = taken(nbytes);
+    if (space == 0) {
+        auto memory = std::make_shared<OwnedBytes>(nbytes);
+        const auto bytes = memory->writable();
+        return {std::move(memory), bytes};
+    }
+    if (!slab_ || slab_->size() - used_ < space) {
+        slab_ = std::make_shared<OwnedBytes>(std::clamp(left_, space, kMost));
+        used_ = 0;
+    }
+    const auto bytes = slab_->writable().subspan(used_, nbytes);
+    used_ += space;
+    left_ -= std::min(left_, space);
+    return {slab_, bytes};
+}
+
+}  // namespace onnxmap::source

@@ -1,0 +1,39 @@
+// Memory for many arrays at once. A large one gets pages of its own; small ones share slabs, since
+// page by page the first touch of fresh memory costs more than what is written to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "source/owned_bytes.hpp"
+
+namespace onnxmap::source {
+
+/// Bytes for one array, and what has to be held as long as it lives.
+struct Place {
+    std::shared_ptr<OwnedBytes> memory;
+    std::span<std::uint8_t> bytes;
+};
+
+class Slabs {
+  public:
+    /// At most this much memory is kept by one small array.
+    static constexpr std::uint64_t kMost = 16 << 20;
+
+    /// What place() takes of a slab for an array.
+    [[nodiscard]] static std::uint64_t taken(std::uint64_t nbytes) noexcept;
+
+    /// `total`: the sum of taken() of all arrays to come.
+    explicit Slabs(std::uint64_t total) noexcept : left_(total) {}
+
+    /// Uninitialised, aligned to 64 bytes. Throws std::bad_alloc.
+    [[nodiscard]] Place place(std::uint64_t nbytes);
+
+  private:
+    std::uint64_t left_;
+    std::shared_ptr<OwnedBytes> slab_;
+    std::uint64_t used_ = 0;
+};
+
+}  // namespace onnxmap::source

@@ -1,0 +1,56 @@
+#include "source/source.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "os/parallel.hpp"
+#include "source/mapped_file.hpp"
+#include "source/owned_bytes.hpp"
+#include "source/read_file.hpp"
+#include "source/read_guard.hpp"
+
+namespace onnxmap::source {
+
+std::unique_ptr<ByteFeed> Source::feed() { return std::make_unique<MemoryFeed>(bytes()); }
+
+void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+    if (out.empty()) return;
+    read_or_leave(*this, [&] { std::memcpy(out.data(), data_ + offset, out.size()); });
+}
+
+// A huge page, so that no two threads touch the same one first; and what a system call costs.
+ReadHabits Source::read_habits() const { return {os::usable_cpus(), 2 << 20, 4 << 10}; }
+
+std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
+                                                  std::uint64_t nbytes) const {
+    auto copy = std::make_shared<OwnedBytes>(nbytes);
+    read(offset, copy->writable());
+    return copy;
+}
+
+void Source::check_unchanged(Moment since) const {
+    if (since == kRecently) since = now() - look_every();
+    if (looked_at_.load(std::memory_order_relaxed) >= since) return;
+    const Moment looked_at = now();
+    // Where it throws, the next one looks again.
+    looked_at_.store(Moment::min(), std::memory_order_relaxed);
+    look_for_changes();
+    looked_at_.store(looked_at, std::memory_order_relaxed);
+}
+
+std::shared_ptr<Source> open_source(os::File file, IoMode mode,
+                                    std::shared_ptr<const os::WayToFile> way) {
+    if (mode == IoMode::read || (mode == IoMode::automatic && file.on_network())) {
+        return std::make_shared<ReadFile>(std::move(file), std::move(way));
+    }
+    try {
+        return std::make_shared<MappedFile>(file, way);
+    } catch (const FileError&) {
+        if (mode == IoMode::mmap) throw;
+        return std::make_shared<ReadFile>(std::move(file), std::move(way));
+    }
+}
+
+}  // namespace onnxmap::source

@@ -1,0 +1,67 @@
+// Reads a file in one pass through one small window. After a jump over a payload it reads little;
+// while it goes straight on it reads more and more.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/byte_feed.hpp"
+#include "os/file.hpp"
+#include "source/pages_ahead.hpp"
+
+namespace onnxmap::source {
+
+/// How much to read at once.
+class ReadAhead {
+  public:
+    static constexpr std::uint64_t kLeast = 512;
+    static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
+    static constexpr std::uint64_t kNear = 16 << 10;   // copying that much costs one system call
+
+    /// Bytes: after a jump, at most, and how far ahead is no jump. Those of a local file.
+    struct Sizes {
+        std::uint64_t least = kLeast;
+        std::uint64_t most = kMost;
+        std::uint64_t near = kNear;
+    };
+
+    ReadAhead() noexcept : ReadAhead(Sizes()) {}
+    explicit ReadAhead(Sizes sizes) noexcept : sizes_(sizes) {}
+
+    /// Bytes before `offset` that would be a jump: neither read before nor near what was.
+    [[nodiscard]] std::uint64_t skipped(std::uint64_t offset) const noexcept {
+        return offset <= end_ + sizes_.near ? 0 : offset - end_;
+    }
+
+    /// Bytes to read at `offset`, where `least` are needed.
+    [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
+        size_ = skipped(offset) == 0 ? std::min(2 * size_, sizes_.most) : sizes_.least;
+        const std::uint64_t nbytes = std::max(size_, least);
+        end_ = offset + nbytes;
+        return nbytes;
+    }
+
+  private:
+    Sizes sizes_;
+    std::uint64_t size_ = 4 * sizes_.least;
+    std::uint64_t end_ = 0;
+};
+
+class WindowFeed final : public ByteFeed {
+  public:
+    explicit WindowFeed(std::shared_ptr<const os::File> file) : file_(std::move(file)) {}
+
+    [[nodiscard]] std::uint64_t size() const noexcept override { return file_->size(); }
+    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override;
+
+  private:
+    std::shared_ptr<const os::File> file_;
+    ReadAhead read_ahead_;
+    PagesAhead pages_ahead_;
+    std::vector<std::uint8_t> window_;
+};
+
+}  // namespace onnxmap::source

@@ -1,0 +1,95 @@
+#include "contain/file_place.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "temporary_folder.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file below two folders, and where it is found below them.
+struct Tree {
+    [[nodiscard]] std::string place() const {
+        const auto found = contain::place_of(file, folders);
+        if (!found) return "nowhere";
+        return fs::path(found->folder).lexically_relative(top).string() + " : " +
+               found->relative_path;
+    }
+    [[nodiscard]] std::string at(const char* name) const { return (top / name).string(); }
+    void add(const char* name) {
+        folders.push_back(std::make_shared<const os::Folder>(folder / name));
+    }
+
+    TemporaryFolder folder;
+    fs::path top = fs::canonical(folder.path());  // without links, wherever temporary files are
+    os::File file = os::File::open(folder.write("models/sub/w.bin", "weights"));
+    std::vector<std::shared_ptr<const os::Folder>> folders;
+};
+
+}  // namespace
+
+TEST_CASE("file_place: below the first folder that contains the file") {
+    Tree tree;
+    CHECK(tree.place() == "nowhere");
+    fs::create_directory(tree.at("model"));  // its name is the beginning of `models`
+    tree.add("model");
+    CHECK(tree.place() == "nowhere");
+    tree.add("models/sub");
+    tree.add("models");
+    CHECK(tree.place() == "models/sub : w.bin");
+    tree.folders.erase(tree.folders.begin() + 1);
+    CHECK(tree.place() == "models : sub/w.bin");
+}
+
+TEST_CASE("file_place: without the links that led to folder and file") {
+    Tree tree;
+    fs::create_directory_symlink("models", tree.at("alias"));
+    fs::create_symlink("sub/w.bin", tree.at("models/link"));
+    tree.file = os::File::open(tree.folder / "alias/link");
+    tree.add("alias");
+    CHECK(tree.place() == "models : sub/w.bin");
+}
+
+TEST_CASE("file_place: where file and folder are now, even if others have their names") {
+    Tree tree;
+    tree.add("models");
+    fs::rename(tree.at("models"), tree.at("moved"));
+    fs::create_directory(tree.at("models"));
+    CHECK(tree.place() == "moved : sub/w.bin");
+    fs::rename(tree.at("moved/sub/w.bin"), tree.at("moved/renamed"));
+    tree.folder.write("moved/sub/w.bin", "another");
+    CHECK(tree.place() == "moved : renamed");
+    fs::rename(tree.at("moved/renamed"), tree.at("outside"));
+    CHECK(tree.place() == "nowhere");
+}
+
+TEST_CASE("file_place: a folder that had to be closed, and another that has its name now") {
+    Tree tree;
+    tree.add("models");
+    os::close_held();
+    CHECK(tree.place() == "models : sub/w.bin");
+    fs::rename(tree.at("models"), tree.at("moved"));
+    fs::create_directory(tree.at("models"));
+    os::close_held();
+    CHECK(tree.place() == "nowhere");
+}
+
+TEST_CASE("path_below: by whole names") {
+    CHECK(os::path_below("/a/b", "/a") == "/b");
+    CHECK(os::path_below("/a/b", "/") == "a/b");
+    CHECK(os::path_below("/a", "/a").value().empty());
+    CHECK_FALSE(os::path_below("/ab", "/a"));
+    CHECK_FALSE(os::path_below("/b", "/a"));
+    CHECK_FALSE(os::path_below("/a", ""));
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,121 @@
+#include "model/initializers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "caught.hpp"
+#include "loaded_model.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+// A TensorProto that is the bytes `begin` to `end` of a tensor of two.
+Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
+    return join(scalar(1, 2), scalar(2, 2), blob(8, name), blob(9, Bytes(end - begin, 7)),
+                blob(3, join(scalar(1, begin), scalar(2, end))));
+}
+
+LoadedModel loaded(const std::vector<Bytes>& tensors) {
+    Bytes graph;
+    for (const Bytes& one : tensors) append(graph, join(blob(5, one), blob(1, node("Between"))));
+    return LoadedModel(graph);
+}
+
+// Four names: `twice` stands for nothing, `parts` for a tensor in two segments.
+LoadedModel sample() {
+    return loaded({raw_tensor("a", {1}), raw_tensor("twice", {1, 2}), raw_tensor("", {1}),
+                   segment("parts", 0, 1), raw_tensor("twice", {3}), segment("parts", 1, 2),
+                   raw_tensor("z", {1, 2, 3})});
+}
+
+std::string name_of(const onnx::Message& tensor) {
+    return std::string(tensor.text(onnx::field<"TensorProto.name">));
+}
+
+}  // namespace
+
+TEST_CASE("initializers: all in order, the unnamed and the repeated ones too") {
+    const LoadedModel model = sample();
+    const model::Initializers& all = model.graph.initializers();
+    CHECK(all.count() == 7);
+    Strings names;
+    all.for_each([&](const onnx::Message& tensor) { names.push_back(name_of(tensor)); });
+    CHECK(names == Strings{"a", "twice", "", "parts", "twice", "parts", "z"});
+    for (std::uint64_t i = 0; i < 7; ++i) CHECK(name_of(all.at(i)) == names[i]);
+    CHECK_THROWS_AS(static_cast<void>(all.at(7)), std::out_of_range);
+    CHECK(all.stored_nbytes() == 10);
+}
+
+TEST_CASE("initializers: by name, a name of several tensors only if all are segments of one") {
+    const LoadedModel model = sample();
+    const model::TensorNames& names = model.graph.initializers().names();
+    CHECK(names.count() == 4);
+    Strings each;
+    for (std::uint32_t i = 0; i < names.count(); ++i) each.emplace_back(names.name(i));
+    CHECK(each == Strings{"a", "twice", "parts", "z"});
+    CHECK(names.find("a") == 0U);
+    CHECK(names.find("parts") == 3U);
+    CHECK(names.find("z") == 6U);
+    CHECK_FALSE(names.find(""));
+    CHECK_FALSE(names.find("b"));
+    CHECK(names.contains("twice"));
+    CHECK(names.first("twice") == 1U);
+    CHECK(code_of([&] { return names.find("twice"); }) == "model.duplicate_name");
+}
+
+TEST_CASE("initializers: a segment and a whole tensor of one name are two tensors") {
+    const LoadedModel model =
+        loaded({segment("w", 0, 1), segment("w", 1, 2), raw_tensor("w", {1})});
+    CHECK(code_of([&] { return model.graph.initializers().names().find("w"); }) ==
+          "model.duplicate_name");
+}
+
+TEST_CASE("initializers: those with a name, up to the second tensor of a name") {
+    Strings seen;
+    const auto visit = [&](const onnx::Message&, const tensor::Header& header, bool is_first) {
+        seen.push_back(std::string(header.name) + (is_first ? "" : "+"));
+    };
+    const LoadedModel good = loaded({raw_tensor("a", {1}), segment("p", 0, 1), raw_tensor("", {}),
+                                     segment("p", 1, 2), raw_tensor("b", {1})});
+    good.graph.initializers().for_each_named(visit);
+    CHECK(seen == Strings{"a", "p", "p+", "b"});
+    seen.clear();
+    const LoadedModel bad = sample();
+    CHECK(code_of([&] {
+              bad.graph.initializers().for_each_named(visit);
+              return 0;
+          }) == "model.duplicate_name");
+    CHECK(seen == Strings{"a", "twice", "parts"});
+}
+
+TEST_CASE(
+    "initializers: chosen ones come in the order of the list, with their place in the choice") {
+    const LoadedModel model = sample();
+    const model::Initializers& all = model.graph.initializers();
+    std::vector<std::pair<std::uint32_t, std::string>> seen;
+    const auto visit = [&](std::uint32_t i, const onnx::Message& tensor) {
+        seen.emplace_back(i, name_of(tensor));
+    };
+    all.for_each_at(std::vector<std::uint32_t>{6, 0, 3, 0}, visit);
+    CHECK(seen == std::vector<std::pair<std::uint32_t, std::string>>{
+                      {1, "a"}, {3, "a"}, {2, "parts"}, {0, "z"}});
+    seen.clear();
+    CHECK_THROWS_AS(all.for_each_at(std::vector<std::uint32_t>{0, 7}, visit), std::out_of_range);
+    CHECK(seen.empty());
+}
+
+TEST_CASE("initializers: a graph in two parts has the initializers of both") {
+    const Bytes bytes = join(blob(7, blob(5, raw_tensor("a", {1}))), scalar(1, 10),
+                             blob(7, blob(5, raw_tensor("b", {1, 2}))));
+    const LoadedModel model(LoadedModel::whole(bytes));
+    CHECK(model.graph.initializers().count() == 2);
+    CHECK(model.graph.initializers().names().find("b") == 1U);
+}
+
+}  // namespace onnxmap::test

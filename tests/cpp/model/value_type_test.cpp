@@ -1,0 +1,102 @@
+#include "model/value_type.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "caught.hpp"
+#include "onnx/schema.hpp"
+#include "sample_models.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using model::ValueType;
+
+// The type in words, like "sequence(tensor 1 [2,N,?])".
+std::string words(const ValueType* type) {
+    if (type == nullptr) return "nothing";
+    const std::string elem = type->elem_type ? " " + std::to_string(*type->elem_type) : "";
+    const std::string inner = "(" + words(type->inner.get()) + ")";
+    switch (type->kind) {
+        case ValueType::Kind::sequence: return "sequence" + inner;
+        case ValueType::Kind::optional: return "optional" + inner;
+        case ValueType::Kind::map: return "map" + elem + inner;
+        case ValueType::Kind::opaque:
+            return "opaque " + std::string(type->domain) + "." + std::string(type->name);
+        default: break;
+    }
+    std::string text = (type->kind == ValueType::Kind::tensor ? "tensor" : "sparse") + elem;
+    if (!type->shape) return text;
+    text += " [";
+    for (const model::Dimension& dim : *type->shape) {
+        if (text.back() != '[') text += ',';
+        text += dim.value ? std::to_string(*dim.value)
+                          : (dim.is_known() ? std::string(dim.param) : "?");
+    }
+    return text + "]";
+}
+
+std::string words(const Bytes& type, std::uint32_t max_depth = 100) {
+    const auto found = model::value_type({onnx::message<"TypeProto">, type}, max_depth);
+    return words(found ? &*found : nullptr);
+}
+
+Bytes shape(const std::vector<Bytes>& dims) {
+    Bytes bytes;
+    for (const Bytes& dim : dims) append(bytes, blob(1, dim));
+    return bytes;
+}
+
+Bytes tensor_of(std::uint64_t elem_type) { return blob(1, scalar(1, elem_type)); }
+
+}  // namespace
+
+TEST_CASE("value_type: tensors with all kinds of dimensions") {
+    const Bytes dims = shape({scalar(1, 2), blob(2, "N"), Bytes{}, blob(2, ""), scalar(1, 0),
+                              join(scalar(1, 5), blob(2, "last"))});
+    CHECK(words(blob(1, join(scalar(1, 1), blob(2, dims)))) == "tensor 1 [2,N,?,?,0,last]");
+    CHECK(words(blob(8, join(scalar(1, 7), blob(2, shape({}))))) == "sparse 7 []");
+    CHECK(words(tensor_of(10)) == "tensor 10");
+    CHECK(words(blob(1, Bytes{})) == "tensor");
+    CHECK(words(blob(1, blob(2, shape({scalar(1, 3)})))) == "tensor [3]");
+}
+
+TEST_CASE("value_type: types in each other") {
+    CHECK(words(blob(4, blob(1, tensor_of(1)))) == "sequence(tensor 1)");
+    CHECK(words(blob(9, blob(1, blob(4, blob(1, tensor_of(9)))))) ==
+          "optional(sequence(tensor 9))");
+    CHECK(words(blob(5, join(scalar(1, 8), blob(2, tensor_of(1))))) == "map 8(tensor 1)");
+    CHECK(words(blob(7, join(blob(1, "com.x"), blob(2, "Handle")))) == "opaque com.x.Handle");
+    CHECK(words(blob(4, Bytes{})) == "sequence(nothing)");
+    CHECK(words(blob(4, blob(1, blob(6, "denotation")))) == "sequence(nothing)");
+}
+
+TEST_CASE("value_type: nothing, and the last member of the oneof") {
+    CHECK(words(Bytes{}) == "nothing");
+    CHECK(words(blob(6, "denotation")) == "nothing");
+    CHECK(words(join(tensor_of(1), blob(4, Bytes{}))) == "sequence(nothing)");
+    // Two occurrences of one message merge.
+    CHECK(words(join(blob(1, scalar(1, 3)), blob(1, blob(2, shape({scalar(1, 4)}))))) ==
+          "tensor 3 [4]");
+}
+
+TEST_CASE("value_type: as deep as the limit, and no deeper") {
+    Bytes type = tensor_of(1);
+    for (int i = 0; i < 9; ++i) type = blob(4, blob(1, type));
+    CHECK(words(type, 10).starts_with("sequence(sequence("));
+    CHECK(code_of([&] { return words(type, 9); }) == "file.changed");
+}
+
+TEST_CASE("value_type: of a value") {
+    const auto of_value = [](const Bytes& info) {
+        const auto found = model::type_of_value({onnx::message<"ValueInfoProto">, info}, 100);
+        return words(found ? &*found : nullptr);
+    };
+    CHECK(of_value(join(blob(1, "x"), blob(2, tensor_of(1)))) == "tensor 1");
+    CHECK(of_value(blob(1, "x")) == "nothing");
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,286 @@
+#include "os/held_file.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "caught.hpp"
+#include "temporary_folder.hpp"
+#include "wire_bytes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A path, and how often it was gone.
+struct CountedWay final : os::WayToFile {
+    explicit CountedWay(std::string path) : by_path(os::way_by_path(std::move(path))) {}
+
+    [[nodiscard]] std::optional<os::File> open(const os::FileIdentity& file) const override {
+        ++opened;
+        return by_path->open(file);
+    }
+    [[nodiscard]] os::FileIdentity look() const override {
+        ++looked;
+        return by_path->look();
+    }
+
+    std::shared_ptr<const os::WayToFile> by_path;
+    mutable int opened = 0;
+    mutable int looked = 0;
+};
+
+// A way that leads nowhere, for the reason that it throws.
+template <class Failure>
+struct ClosedWay final : os::WayToFile {
+    explicit ClosedWay(Failure failure_) : failure(std::move(failure_)) {}
+
+    [[nodiscard]] std::optional<os::File> open(const os::FileIdentity&) const override {
+        throw failure;
+    }
+    [[nodiscard]] os::FileIdentity look() const override { throw failure; }
+
+    Failure failure;
+};
+
+// A file of ten bytes that is held; `path` can be given to other files, or to none.
+class Held {
+  public:
+    Held() = default;
+
+    [[nodiscard]] std::string code() const {
+        return code_of([&] {
+            file.check_unchanged();
+            return 0;
+        });
+    }
+    [[nodiscard]] std::string open_code() const {
+        return code_of([&] { return file.open(); });
+    }
+    [[nodiscard]] std::string text() const {
+        Bytes out(10);
+        file.read(0, out);
+        return std::string(as_text(out));
+    }
+    void replace(std::string_view by) const {
+        folder.write("new", by);
+        fs::rename(folder / "new", path);
+    }
+
+    TemporaryFolder folder;
+    std::string path = folder.write("f", "0123456789");
+    std::shared_ptr<CountedWay> way = std::make_shared<CountedWay>(path);
+    os::HeldFile file{os::File::open(path), way};
+};
+
+// Two ways to hold it: with its descriptor, and after that was closed.
+void evict_if(bool evicted) {
+    if (evicted) os::close_held();
+}
+
+}  // namespace
+
+TEST_CASE("held_file: opened again by name once it was closed") {
+    const Held held;
+    CHECK(held.file.identity().size == 10);
+    CHECK(held.file.path() == held.path);
+    const auto first = held.file.open();
+    CHECK(held.file.open() == first);
+    CHECK(held.text() == "0123456789");
+    CHECK(held.way->opened == 0);
+    os::close_held();
+    const auto second = held.file.open();
+    CHECK(second != first);
+    CHECK(held.file.open() == second);
+    CHECK(held.text() == "0123456789");
+    CHECK(held.way->opened == 1);
+    CHECK(held.code() == "accepted");
+    CHECK(held.way->looked == 0);
+    os::close_held();
+    CHECK(held.code() == "accepted");
+    // It was only looked at, not opened.
+    CHECK(held.way->looked == 1);
+    CHECK(held.way->opened == 1);
+    CHECK(held.text() == "0123456789");
+    CHECK(held.way->opened == 2);
+}
+
+TEST_CASE("held_file: unchanged by a rename away and back, a link, or another mode") {
+    for (const bool evicted : {false, true}) {
+        CAPTURE(evicted);
+        const Held held;
+        fs::create_hard_link(held.path, held.folder / "link");
+        REQUIRE(::chmod(held.path.c_str(), 0444) == 0);
+        evict_if(evicted);
+        CHECK(held.code() == "accepted");
+        fs::rename(held.path, held.folder / "away");
+        evict_if(evicted);
+        CHECK(held.code() == "accepted");
+        fs::rename(held.folder / "away", held.path);
+        evict_if(evicted);
+        CHECK(held.code() == "accepted");
+        CHECK(held.text() == "0123456789");
+    }
+}
+
+TEST_CASE("held_file: replaced by another it stays as it was, if it is open") {
+    for (const char* by : {"9876543210", "shorter", "longer than it was"}) {
+        const Held held;
+        held.replace(by);
+        CHECK(held.code() == "accepted");
+        CHECK(held.text() == "0123456789");
+        os::close_held();
+        // Nobody can tell what became of it, but it is not what has its name now.
+        CHECK(held.code() == "accepted");
+        const auto error = error_of([&] { return held.file.open(); });
+        REQUIRE(error);
+        CHECK(error->code == "file.changed");
+        CHECK(error->file == held.path);
+        CHECK(std::string(error->what()).find("another file by now") != std::string::npos);
+        CHECK(code_of([&] { return held.text(); }) == "file.changed");
+        CHECK(held.code() == "accepted");
+    }
+}
+
+TEST_CASE("held_file: deleted it stays as it was, if it is open") {
+    const Held held;
+    fs::remove(held.path);
+    CHECK(held.code() == "accepted");
+    CHECK(held.text() == "0123456789");
+    os::close_held();
+    CHECK(held.code() == "accepted");
+    CHECK(held.open_code() == "file.changed");
+    CHECK(code_of([&] { return held.text(); }) == "file.changed");
+    // There again, but as another file; the old one still has its number, so it is another one.
+    const os::File other = os::File::open(held.folder.write("f", "0123456789"));
+    if (!other.identity().same_file(held.file.identity())) {
+        CHECK(held.code() == "accepted");
+        CHECK(held.open_code() == "file.changed");
+    }
+}
+
+TEST_CASE("held_file: written to it has changed, and the error says how") {
+    for (const bool evicted : {false, true}) {
+        CAPTURE(evicted);
+        const Held held;
+        fs::resize_file(held.path, 4);
+        evict_if(evicted);
+        const auto cut = error_of([&] {
+            held.file.check_unchanged();
+            return 0;
+        });
+        REQUIRE(cut);
+        CHECK(cut->code == "file.changed");
+        CHECK(cut->file == held.path);
+        const std::string text = cut->what();
+        CHECK(text.find(held.path) != std::string::npos);
+        CHECK(text.find("had 10 bytes") != std::string::npos);
+        CHECK(text.find("has 4 now") != std::string::npos);
+        // It is the same file, so it can be opened; what is left of it can be read.
+        CHECK(held.open_code() == "accepted");
+        Bytes out(4);
+        held.file.read(0, out);
+        CHECK(as_text(out) == "0123");
+        CHECK(code_of([&] { return held.text(); }) == "file.changed");
+
+        held.folder.write("f", "longer than it was");
+        evict_if(evicted);
+        CHECK(held.code() == "file.changed");
+        held.folder.write("f", "9876543210");
+        evict_if(evicted);
+        // The time of change may be the same where the clock is coarse.
+        const timespec times[] = {{0, UTIME_OMIT}, {1'000'000'000, 1}};
+        REQUIRE(::utimensat(AT_FDCWD, held.path.c_str(), times, 0) == 0);
+        CHECK(held.code() == "file.changed");
+        // As it was, to the nanosecond.
+        const std::int64_t modified = held.file.identity().modified_ns;
+        const timespec back[] = {{0, UTIME_OMIT},
+                                 {modified / 1'000'000'000, modified % 1'000'000'000}};
+        REQUIRE(::utimensat(AT_FDCWD, held.path.c_str(), back, 0) == 0);
+        evict_if(evicted);
+        CHECK(held.code() == "accepted");
+    }
+}
+
+TEST_CASE("held_file: written to after it lost its name it has changed for those who have it") {
+    const Held held;
+    const int own = ::open(held.path.c_str(), O_WRONLY | O_CLOEXEC);
+    REQUIRE(own >= 0);
+    held.replace("9876543210");
+    CHECK(held.code() == "accepted");
+    REQUIRE(::ftruncate(own, 3) == 0);
+    ::close(own);
+    CHECK(held.code() == "file.changed");
+    os::close_held();
+    CHECK(held.code() == "accepted");
+}
+
+TEST_CASE("held_file: by whatever way still leads to it") {
+    Held held;
+    fs::create_hard_link(held.path, held.folder / "other");
+    held.folder.write("impostor", "9876543210");
+    const auto other = std::make_shared<CountedWay>(held.folder / "other");
+    held.file.add_way(other);
+    held.file.add_way(os::way_by_path(held.folder / "impostor"));
+    held.file.add_way(os::way_by_path(held.folder / "missing"));
+    held.file.add_way(
+        std::make_shared<ClosedWay<std::runtime_error>>(std::runtime_error("leads outside")));
+    held.file.add_way(std::make_shared<ClosedWay<Error>>(Error("file.changed", "the folder")));
+    fs::remove(held.path);
+    os::close_held();
+    CHECK(held.text() == "0123456789");
+    CHECK(other->opened == 1);
+    os::close_held();
+    CHECK(held.code() == "accepted");
+    fs::resize_file(held.folder / "other", 3);
+    CHECK(held.code() == "file.changed");
+    fs::remove(held.folder / "other");
+    os::close_held();
+    CHECK(held.code() == "accepted");
+    CHECK(held.open_code() == "file.changed");
+}
+
+TEST_CASE("held_file: ways are given up, but not the last ones") {
+    Held held;
+    for (int i = 0; i < 50; ++i) held.file.add_way(os::way_by_path(held.folder / "missing"));
+    const auto last = std::make_shared<CountedWay>(held.path);
+    held.file.add_way(last);
+    for (int i = 0; i < 3; ++i) held.file.add_way(os::way_by_path(held.folder / "missing"));
+    os::close_held();
+    CHECK(held.text() == "0123456789");
+    CHECK(last->opened == 1);
+    CHECK(held.way->opened == 0);
+}
+
+TEST_CASE("held_file: a process without descriptors cannot tell") {
+    for (const int number : {EMFILE, ENFILE, ENOMEM, EACCES}) {
+        CAPTURE(number);
+        const TemporaryFolder folder;
+        const std::string path = folder.write("f", "0123456789");
+        const os::HeldFile file(os::File::open(path),
+                                std::make_shared<ClosedWay<FileError>>(FileError(number, path)));
+        os::close_held();
+        const auto check = [&] {
+            file.check_unchanged();
+            return 0;
+        };
+        if (number == EACCES) {
+            CHECK(code_of(check) == "accepted");
+            CHECK(code_of([&] { return file.open(); }) == "file.changed");
+        } else {
+            CHECK(errno_of(check) == number);
+            CHECK(errno_of([&] { return file.open(); }) == number);
+        }
+    }
+}
+
+}  // namespace onnxmap::test

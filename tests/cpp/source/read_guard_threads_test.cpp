@@ -1,0 +1,171 @@
+// Guards of several threads on one file.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "caught.hpp"
+#include "child_process.hpp"
+#include "os/parallel.hpp"
+#include "source/mapped_pages.hpp"
+#include "source/read_guard.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+std::string code(const source::ReadGuard& guard) {
+    return code_of([&] {
+        guard.check();
+        return 0;
+    });
+}
+
+// What becomes of a process that reads a page without a guard.
+Ending read_unguarded(const MappedPages& pages, std::size_t number) {
+    return in_child([&] { return pages.byte_of(number); });
+}
+
+constexpr int kCut = 8;  // a page that is cut off
+
+}  // namespace
+
+TEST_CASE("read_guard_threads: helpers have the guard of the thread that they work for") {
+    const MappedPages pages(64);
+    const auto read_all = [&] {
+        std::atomic<int> sum = 0;
+        std::atomic<int> unguarded = 0;
+        os::for_each_range(64, 1, [&](std::uint64_t page, std::uint64_t) {
+            if (os::FaultGuard::current() == nullptr) ++unguarded;
+            sum += pages.byte_of(page);
+            std::this_thread::yield();
+        });
+        CHECK(unguarded == 0);
+        return sum.load();
+    };
+    {
+        const source::ReadGuard guard(pages.source());
+        CHECK(read_all() == 64 * 65 / 2);
+        guard.check();
+    }
+    pages.cut(5);
+    for (int round = 0; round < 50; ++round) {
+        const source::ReadGuard guard(pages.source());
+        CHECK(read_all() == 5 * 6 / 2);
+        CHECK(code(guard) == "file.changed");
+    }
+    CHECK(pages.is_whole());
+    CHECK(read_unguarded(pages, 7) == Ending{-1, SIGBUS});
+    CHECK(os::FaultGuard::current() == nullptr);
+}
+
+TEST_CASE("read_guard_threads: zeros of another thread's fault are noticed") {
+    const MappedPages pages(16);
+    pages.cut(2);
+    std::barrier step(2);
+    // One thread runs into the lost page; the other reads zeros and never has a fault of its own.
+    std::thread first([&] {
+        step.arrive_and_wait();  // the other has its early guard
+        {
+            const source::ReadGuard guard(pages.source());
+            CHECK(pages.byte_of(kCut) == 0);
+            step.arrive_and_wait();  // the zeros are there
+            step.arrive_and_wait();  // the other has read them
+        }
+        step.arrive_and_wait();  // they are gone
+    });
+    {
+        const source::ReadGuard early(pages.source());
+        step.arrive_and_wait();
+        step.arrive_and_wait();
+        CHECK(pages.byte_of(kCut) == 0);
+        CHECK(code(early) == "file.changed");
+        const source::ReadGuard late(pages.source());
+        CHECK(pages.byte_of(kCut + 1) == 0);
+        CHECK(code(late) == "file.changed");
+        step.arrive_and_wait();
+        step.arrive_and_wait();
+        // They stood there while these read: that stays true.
+        CHECK(code(early) == "file.changed");
+        CHECK(code(late) == "file.changed");
+    }
+    first.join();
+    const source::ReadGuard after(pages.source());
+    CHECK(pages.byte_of(1) == 2);
+    CHECK(code(after) == "accepted");
+    CHECK(read_unguarded(pages, kCut) == Ending{0, 0});  // a guard is there, and inherited
+}
+
+TEST_CASE("read_guard_threads: the zeros stay until the last has read them") {
+    const MappedPages pages(16);
+    pages.cut(2);
+    std::barrier step(2);
+    std::thread first([&] {
+        const source::ReadGuard guard(pages.source());
+        CHECK(pages.byte_of(kCut) == 0);
+        step.arrive_and_wait();
+        step.arrive_and_wait();  // the other ran into pages before it
+    });
+    {
+        step.arrive_and_wait();
+        const source::ReadGuard guard(pages.source());
+        CHECK(pages.byte_of(4) == 0);  // its own fault: these were not covered
+        step.arrive_and_wait();
+        first.join();
+        CHECK(pages.parts() == 2);
+        CHECK(pages.byte_of(kCut) == 0);
+        CHECK(code(guard) == "file.changed");
+    }
+    CHECK(read_unguarded(pages, kCut) == Ending{-1, SIGBUS});
+    CHECK(read_unguarded(pages, 4) == Ending{-1, SIGBUS});
+}
+
+TEST_CASE("read_guard_threads: a file cut and mended while many threads read it") {
+    const MappedPages pages(32);
+    std::atomic<bool> done = false;
+    std::atomic<int> wrong = 0;
+    std::atomic<int> errors = 0;
+    std::vector<std::thread> readers;
+    for (std::size_t id = 0; id < 4; ++id) {
+        readers.emplace_back([&, id] {
+            for (std::size_t i = id; !done; ++i) {
+                std::size_t zeros = 0;
+                try {
+                    source::guard_reads(pages.source(), [&] {
+                        const source::ReadGuard inner(pages.source());
+                        for (std::size_t k = 0; k < 4; ++k) {
+                            const std::size_t page = (i * 5 + k * 9) % 32;
+                            const int byte = pages.byte_of(page);
+                            if (byte == 0) ++zeros;
+                            if (byte != 0 && byte != static_cast<int>(page + 1)) ++wrong;
+                        }
+                    });
+                    if (zeros > 0) ++wrong;  // and nobody said so
+                } catch (const Error& error) {
+                    ++(error.code == "file.changed" ? errors : wrong);
+                } catch (const FileError& error) {
+                    ++(error.code().value() == EIO ? errors : wrong);
+                }
+            }
+        });
+    }
+    // No page of the file is ever zero: where zeros are read, a guard has put them there.
+    for (int round = 0; round < 100; ++round) {
+        pages.cut(1 + static_cast<std::size_t>(round) % 31);
+        std::this_thread::yield();
+        pages.mend();
+    }
+    done = true;
+    for (std::thread& reader : readers) reader.join();
+    CHECK(wrong == 0);
+    CHECK(errors > 0);
+    CHECK(pages.is_whole());
+    for (std::size_t i = 0; i < 32; ++i) CHECK(pages.byte_of(i) == static_cast<int>(i + 1));
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,166 @@
+// When a source looks whether its file has changed.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "caught.hpp"
+#include "external_place.hpp"
+#include "memory_source.hpp"
+#include "model/load.hpp"
+#include "onnx/schema.hpp"
+#include "opened.hpp"
+#include "sample_models.hpp"
+#include "temporary_folder.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr source::IoMode kModes[] = {source::IoMode::mmap, source::IoMode::read};
+
+std::string code(const source::Source& source, source::Moment since) {
+    return code_of([&] {
+        source.check_unchanged(since);
+        return 0;
+    });
+}
+
+// A model with one tensor of its own, and one in a file.
+struct Loaded {
+    explicit Loaded(source::IoMode mode, bool watch = true) {
+        folder.write("w.bin", "0123456789");
+        path = folder.write("m.onnx",
+                            ByteView(model(join(blob(5, raw_tensor("own", Bytes(8, 1))),
+                                                blob(5, external_tensor("far", "w.bin", 0, 8))))));
+        model::LoadOptions options;
+        options.root = &onnx::message<"ModelProto">;
+        options.watch = watch;
+        options.external = external_place(folder.path().string(), mode);
+        document = model::load_file(path, mode, options);
+    }
+
+    /// Finds and reads the values of the tensor, as on access.
+    [[nodiscard]] std::string read(std::uint64_t tensor,
+                                   std::optional<source::Moment> since = std::nullopt) const {
+        return code_of([&] {
+            const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
+            const auto found =
+                document->index(*graph)->at(onnx::field<"GraphProto.initializer">, tensor);
+            const onnx::Message message(onnx::message<"TensorProto">, found.bytes);
+            tensor::Header header;
+            tensor::read_header(message, header);
+            return document->values(message, header, since).count();
+        });
+    }
+    [[nodiscard]] std::string look() const {
+        return code_of([&] { return document->look_for_changes(); });
+    }
+    void touch(const std::string& name) const {
+        std::filesystem::last_write_time(folder / name, std::filesystem::file_time_type() + 1h);
+    }
+
+    TemporaryFolder folder;
+    std::string path;
+    std::shared_ptr<const model::Document> document;
+};
+
+}  // namespace
+
+TEST_CASE("source_changes: it looks again unless it did since then") {
+    for (const source::IoMode mode : kModes) {
+        const TemporaryFolder folder;
+        const std::string path = folder.write("f", "0123456789");
+        const source::Moment before = source::now();
+        const auto source = open_source(path, mode);
+        std::filesystem::resize_file(path, 5);
+        // It was looked at when it was opened.
+        CHECK(code(*source, before) == "accepted");
+        CHECK(code(*source, source::Moment::min()) == "accepted");
+        const auto error = error_of([&] {
+            source->check_unchanged();
+            return 0;
+        });
+        REQUIRE(error);
+        CHECK(error->code == "file.changed");
+        CHECK(error->file == path);
+        // From then on it is said every time.
+        CHECK(code(*source, before) == "file.changed");
+        CHECK(code(*source, source::now() - 1h) == "file.changed");
+        // Also where it has its size again: its time of change is another.
+        std::filesystem::resize_file(path, 10);
+        CHECK(code(*source, before) == "file.changed");
+    }
+    const MemorySource buffer(from_text("0123456789"));
+    CHECK(code(buffer, source::now()) == "accepted");
+    CHECK_FALSE(buffer.identity());
+}
+
+TEST_CASE("source_changes: on access every 10 ms, each file for itself") {
+    for (const source::IoMode mode : kModes) {
+        for (const char* name : {"m.onnx", "w.bin"}) {
+            CAPTURE(name);
+            const Loaded loaded(mode);
+            // The tensor that is in the model needs no other file.
+            const std::string own = name == std::string("w.bin") ? "accepted" : "file.changed";
+            CHECK(loaded.read(0) == "accepted");
+            CHECK(loaded.read(1) == "accepted");
+            loaded.touch(name);
+            std::this_thread::sleep_for(11ms);
+            CHECK(loaded.read(1) == "file.changed");
+            CHECK(loaded.read(0) == own);
+            CHECK(loaded.look() == own);
+        }
+    }
+}
+
+TEST_CASE("source_changes: at the start of a column each file is looked at once") {
+    const Loaded loaded(source::IoMode::mmap);
+    const source::Moment started = loaded.document->look_for_changes();
+    CHECK(loaded.read(1, started) == "accepted");
+    loaded.touch("w.bin");
+    CHECK(loaded.read(1, started) == "accepted");  // was looked at since
+    CHECK(loaded.read(1, loaded.document->look_for_changes()) == "file.changed");
+    CHECK(loaded.read(0, started) == "accepted");
+    loaded.touch("m.onnx");
+    CHECK(loaded.look() == "file.changed");
+}
+
+TEST_CASE("source_changes: who does not watch hears nothing") {
+    for (const source::IoMode mode : kModes) {
+        const Loaded loaded(mode, false);
+        CHECK(loaded.read(1) == "accepted");
+        loaded.touch("w.bin");
+        loaded.touch("m.onnx");
+        std::this_thread::sleep_for(11ms);
+        CHECK(loaded.look() == "accepted");
+        CHECK(loaded.read(0) == "accepted");
+        CHECK(loaded.read(1) == "accepted");
+        CHECK(loaded.read(1, source::now()) == "accepted");
+    }
+}
+
+TEST_CASE("source_changes: a model that changes while it is loaded is refused") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("m.onnx", ByteView(varied_model()));
+    for (const source::IoMode mode : kModes) {
+        const auto source = open_source(path, mode);
+        std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1h);
+        model::LoadOptions options;
+        options.root = &onnx::message<"ModelProto">;
+        const auto error = error_of([&] { return model::load_source(source, options, true); });
+        REQUIRE(error);
+        CHECK(error->code == "file.changed");
+        CHECK(error->file == path);
+        options.watch = false;
+        CHECK(code_of([&] { return model::load_source(source, options, true); }) == "accepted");
+    }
+}
+
+}  // namespace onnxmap::test
