@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import platform
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.sanitized_run import LEFT_OUT
 
 collect_ignore = list(LEFT_OUT) if SANITIZED else []
@@ -39,8 +41,20 @@ def pytest_report_header() -> list[str]:
         + (" (sanitizers on)" if SANITIZED else ""),
         f"numpy {np.__version__}, ml_dtypes {ml_dtypes.__version__}, onnx {onnx.__version__}, "
         f"protobuf {google.protobuf.__version__} ({api_implementation.Type()}), "
-        f"Python {platform.python_version()}" + (", long forms" if LONG else ""),
+        f"Python {platform.python_version()}"
+        + (", long forms" if LONG else ", exhaustive" if EXHAUSTIVE else ""),
     ]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker one run of neighbours, which share the fixtures of their module.
+
+    A worker that has nothing left takes half of what another one still has.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_sessionstart() -> None:
@@ -56,6 +70,12 @@ def pytest_sessionstart() -> None:
         with _extension_path().open("rb") as file:
             if file_contains(file.fileno(), b"__asan_init") is False:
                 pytest.exit(f"ONNXMAP_SANITIZE is set, yet {_extension_path()} has no ASan", 3)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector off what is there for good: it would look at 11 000 tests each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def file_contains(descriptor: int, needle: bytes) -> bool:

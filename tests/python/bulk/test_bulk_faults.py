@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.subprocesses import facts_from
 
-ROUNDS = 2_000 if LONG else 30 if SANITIZED else 204
+ROUNDS = 2_000 if LONG else 30 if SANITIZED else 204 if EXHAUSTIVE else 102
 WAYS = ["interrupt", "leave", "fail_in_progress", "close_elsewhere", "drop_in_a_cycle", "kill"]
 
 

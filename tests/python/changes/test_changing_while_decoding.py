@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 from support import wire_bytes as wire
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.subprocesses import facts_from
 
-ROUNDS = 5_000 if LONG else 40 if SANITIZED else 400
+ROUNDS = 5_000 if LONG else 40 if SANITIZED else 400 if EXHAUSTIVE else 150
 
 CHANGE = """
 import threading, time

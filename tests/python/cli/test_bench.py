@@ -85,7 +85,7 @@ def save_external(folder: Path, name: str) -> Path:
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run with the peers that are installed."""
     path = save_external(tmp_path_factory.mktemp("bench"), "w.safetensors")
-    ran = piped("bench", path, "--json", "--rounds", 2)
+    ran = piped("bench", path, "--json", "--rounds", 1)
     return facts(Ran(ran.returncode, ran.stdout, ran.stderr)) | {"expected_path": str(path)}
 
 
@@ -96,7 +96,7 @@ class TestWithWhatIsInstalled:
         (file,) = found["external_files"]
         assert file["nbytes"] == Path(file["path"]).stat().st_size
         assert found["initializers"] == {"count": 1, "nbytes": 24}
-        assert (found["rounds"], found["cold"]) == (2, False)
+        assert (found["rounds"], found["cold"]) == (1, False)
         assert found["cores"] == len(os.sched_getaffinity(0))
 
     def test_every_installed_peer_takes_part(self, found: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class TestWithWhatIsInstalled:
         for result in found["results"]:
             assert result.keys() == RESULT_KEYS
             if result["error"] is None:
-                assert len(result["seconds"]) == 2
+                assert len(result["seconds"]) == 1
                 assert min(result["seconds"]) > 0
                 assert min(result["seconds"]) <= result["median_seconds"] <= max(result["seconds"])
                 assert result["times_ours"] > 0
@@ -135,21 +135,27 @@ class TestWithWhatIsInstalled:
 
 class TestPeers:
     def test_without_any(self, run: Run, small: Path, stand_in: Stand) -> None:
-        found = facts(run("bench", small, "--json", "--rounds", 1))
+        found = facts(run("bench", small, "--json", "--rounds", 2))
+        assert found["rounds"] == 2
         assert [result["contender"] for result in found["results"]] == ["onnxmap"] * len(WORKS)
         assert list(found["versions"]) == ["onnxmap"]
+        for result in found["results"]:
+            seconds = result["seconds"]
+            assert len(seconds) == 2
+            assert min(seconds) <= result["median_seconds"] <= max(seconds)
 
     def test_one_that_fails_says_why_in_its_cell(
-        self, run: Run, small: Path, stand_in: Stand
+        self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stand_in("onnx", "raise RuntimeError('cannot\\nstart \\x1b[31m')")
         found = facts(run("bench", small, "--json", "--rounds", 1))
         errors = {name: result["error"] for name, result in of_contender(found, "onnx").items()}
         assert errors == dict.fromkeys(WORKS, "RuntimeError: cannot start \x1b[31m")
         assert all(result["seconds"] for result in of_contender(found, "onnxmap").values())
+        monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
         page = run("bench", small, "--rounds", 1)
         assert page.status == 0
-        assert page.out.count(r"  onnx     RuntimeError: cannot start \x1b[31m") == len(WORKS)
+        assert page.out.count(r"  onnx     RuntimeError: cannot start \x1b[31m") == 1
 
     @pytest.mark.usefixtures("only_open")
     def test_one_that_lacks_a_part_of_itself_is_not_absent(

@@ -9,7 +9,9 @@ def _is_set(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0", "false")
 
 
-LONG = _is_set("ONNXMAP_TEST_LONG")  # the exhaustive forms were asked for
+LONG = _is_set("ONNXMAP_TEST_LONG")  # forms that take minutes or hours, before a release
+# CI: tests marked `exhaustive` run, and sweeps and races take more samples.
+EXHAUSTIVE = LONG or _is_set("ONNXMAP_TEST_EXHAUSTIVE")
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
 IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here
 TORCH_REQUIRED = _is_set("ONNXMAP_TEST_TORCH")  # tests of torch fail without it, not skip

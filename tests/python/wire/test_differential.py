@@ -12,7 +12,7 @@ from support import wire_bytes as wire
 from support import wire_mutator
 from support.canonical import DESCRIPTORS, Canonical, canonical, code_of, message_class, parse
 from support.full_messages import full_message
-from support.run_options import LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.small_models import SMALL_MODELS
 from support.upb_judge import Reading, form_of, outcome
 
@@ -20,9 +20,10 @@ import onnxmap
 
 LARGE = 32 << 10
 
-# Mutants of all small models: 100,000; 8,000 under slow sanitizers; 2,000,000 in a long run.
+# Mutants of all small models: 20,000; 100,000 in CI; 8,000 under slow sanitizers; 2,000,000 in a
+# long run.
 # `make differential` judges mutants of every type: 300,000 in CI.
-MUTANTS_PER_SEED = 400 if SANITIZED else 5_000
+MUTANTS_PER_SEED = 400 if SANITIZED else 5_000 if EXHAUSTIVE else 1_000
 LONG_MUTANTS_PER_SEED = 100_000
 MUTANTS_PER_TYPE = 30 if SANITIZED else 100
 LARGE_MUTANTS = 20 if SANITIZED else 100
