@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 MINUTES ?= 10
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp asan tsan fuzz differential check fix stubs bench pythons
+.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs bench pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -26,6 +26,9 @@ torch: ## the tests of torch(), which is too large to be in the test extra
 
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug
+
+plain: ## the C++ tests with POSIX alone, without what Linux adds
+	$(IN_BIN) cmake --workflow --preset plain
 
 asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(IN_BIN) cmake --workflow --preset asan

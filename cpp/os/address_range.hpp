@@ -27,7 +27,7 @@ class AddressRange {
     std::uint8_t* begin_ = nullptr;
     std::uint64_t nbytes_;
     bool reserved_ = true;
-    ByteRanges usable_;  // whole pages, as far as use() has to do something
+    ByteRanges usable_;  // whole pages, if not all can be written to
 };
 
 }  // namespace onnxmap::os

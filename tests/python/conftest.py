@@ -73,7 +73,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector off what is there for good: it would look at 11 000 tests each time."""
+    """Keep the collector of garbage off the 11,000 tests, which stay until the end."""
     gc.collect()
     gc.freeze()
 

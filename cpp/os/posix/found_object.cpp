@@ -44,7 +44,8 @@ std::string FoundObject::link_target() const {
     std::string target(PATH_MAX, '\0');
     const ssize_t count =
         ::readlinkat(number_of(folder_), name_.c_str(), target.data(), target.size());
-    if (count < 0) throw FileError(errno, name_);
+    // What has the name by now is no link: the one that was found is gone.
+    if (count < 0) throw FileError(errno == EINVAL ? ENOENT : errno, name_);
     target.resize(static_cast<std::size_t>(count));
     return target;
 }

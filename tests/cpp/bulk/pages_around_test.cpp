@@ -12,6 +12,7 @@
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
 #include "external_plan.hpp"
+#include "needs_linux.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -73,6 +74,7 @@ struct TwoFiles {
 
 TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at the end all",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
@@ -93,6 +95,7 @@ TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at 
 }
 
 TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsNothingAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsNothingAhead::nbytes);
@@ -105,6 +108,7 @@ TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for")
 }
 
 TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
@@ -116,6 +120,7 @@ TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
 }
 
 TEST_CASE("pages_around: what the system reads ahead is dropped, what was there before stays") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>, 4 * kFile);  // the tensor is the first quarter
     FakePageCache& cache = *files.caches[0];
     cache.bring(3 * kFile, 4 * kFile);
@@ -165,6 +170,7 @@ struct LongFile {
 };
 
 TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped on the way") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
     PagesAround::Place at{0, 0};
@@ -181,6 +187,7 @@ TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped
 }
 
 TEST_CASE("pages_around: what may be brought again with a missing page is not dropped yet") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
     PagesAround::Place at{0, 0};
@@ -196,6 +203,7 @@ TEST_CASE("pages_around: what may be brought again with a missing page is not dr
 }
 
 TEST_CASE("pages_around: what the reader touches before anything is brought is dropped, too") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
     PagesAround::Place at{0, 0};
@@ -210,6 +218,7 @@ TEST_CASE("pages_around: what the reader touches before anything is brought is d
 
 TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Device, ReadsFarAhead,
                    ReadsNothingAhead) {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
@@ -227,6 +236,7 @@ TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Devic
 
 TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gives all back",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};
@@ -243,6 +253,7 @@ TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gi
 
 TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is given back, too",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     bool cold = true;
     SUBCASE("in memory") { cold = false; }
@@ -267,6 +278,7 @@ TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is g
 
 TEST_CASE_TEMPLATE("pages_around: what the reader is at stays until it is done with it", Device,
                    ReadsFarAhead, ReadsNothingAhead) {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
     PagesAround::Place at{0, 0};

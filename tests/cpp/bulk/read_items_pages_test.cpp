@@ -14,6 +14,7 @@
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
 #include "external_plan.hpp"
+#include "needs_linux.hpp"
 
 namespace onnxmap::test {
 
@@ -66,6 +67,7 @@ struct DataFile {
 }  // namespace
 
 TEST_CASE("read_items: pages are touched in order if the system reads far ahead of that") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::asked).empty());
@@ -75,6 +77,7 @@ TEST_CASE("read_items: pages are touched in order if the system reads far ahead 
 }
 
 TEST_CASE("read_items: pages are asked for if the read-ahead is small") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     CHECK(file.reads_right(&nothing));
     CHECK(file.cache.joined(What::mapped).empty());
@@ -82,6 +85,7 @@ TEST_CASE("read_items: pages are asked for if the read-ahead is small") {
 }
 
 TEST_CASE("read_items: pages are asked for if the system cannot map them in order") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file({.populates = false});
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::asked).front().begin == 0);
@@ -89,12 +93,14 @@ TEST_CASE("read_items: pages are asked for if the system cannot map them in orde
 }
 
 TEST_CASE("read_items: little is asked for, however far the system reads ahead") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file({}, {1 << 20, 2 << 20});
     CHECK(file.reads_right(&far));
     CHECK(file.cache.joined(What::mapped).empty());
 }
 
 TEST_CASE("read_items: pages that are evicted after they were copied are not read again") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     // The first half is in memory, and goes as soon as the reader comes to the other one.
     constexpr std::uint64_t kMany = 160 << 20;
     DataFile file({}, std::vector<std::uint64_t>(20, 8 << 20));
@@ -107,6 +113,7 @@ TEST_CASE("read_items: pages that are evicted after they were copied are not rea
 }
 
 TEST_CASE("read_items: pages that are to be dropped are asked for, since all of them are noted") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     std::atomic<std::uint64_t> absent = 0;
     CHECK(file.reads_right(&far, [&](const bulk::Item&, std::uint64_t begin, std::uint64_t end) {
@@ -117,6 +124,7 @@ TEST_CASE("read_items: pages that are to be dropped are asked for, since all of 
 }
 
 TEST_CASE("read_items: nothing is asked about pages that are in memory") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     file.cache.bring(0, kFile);
     for (const bulk::ReadAhead::Ask of : {&far, &nothing}) CHECK(file.reads_right(of));

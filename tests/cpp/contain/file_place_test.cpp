@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "needs_linux.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -38,6 +39,7 @@ struct Tree {
 }  // namespace
 
 TEST_CASE("file_place: below the first folder that contains the file") {
+    ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     CHECK(tree.place() == "nowhere");
     fs::create_directory(tree.at("model"));  // its name is the beginning of `models`
@@ -51,6 +53,7 @@ TEST_CASE("file_place: below the first folder that contains the file") {
 }
 
 TEST_CASE("file_place: without the links that led to folder and file") {
+    ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     fs::create_directory_symlink("models", tree.at("alias"));
     fs::create_symlink("sub/w.bin", tree.at("models/link"));
@@ -60,6 +63,7 @@ TEST_CASE("file_place: without the links that led to folder and file") {
 }
 
 TEST_CASE("file_place: where file and folder are now, even if others have their names") {
+    ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     tree.add("models");
     fs::rename(tree.at("models"), tree.at("moved"));
@@ -73,6 +77,7 @@ TEST_CASE("file_place: where file and folder are now, even if others have their 
 }
 
 TEST_CASE("file_place: a folder that had to be closed, and another that has its name now") {
+    ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     tree.add("models");
     os::close_held();

@@ -17,6 +17,7 @@
 
 #include "child_process.hpp"
 #include "contain/opened_text.hpp"
+#include "needs_linux.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {
@@ -290,6 +291,7 @@ TEST_CASE("link_walk: the root of the file system holds everything") {
 }
 
 TEST_CASE("link_walk: roots that were reached by links, or moved since") {
+    ONNXMAP_NEEDS_LINUX("paths of open files");
     const Tree tree;
     tree.link("linked", "model");
     tree.link("model/back", "../model/w.bin");

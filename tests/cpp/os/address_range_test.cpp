@@ -14,6 +14,7 @@
 #include "little_memory.hpp"
 #include "memory_map.hpp"
 #include "model/load.hpp"
+#include "needs_linux.hpp"
 #include "onnx/schema.hpp"
 #include "opened.hpp"
 #include "sample_models.hpp"
@@ -119,11 +120,13 @@ TEST_CASE("address_range: reserved as a whole, writable where it is asked for") 
 
 TEST_CASE("address_range: only used pages are mapped where address space is short" *
           doctest::skip(!kCanLimitMemory)) {
+    ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     CHECK(in_child(use_unreserved) == Ending{0, 0});
 }
 
 TEST_CASE("read_file: a file larger than the address space of the process" *
           doctest::skip(!kCanLimitMemory)) {
+    ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     const TemporaryFolder folder;
     const std::string path = write_sparse(folder, kTiB, kTiB / 2, "weights");
     const Ending ending = in_child([&] {
@@ -149,6 +152,7 @@ TEST_CASE("read_file: a file larger than the address space of the process" *
 
 TEST_CASE("load: a model larger than the address space of the process" *
           doctest::skip(!kCanLimitMemory)) {
+    ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     constexpr std::uint64_t kPayload = 5ULL << 30;
     const TemporaryFolder folder;
     const Bytes tensor_head = join(scalar(1, kPayload), scalar(2, 2),

@@ -1,4 +1,5 @@
 #include "os/parallel.hpp"
+#include "needs_linux.hpp"
 #include "os/processors.hpp"
 
 #include <doctest/doctest.h>
@@ -111,6 +112,7 @@ TEST_CASE("parallel: two ranges run at the same time where there are two process
 }
 
 TEST_CASE("parallel: a process that may run on one processor starts no thread") {
+    ONNXMAP_NEEDS_LINUX("sched_getaffinity");
     cpu_set_t allowed;
     REQUIRE(::sched_getaffinity(0, sizeof allowed, &allowed) == 0);
     cpu_set_t one;

@@ -12,6 +12,7 @@
 
 #include "contain/contained_open.hpp"
 #include "contain/opened_text.hpp"
+#include "needs_linux.hpp"
 #include "opened.hpp"
 #include "os/file.hpp"
 #include "source/source.hpp"
@@ -83,6 +84,7 @@ std::string kind(const std::string& path, source::IoMode mode) {
 }  // namespace
 
 TEST_CASE("file_system: a file on the network is read, a local one is mapped") {
+    ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "weights");
     CHECK(kind(path, source::IoMode::automatic) == "mmap");
@@ -107,6 +109,7 @@ TEST_CASE("file_system: a file on the network is read, a local one is mapped") {
 }
 
 TEST_CASE("file_system: files of the kernel's own file systems are not opened") {
+    ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");
     const Roots roots = {os::Folder::open_shared(folder.path().string())};
@@ -125,6 +128,7 @@ TEST_CASE("file_system: files of the kernel's own file systems are not opened") 
 }
 
 TEST_CASE("file_system: a file is not opened if nobody can say which file system it is on") {
+    ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");
     const Roots roots = {os::Folder::open_shared(folder.path().string())};

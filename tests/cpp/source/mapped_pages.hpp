@@ -51,7 +51,14 @@ class MappedPages {
         }));
     }
     /// Whether it is mapped once, as a whole, and no page of it is kept elsewhere.
-    [[nodiscard]] bool is_whole() const { return parts() == 1 && mappings_of(path_) == 1; }
+    /// The plain substitute cannot map it again, but takes the zeros away.
+    [[nodiscard]] bool is_whole() const {
+#ifdef ONNXMAP_PLAIN_OS
+        return source_->guarded_region().lost->covered.load() == 0;
+#else
+        return parts() == 1 && mappings_of(path_) == 1;
+#endif
+    }
 
     void cut(std::size_t pages) const { std::filesystem::resize_file(path_, pages * page()); }
 

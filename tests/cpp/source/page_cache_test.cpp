@@ -20,6 +20,7 @@
 #include "caught.hpp"
 #include "cold_file.hpp"
 #include "memory_source.hpp"
+#include "needs_linux.hpp"
 #include "os/descriptor.hpp"
 #include "os/descriptor_pool.hpp"
 #include "source/owned_bytes.hpp"
@@ -86,6 +87,7 @@ std::uint64_t mapped_in(const std::uint8_t* address) {
 }  // namespace
 
 TEST_CASE("page_cache: what is there is told page by page") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         CAPTURE(static_cast<int>(mode));
         ColdFile file(40 * page() + 100, mode);
@@ -108,6 +110,7 @@ TEST_CASE("page_cache: what is there is told page by page") {
 }
 
 TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test shows it") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         CAPTURE(static_cast<int>(mode));
         const TemporaryFolder folder;
@@ -134,6 +137,7 @@ TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test s
 }
 
 TEST_CASE("page_cache: the last page of a file ends with it") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         ColdFile file(2 * page() + 100, mode);
         CHECK(absent(*file.source, 2 * page(), file.bytes.size()) ==
@@ -147,6 +151,7 @@ TEST_CASE("page_cache: the last page of a file ends with it") {
 }
 
 TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing else") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         ColdFile file(40 * page(), mode);
         file.bring(0, 40);
@@ -162,6 +167,7 @@ TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing e
 }
 
 TEST_CASE("page_cache: pages that the process has touched are given back, too") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page(), source::IoMode::mmap);
     file.cache.touch(*file.source, 0, file.bytes.size());
     source::release(*file.source, 0, file.bytes.size());
@@ -176,6 +182,7 @@ TEST_CASE("page_cache: pages that the process has touched are given back, too") 
 }
 
 TEST_CASE("page_cache: releasing leaves pages that others need") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page(), source::IoMode::mmap);
     file.cache.touch(*file.source, 0, file.bytes.size());
     source::release(*file.source, 10 * page() + 1, 3 * page());
@@ -183,6 +190,7 @@ TEST_CASE("page_cache: releasing leaves pages that others need") {
 }
 
 TEST_CASE("page_cache: pages are mapped as asked, rounded to whole ones") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page() + 100, source::IoMode::mmap);
     static_cast<void>(source::populate(*file.source, 3 * page() + 1, 2 * page()));
     static_cast<void>(source::populate(*file.source, 39 * page(), page() + 100));
@@ -195,6 +203,7 @@ TEST_CASE("page_cache: pages are mapped as asked, rounded to whole ones") {
 }
 
 TEST_CASE("page_cache: what is asked for comes, also more than one request may bring") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         const ColdFile file(32 << 20, mode);
         source::prefetch(*file.source, 0, 0);
@@ -225,6 +234,7 @@ TEST_CASE("page_cache: memory that is no mapping of a file is left as it is") {
 }
 
 TEST_CASE("page_cache: a file that is gone is still mapped") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile file(40 * page(), source::IoMode::mmap);
     std::filesystem::remove(file.path);
     os::close_held();
@@ -251,6 +261,7 @@ TEST_CASE("page_cache: a file that is gone and was not mapped cannot be asked ab
 }
 
 TEST_CASE("page_cache: how far the system reads ahead is what it says of the disk") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile file(page(), source::IoMode::mmap);
     struct stat status{};
     REQUIRE(::stat(file.path.c_str(), &status) == 0);
@@ -274,6 +285,7 @@ TEST_CASE("page_cache: how far the system reads ahead is what it says of the dis
 }
 
 TEST_CASE("page_cache: a file that is only in memory stays there") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const std::string path = "/dev/shm/onnxmap_page_cache_" + std::to_string(::getpid());
     if (::access("/dev/shm", W_OK) != 0) return;
     const Bytes bytes = bytes_of(40 * page());

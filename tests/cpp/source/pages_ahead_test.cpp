@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cold_file.hpp"
+#include "needs_linux.hpp"
 #include "os/file.hpp"
 #include "source/window.hpp"
 
@@ -29,6 +30,7 @@ void jump(source::PagesAhead& ahead, const os::File& file, std::uint64_t begin, 
 }  // namespace
 
 TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk comes there") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -43,6 +45,7 @@ TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk 
 }
 
 TEST_CASE("pages_ahead: nothing is asked for that is far away") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(32 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -66,6 +69,7 @@ TEST_CASE("pages_ahead: nothing is asked for that is far away") {
 }
 
 TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(4 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -74,6 +78,7 @@ TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
 }
 
 TEST_CASE("pages_ahead: bytes in memory are not asked for") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -89,6 +94,7 @@ TEST_CASE("pages_ahead: bytes in memory are not asked for") {
 }
 
 TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(1 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -99,6 +105,7 @@ TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
 }
 
 TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
@@ -112,6 +119,7 @@ TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") 
 }
 
 TEST_CASE("pages_ahead: both feeds of a file ask") {
+    ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : {source::IoMode::mmap, source::IoMode::read}) {
         const ColdFile cold(8 << 20, mode);
         const auto feed = cold.source->feed();

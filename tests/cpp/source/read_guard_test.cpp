@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "child_process.hpp"
+#include "needs_linux.hpp"
 #include "source/mapped_pages.hpp"
 
 namespace onnxmap::test {
@@ -65,6 +66,7 @@ TEST_CASE("read_guard: pages that the file has lost are zeros, and then an error
 }
 
 TEST_CASE("read_guard: below an earlier page and again") {
+    ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(16);
     pages.cut(1);
     CHECK(pages.is_whole());
@@ -84,6 +86,7 @@ TEST_CASE("read_guard: below an earlier page and again") {
 }
 
 TEST_CASE("read_guard: afterwards the pages are the file's again") {
+    ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(8);
     CHECK(pages.is_whole());
     pages.cut(2);
@@ -107,6 +110,7 @@ TEST_CASE("read_guard: afterwards the pages are the file's again") {
 }
 
 TEST_CASE("read_guard: no mapping is left behind") {
+    ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(32);
     pages.cut(1);
     const auto fall = [&](std::size_t round) {
@@ -197,6 +201,7 @@ TEST_CASE("read_guard: work that was guarded gives its result, or the error of t
 }
 
 TEST_CASE("read_guard: where the file is as it was, the disk has failed") {
+    ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(8);
     pages.cut(2);
     const auto fall_and_mend = [&] {

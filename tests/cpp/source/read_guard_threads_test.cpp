@@ -11,6 +11,7 @@
 
 #include "caught.hpp"
 #include "child_process.hpp"
+#include "needs_linux.hpp"
 #include "os/parallel.hpp"
 #include "source/mapped_pages.hpp"
 #include "source/read_guard.hpp"
@@ -126,6 +127,7 @@ TEST_CASE("read_guard_threads: the zeros stay until the last has read them") {
 }
 
 TEST_CASE("read_guard_threads: a file cut and mended while many threads read it") {
+    ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(32);
     std::atomic<bool> done = false;
     std::atomic<int> wrong = 0;

@@ -1,6 +1,6 @@
 """The layer map. Changing the architecture is changing this map, in view.
 
-bindings -> bulk -> model -> tensor -> {onnx -> wire, kernels, {source, contain} -> os} -> base
+bindings -> bulk -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 LEVELS is the map of the Python package.
 """
@@ -26,7 +26,7 @@ LAYERS: dict[str, set[str]] = {
     "contain": {"base", "os"},
     "source": {"base", "os"},
     "kernels": {"base"},
-    "wire": {"base"},
+    "wire": {"base", "kernels"},
     "onnx": {"base", "wire"},
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
@@ -44,6 +44,9 @@ OF_LINUX = re.compile(
     r"|madvise|mincore|preadv2|posix_fadvise|sched_\w+|O_PATH|AT_EMPTY_PATH|MAP_NORESERVE"
     r"|MAP_FIXED_NOREPLACE|MADV_\w+|RWF_\w+|RESOLVE_\w+|SI_TKILL|CLOCK_MONOTONIC_COARSE|gettid|memfd_create)\b"
     r'|"/(proc|sys)\b'
+)
+INTRINSICS = re.compile(
+    r"intrin\.h|arm_neon\.h|__SSE|__AVX|__ARM_NEON|\b_mm\d*_|__m\d+i?\b|__builtin_ia32"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -130,6 +133,12 @@ def test_os_is_where_it_is_used() -> None:
         name for path in sources("os") for _, name in includes(path) if SYSTEM_HEADERS.match(name)
     ]
     assert seen
+
+
+def test_intrinsics_stand_in_kernels() -> None:
+    for layer in LAYERS:
+        found = [path for path in sources(layer) if INTRINSICS.search(path.read_text())]
+        assert bool(found) == (layer == "kernels"), found
 
 
 def test_each_piece_of_linux_has_a_plain_substitute() -> None:
