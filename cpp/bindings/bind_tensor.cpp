@@ -58,7 +58,7 @@ std::uint64_t size(const Tensor& tensor) {
     return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
 }
 
-std::uint64_t nbytes(const Tensor& tensor) {
+std::uint64_t values_nbytes(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     const auto values = header.has_segment ? values_if_good(tensor) : std::nullopt;
     return values ? values->stored_nbytes() : tensor::stored_nbytes(tensor.message, header);
@@ -129,7 +129,8 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "ndim", [](const Tensor& self) { return header_of(self).rank; },
             "Number of dimensions.")
         .def_property_readonly("size", size, "Number of elements. Raises TensorError.")
-        .def_property_readonly("nbytes", nbytes, "Bytes that the values take as they are stored.")
+        .def_property_readonly("nbytes", values_nbytes,
+                               "Bytes that the values take as they are stored.")
         .def_property_readonly(
             "doc_string",
             [](const Tensor& self) { return text_field(self, field<"TensorProto.doc_string">); },

@@ -13,7 +13,6 @@ namespace onnxmap::io {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kHugePage = 2 << 20;
 
 }  // namespace

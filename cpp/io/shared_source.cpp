@@ -11,14 +11,14 @@ namespace onnxmap::io {
 
 namespace {
 
-struct Key {
+struct SourceKey {
     FileIdentity identity;
     bool viewable;
 
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const SourceKey&) const = default;
 };
 
-using Sources = WeakRegistry<Key, const Source>;
+using Sources = WeakRegistry<SourceKey, const Source>;
 constinit std::atomic<Sources*> sources = nullptr;
 
 Sources& open_sources() { return made_once(sources); }
