@@ -2,17 +2,16 @@
 #include <string>
 
 #include "bindings/bind.hpp"
+#include "bindings/python_objects.hpp"
 #include "kernels/kernel_set.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-py::str text(std::string_view view) { return {view.data(), view.size()}; }
-
 py::list kernel_paths() {
     py::list names;
-    for (const kernels::KernelSet* set : kernels::supported_sets()) names.append(text(set->name));
+    for (const kernels::KernelSet* set : kernels::supported_sets()) names.append(to_str(set->name));
     return names;
 }
 
@@ -29,7 +28,8 @@ void bind_kernels(py::module_& module) {
     module.def("use_kernels", use_kernels, py::arg("name"),
                "Uses one of them from now on, in the whole process.");
     module.def(
-        "kernels_in_use", [] { return text(kernels::kernels().name); }, "Name of the set in use.");
+        "kernels_in_use", [] { return to_str(kernels::kernels().name); },
+        "Name of the set in use.");
 }
 
 }  // namespace onnxmap::bindings

@@ -9,8 +9,6 @@ namespace onnxmap::bindings {
 
 namespace {
 
-py::str text(std::string_view view) { return {view.data(), view.size()}; }
-
 const char* type_name(wire::Type type) {
     switch (type) {
         case wire::Type::int64: return "int64";
@@ -33,23 +31,23 @@ py::dict schema() {
         for (const wire::FieldRow& row : table.fields) {
             py::dict facts;
             facts["number"] = row.number;
-            facts["name"] = text(row.name);
+            facts["name"] = to_str(row.name);
             facts["label"] = row.repeated() ? "repeated" : "optional";
             facts["type"] = type_name(row.type);
-            facts["type_name"] = text(row.type_name);
+            facts["type_name"] = to_str(row.type_name);
             facts["default"] = py::none();  // the ONNX protos declare none
-            facts["oneof"] = text(row.oneof);
+            facts["oneof"] = to_str(row.oneof);
             facts["packed"] = row.packed;
             facts["retired"] = row.retired;
             rows.append(facts);
         }
-        messages[text(table.name)] = rows;
+        messages[to_str(table.name)] = rows;
     }
     py::dict enums;
     for (const wire::EnumTable& table : onnx::kSchema.enums) {
         py::dict values;
-        for (const wire::EnumValue& value : table.values) values[text(value.name)] = value.number;
-        enums[text(table.name)] = values;
+        for (const wire::EnumValue& value : table.values) values[to_str(value.name)] = value.number;
+        enums[to_str(table.name)] = values;
     }
     py::dict result;
     result["messages"] = messages;
@@ -61,7 +59,7 @@ py::dict enum_values(std::string_view name) {
     for (const wire::EnumTable& table : onnx::kSchema.enums) {
         if (table.name != name) continue;
         py::dict values;
-        for (const wire::EnumValue& value : table.values) values[text(value.name)] = value.number;
+        for (const wire::EnumValue& value : table.values) values[to_str(value.name)] = value.number;
         return values;
     }
     throw py::key_error(std::string(name));
@@ -76,8 +74,8 @@ const onnx::DataTypeInfo& info_of(std::int32_t number) {
 py::list data_type_facts() {
     py::list facts;
     for (const onnx::DataTypeInfo& info : onnx::data_types()) {
-        facts.append(py::make_tuple(text(info.name), static_cast<int>(info.type), info.bits,
-                                    text(info.storage->name), text(info.numpy)));
+        facts.append(py::make_tuple(to_str(info.name), static_cast<int>(info.type), info.bits,
+                                    to_str(info.storage->name), to_str(info.numpy)));
     }
     return facts;
 }

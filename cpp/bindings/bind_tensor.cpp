@@ -65,7 +65,7 @@ auto place_of(const Tensor& tensor, Ask&& ask) {
     });
 }
 
-std::uint64_t nbytes(const Tensor& tensor) {
+std::uint64_t values_nbytes(const Tensor& tensor) {
     return place_of(tensor, [](const auto& place) { return place.stored_nbytes(); });
 }
 
@@ -101,7 +101,8 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "ndim", [](const Tensor& self) { return header_of(self).rank; },
             "Number of dimensions.")
         .def_property_readonly("size", size, "Number of elements. Raises TensorError.")
-        .def_property_readonly("nbytes", nbytes, "Bytes that the values take as they are stored.")
+        .def_property_readonly("nbytes", values_nbytes,
+                               "Bytes that the values take as they are stored.")
         .def_property_readonly(
             "is_external", [](const Tensor& self) { return header_of(self).external; },
             "Whether the values are in another file.")

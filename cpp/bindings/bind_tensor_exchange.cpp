@@ -128,7 +128,7 @@ py::tuple policy(const Tensor& tensor) {
 }
 
 // The bytes of the TensorProto, or None for a part of a tensor.
-py::object message(const Tensor& tensor) {
+py::object message_bytes(const Tensor& tensor) {
     const auto values = naming(tensor, [&] { return values_of(tensor); });
     if (values.in_pieces()) return py::none();
     std::string bytes;
@@ -171,7 +171,7 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
              "Device, inode, size and nanosecond of modification of the file of the values when it "
              "was opened; text that stands for them where it is behind a URL; or None.")
         .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
-        .def("_message", message, "The bytes of the message; None for a segment of several.")
+        .def("_message", message_bytes, "The bytes of the message; None for a segment of several.")
         .def_property_readonly(
             "_lenient",
             [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })

@@ -266,14 +266,14 @@ extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return result;
 }
 
-std::int64_t length(const Tensor& tensor) {
+std::int64_t first_dimension(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
     if (header.dims().empty()) throw py::type_error("len() of a tensor without dimensions");
     return header.dims()[0];
 }
 
-py::object item(const Tensor& tensor, const py::object& key) {
+py::object values_at(const Tensor& tensor, const py::object& key) {
     py::object found = with_values(tensor, [&](Values& values) -> py::object {
         return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::object();
     });
@@ -316,7 +316,7 @@ void bind_arrays(GuardedClass<Tensor>& cls) {
             "    TypeError: `out` is no array.")
         .def("__array__", array_protocol, py::arg("dtype") = py::none(),
              py::arg("copy") = py::none())
-        .def("__getitem__", item, py::arg("key"),
+        .def("__getitem__", values_at, py::arg("key"),
              "What numpy()[key] gives, reading only those bytes where it can.")
         .def(
             "item", [](const Tensor& self) { return call_on_array(self, "item"); },
@@ -335,7 +335,7 @@ void bind_arrays(GuardedClass<Tensor>& cls) {
         .def("__float__", [](const Tensor& self) { return call_on_array(self, "__float__"); })
         .def("__index__", [](const Tensor& self) { return call_on_array(self, "__index__"); })
         .def("__complex__", [](const Tensor& self) { return call_on_array(self, "__complex__"); })
-        .def("__len__", length)
+        .def("__len__", first_dimension)
         .def("__bool__", [](const Tensor&) -> bool {
             throw py::value_error("a Tensor is neither true nor false; look at its numpy()");
         });

@@ -17,10 +17,10 @@ WithLock::WithLock() {
 
 }  // namespace onnxmap::bindings
 
-// The linker puts this function in the place of the C++ runtime's (--wrap in CMakeLists.txt). The
-// unwinder calls it for each C++ frame of this module, before anything of the frame is destroyed.
-// pthread_exit forces unwinding. CPython calls it in a thread that must not go on. Any function of
-// Python may do that: any of them may run Python code, which takes the lock.
+// The linker puts this function in the place of the C++ runtime's (--wrap in cpp/CMakeLists.txt).
+// The unwinder calls it for each C++ frame of this module, before anything of the frame is
+// destroyed. pthread_exit forces unwinding. CPython calls it in a thread that must not go on. Any
+// function of Python may do that: any of them may run Python code, which takes the lock.
 extern "C" {
 
 _Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions,

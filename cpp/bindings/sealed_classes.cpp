@@ -84,7 +84,7 @@ void add_new(PyTypeObject* type) {
 
 void seal_classes() {
     auto& internals = py::detail::get_internals();
-    // No other module shares these two: see PYBIND11_STDLIB in CMakeLists.txt.
+    // No other module shares these two: see PYBIND11_STDLIB in cpp/CMakeLists.txt.
     auto* const base = reinterpret_cast<PyTypeObject*>(internals.instance_base);
     PyTypeObject* const metaclass = internals.default_metaclass;
     // The class of a bound function's `__self__`.

@@ -22,7 +22,7 @@ constexpr std::array kSets = {
 };
 
 std::atomic<const KernelSet*> chosen = nullptr;
-constinit std::atomic<std::vector<const KernelSet*>*> supported = nullptr;
+constinit std::atomic<std::vector<const KernelSet*>*> supported_here = nullptr;
 
 const KernelSet& best() noexcept {
     const KernelSet* set = &kScalar;
@@ -44,7 +44,7 @@ const KernelSet& kernels() noexcept {
 }
 
 std::span<const KernelSet* const> supported_sets() {
-    return made_once(supported, [] {
+    return made_once(supported_here, [] {
         auto found = std::make_unique<std::vector<const KernelSet*>>();
         for (const KernelSet* set : kSets) {
             if (set->supported()) found->push_back(set);

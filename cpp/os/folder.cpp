@@ -20,8 +20,8 @@ std::shared_ptr<const Descriptor> open_shared_descriptor(const std::string& path
 
 // Includes the path, because messages show it. Size and time are left out: they change with the
 // contents of the folder.
-using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
-using Folders = WeakRegistry<Key, const Folder>;
+using FolderKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
+using Folders = WeakRegistry<FolderKey, const Folder>;
 constinit std::atomic<Folders*> folders = nullptr;
 
 // What is there, not what a link there leads to; nothing in common with anything where it cannot be
@@ -52,12 +52,12 @@ Folder::Folder(std::string path) : path_(std::move(path)) {
 std::shared_ptr<const Folder> Folder::open_shared(const std::string& path) {
     Folders& known_folders = made_once(folders);
     const auto key_of = [&](const FileIdentity& folder) {
-        return Key{folder.device, folder.inode, folder.born_ns, path};
+        return FolderKey{folder.device, folder.inode, folder.born_ns, path};
     };
     const FileIdentity found = status_of(open_folder(path).number(), path).identity;
     if (auto known = known_folders.find(key_of(found))) return known;
     auto folder = std::make_shared<const Folder>(path);
-    const Key key = key_of(folder->identity_);
+    const FolderKey key = key_of(folder->identity_);
     return known_folders.keep(key, std::move(folder));
 }
 

@@ -74,9 +74,9 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
     {
         std::vector<std::jthread> helpers;
         const std::uint64_t allowed = effort.threads == 0 ? usable_cpus() : effort.threads;
-        const std::uint64_t wanted = std::min(allowed, ranges) - 1;
+        const std::uint64_t helper_count = std::min(allowed, ranges) - 1;
         try {
-            for (std::uint64_t i = 0; i < wanted; ++i) helpers.emplace_back(take_ranges);
+            for (std::uint64_t i = 0; i < helper_count; ++i) helpers.emplace_back(take_ranges);
         } catch (const std::system_error&) {
             // No more threads are to be had: those that there are do it.
         }

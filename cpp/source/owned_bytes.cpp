@@ -10,7 +10,6 @@ namespace onnxmap::source {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
 
 }  // namespace
 

@@ -16,7 +16,9 @@ class OwnedBytes final : public Source {
     /// take 2 GB.
     static constexpr std::uint64_t kLeastForHugePages = 4 << 20;
 
-    /// Uninitialised, aligned to 64 bytes, a cache line. From 4 MiB up whole pages of their own,
+    static constexpr std::uint64_t kAlignment = 64;  // a cache line
+
+    /// Uninitialised, aligned to kAlignment. From 4 MiB up whole pages of their own,
     /// aligned to 2 MiB and advised to be huge: page by page the first touch of fresh memory costs
     /// more than what is written to it. Throws std::bad_alloc.
     explicit OwnedBytes(std::uint64_t nbytes);

@@ -19,12 +19,12 @@ constexpr ReadAhead::Sizes kSizes{.least = 8 << 10, .most = 1 << 20, .near = 64 
 constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10};
 
 // A look is a request.
-constexpr std::chrono::seconds kLookEvery{10};
+constexpr std::chrono::seconds kLookAtServerEvery{10};
 
-using Sources = os::WeakRegistry<std::string, const Source>;
-constinit std::atomic<Sources*> sources = nullptr;
+using RemoteFiles = os::WeakRegistry<std::string, const Source>;
+constinit std::atomic<RemoteFiles*> remote_files = nullptr;
 
-Sources& open_sources() { return made_once(sources); }
+RemoteFiles& open_remote_files() { return made_once(remote_files); }
 
 }  // namespace
 
@@ -40,12 +40,12 @@ ReadHabits RemoteFile::read_habits() const {
     return habits;
 }
 
-Moment::duration RemoteFile::look_every() const noexcept { return kLookEvery; }
+Moment::duration RemoteFile::look_every() const noexcept { return kLookAtServerEvery; }
 
 std::shared_ptr<const Source> open_shared(std::shared_ptr<const RangeReader> reader) {
     const std::string state = reader->state();
-    if (auto known = open_sources().find(state)) return known;
-    return open_sources().keep(state, std::make_shared<const RemoteFile>(std::move(reader)));
+    if (auto known = open_remote_files().find(state)) return known;
+    return open_remote_files().keep(state, std::make_shared<const RemoteFile>(std::move(reader)));
 }
 
 }  // namespace onnxmap::source

@@ -11,14 +11,14 @@ namespace onnxmap::source {
 
 namespace {
 
-struct Key {
+struct SourceKey {
     os::FileIdentity identity;
     bool viewable;
 
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const SourceKey&) const = default;
 };
 
-using Sources = os::WeakRegistry<Key, const Source>;
+using Sources = os::WeakRegistry<SourceKey, const Source>;
 constinit std::atomic<Sources*> sources = nullptr;
 
 Sources& open_sources() { return made_once(sources); }

@@ -4,15 +4,9 @@
 
 namespace onnxmap::source {
 
-namespace {
-
-constexpr std::uint64_t kAlignment = 64;
-
-}  // namespace
-
 std::uint64_t Slabs::taken(std::uint64_t nbytes) noexcept {
     if (nbytes >= OwnedBytes::kLeastForHugePages) return 0;
-    return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    return (nbytes + OwnedBytes::kAlignment - 1) / OwnedBytes::kAlignment * OwnedBytes::kAlignment;
 }
 
 Place Slabs::place(std::uint64_t nbytes) {
