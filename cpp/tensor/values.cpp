@@ -234,8 +234,9 @@ void Values::read_typed(std::uint8_t* out) const {
         overlook_or_fail(header_, *store_, "tensor.value_range",
                          "a value is out of range for " + std::string(type_->name));
         if (type_->bits == 6) {  // onnx keeps the low six bits
-            std::transform(out, out + count_, out,
-                           [](std::uint8_t code) { return std::uint8_t(code & 0x3f); });
+            std::transform(out, out + count_, out, [](std::uint8_t code) {
+                return static_cast<std::uint8_t>(code & 0x3f);
+            });
         }
     }
 }
