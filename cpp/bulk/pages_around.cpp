@@ -117,7 +117,7 @@ void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
     }
 }
 
-// Whether anything is not in memory.
+// Asks for what is absent of the chunk. Whether anything is.
 bool PagesAround::ask_for(const source::Source& source, const Chunk& chunk) {
     bool is_there = true;
     source::prefetch_absent(source, chunk.begin, chunk.end,

@@ -19,15 +19,15 @@ constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
 constexpr std::uint64_t kMostBytes = INT64_MAX;  // of an array
 
-// To `float_type` where a kernel leads there; of at most 8 bits to float32, which has all their
-// values and which NumPy can always cast; otherwise it stays. NumPy does the rest. Not by way of
-// float32 where it need not be: the payload of a NaN may not come through as NumPy has it.
-const onnx::DataTypeInfo& array_type(const onnx::DataTypeInfo& type,
+// The type that the kernels convert to; NumPy does the rest. It is `float_type` if a kernel leads
+// there. Otherwise types of at most 8 bits become float32, which has all their values and which
+// NumPy can always cast. Other types stay: by way of float32, the payload of a NaN could change.
+const onnx::DataTypeInfo* array_type(const onnx::DataTypeInfo* type,
                                      const onnx::DataTypeInfo* float_type) {
-    if (float_type == nullptr || !type.format.is_float()) return type;
-    if (Conversion::find(type, *float_type)) return *float_type;
+    if (float_type == nullptr || !type->format.is_float()) return type;
+    if (Conversion::find(*type, *float_type)) return float_type;
     const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
-    return type.bits <= 8 && Conversion::find(type, float32) ? float32 : type;
+    return type->bits <= 8 && Conversion::find(*type, float32) ? &float32 : type;
 }
 
 bool is_converted(const onnx::DataTypeInfo& type, const Options& options) {
@@ -82,7 +82,7 @@ void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& o
         item.message = tensor.piece(0);
         item.rank = rank;
         item.type = &values.type();
-        item.to = &array_type(values.type(), options.float_type);
+        item.to = array_type(item.type, options.float_type);
         item.count = values.count();
         item.reading = reading_of(values, options);
         std::shared_ptr<const source::Source> source = document_->store().source;

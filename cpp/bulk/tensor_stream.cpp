@@ -118,7 +118,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             lock.lock();
             prepared_end_ = end;
         }
-        if (!(stopped_ || failure_ || prepared_end_ > taken_)) {
+        if (!stopped_ && !failure_ && prepared_end_ <= taken_) {
             reader_waits_ = true;
             moved_.notify_one();
             prepared_.wait_for(lock, patience,
@@ -268,7 +268,7 @@ void TensorStream::stop() noexcept {
         return;
     }
     // Its thread is not here, and it may have held any lock: nothing of it may be touched.
-    static_cast<void>(new std::shared_ptr<Run>(run_));
+    static_cast<void>(new std::shared_ptr<Run>(run_));  // NOLINT: without memory, a child may end
 }
 
 }  // namespace onnxmap::bulk

@@ -69,7 +69,7 @@ void LinkWalk::follow(const std::string& target) {
 
 // Names of folders below the root, which were no links when they were looked at: where one is now,
 // somebody is changing them under us.
-void LinkWalk::go_down(std::vector<std::string> names) {
+void LinkWalk::go_down(const std::vector<std::string>& names) {
     here_ = root_->folder->open();
     below_.clear();
     for (const std::string& name : names) {
@@ -85,7 +85,7 @@ void LinkWalk::go_up() {
     if (inside() && !below_.empty()) {
         std::vector<std::string> names = std::move(below_);
         names.pop_back();
-        go_down(std::move(names));
+        go_down(names);
         return;
     }
     std::string up = path();
@@ -119,7 +119,7 @@ void LinkWalk::settle(const std::string& path) {
         std::vector<std::string> names(pending_.rbegin(), pending_.rend());
         pending_ = std::move(ahead);
         root_ = &root;
-        go_down(std::move(names));
+        go_down(names);
         return;
     }
     root_ = nullptr;

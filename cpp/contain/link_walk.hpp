@@ -42,7 +42,7 @@ class LinkWalk {
     void go_up();
     void step_outside(const std::string& name);
     void settle(const std::string& path);
-    void go_down(std::vector<std::string> names);
+    void go_down(const std::vector<std::string>& names);
 
     std::vector<Root> roots_;
     bool follow_links_;

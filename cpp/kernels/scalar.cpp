@@ -96,7 +96,7 @@ void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::ui
         for (unsigned k = 0; k < 4; ++k) {
             const std::uint64_t pair = std::uint64_t{table[codes >> (16 * k) & 0xff]} |
                                        std::uint64_t{table[codes >> (16 * k + 8) & 0xff]} << 32;
-            std::memcpy(to + 8 * k, &pair, sizeof pair);
+            std::memcpy(to + std::size_t{8} * k, &pair, sizeof pair);
         }
     }
     for (std::uint64_t i = 0; i < count; ++i) {

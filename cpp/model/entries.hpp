@@ -22,7 +22,7 @@ struct StringEntry {
 /// The entries of that field of a message of the document. Of a repeated key the last one counts.
 [[nodiscard]] std::vector<StringEntry> string_entries(const Document& document,
                                                       const onnx::Message& message,
-                                                      const wire::FieldRow& field);
+                                                      const wire::FieldRow& row);
 
 /// The same for the field `metadata_props`, which the message must have.
 [[nodiscard]] std::vector<StringEntry> metadata_props(const Document& document,

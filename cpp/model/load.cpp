@@ -30,7 +30,7 @@ Error explained(const Error& error, const source::Source& source) {
     text += error.what();
     if (error.offset) text += ", at offset " + std::to_string(*error.offset);
     if (!error.path.empty()) text += ", in " + error.path;
-    if (!kind.empty()) text += ")";
+    if (!kind.empty()) text += ')';
     Error full(error.code, text);
     full.offset = error.offset;
     full.path = error.path;

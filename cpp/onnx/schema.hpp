@@ -64,8 +64,8 @@ consteval auto make_tables() {
             tables[i].position.at(kFields[next + k].number) = static_cast<std::uint8_t>(k);
         }
         next += count;
-        for (std::uint8_t tag = 0; tag < tables[i].quick.size(); ++tag) {
-            tables[i].quick.at(tag) = wire::quick_for(tables[i], tag);
+        for (std::size_t tag = 0; tag < tables[i].quick.size(); ++tag) {
+            tables[i].quick.at(tag) = wire::quick_for(tables[i], static_cast<std::uint8_t>(tag));
         }
     }
     return tables;

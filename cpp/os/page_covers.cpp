@@ -17,10 +17,10 @@ using Cover = LostPages::Cover;
 std::atomic_flag locked;
 LostPages* first_covered = nullptr;
 
-const std::uintptr_t page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+const std::uintptr_t page_nbytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 
 std::uint8_t* page_of(std::uintptr_t address) noexcept {
-    return reinterpret_cast<std::uint8_t*>(address & ~(page_size - 1));
+    return reinterpret_cast<std::uint8_t*>(address & ~(page_nbytes - 1));
 }
 
 std::size_t bytes_between(const std::uint8_t* begin, const std::uint8_t* end) noexcept {
@@ -38,14 +38,14 @@ bool cover_range(LostPages& lost, Cover& cover, std::uint8_t* begin, std::uint8_
     const bool is_new = cover.begin == nullptr;
     const bool is_first = is_new || begin < cover.begin;
     void* kept = cover.kept;
-    if (is_first && !keep_page(begin, page_size, kept)) return false;
+    if (is_first && !keep_page(begin, page_nbytes, kept)) return false;
     if (is_new && lost.covered.fetch_add(1) == 0) {
         lost.next_covered = first_covered;
         first_covered = &lost;
     }
     lost.times.fetch_add(1);
     const bool mapped = map_zeros(lost, begin, end);
-    if (is_first && !(is_new && mapped)) forget_page(mapped ? cover.kept : kept, page_size);
+    if (is_first && !(is_new && mapped)) forget_page(mapped ? cover.kept : kept, page_nbytes);
     if (!mapped) return false;  // a new cover stays counted: every guard says that bytes were lost
     cover.kept = kept;
     cover.begin = is_new ? begin : std::min(cover.begin, begin);
@@ -57,7 +57,7 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
     LostPages& lost = *region.lost;
     std::uint8_t* const page = page_of(fault);
     auto* limit =
-        page_of(reinterpret_cast<std::uintptr_t>(region.data + region.size) + page_size - 1);
+        page_of(reinterpret_cast<std::uintptr_t>(region.data + region.size) + page_nbytes - 1);
     Cover* before = nullptr;  // the one that ends here, or else the last one below
     Cover* free = nullptr;
     for (Cover& cover : lost.covers) {
@@ -71,8 +71,8 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
             before = &cover;
         }
     }
-    std::uint8_t* end = page + page_size;
-    if (end < limit && is_lost(limit - page_size, page_size)) end = limit;
+    std::uint8_t* end = page + page_nbytes;
+    if (end < limit && is_lost(limit - page_nbytes, page_nbytes)) end = limit;
     for (Cover& cover : lost.covers) {
         if (cover.begin != nullptr && cover.begin == end) {
             return cover_range(lost, cover, page, end);
@@ -90,7 +90,7 @@ void uncover(LostPages& lost) noexcept {
     for (Cover& cover : lost.covers) {
         if (cover.begin == nullptr) continue;
         if (!os::put_back(cover.kept, cover.begin, bytes_between(cover.begin, cover.end))) continue;
-        forget_page(cover.kept, page_size);
+        forget_page(cover.kept, page_nbytes);
         cover = Cover();
         lost.covered.fetch_sub(1);
     }

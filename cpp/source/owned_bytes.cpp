@@ -8,10 +8,7 @@
 
 namespace onnxmap::source {
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 void OwnedBytes::Release::operator()(std::uint8_t* memory) const noexcept {
     if (mapped_nbytes > 0) {

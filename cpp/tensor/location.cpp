@@ -22,7 +22,9 @@ constexpr std::array<std::string_view, 3> kSuperscripts = {"\xc2\xb9", "\xc2\xb2
 
 [[noreturn]] void no_file(std::string why) { throw LocationFault{"ext.location", std::move(why)}; }
 
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; }
+constexpr char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
 
 // COM1, LPT9 and the like, also with a superscript for the digit.
 bool is_port(std::string_view name) {

@@ -228,8 +228,9 @@ void Values::read_typed(std::uint8_t* out) const {
                          "a value is out of range for " + std::string(type_->name));
         if (type_->sub_byte() && per_entry == 1) {  // onnx keeps the low bits
             const auto low = static_cast<std::uint8_t>((1U << type_->bits) - 1);
-            std::transform(out, out + count_, out,
-                           [low](std::uint8_t code) { return std::uint8_t(code & low); });
+            std::transform(out, out + count_, out, [low](std::uint8_t code) {
+                return static_cast<std::uint8_t>(code & low);
+            });
         }
     }
 }

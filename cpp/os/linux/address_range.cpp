@@ -16,7 +16,7 @@ namespace onnxmap::os {
 
 namespace {
 
-constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 // Where Linux puts nothing by itself: it goes down from the top, and programs lie either there or
 // at the bottom. (Of the 47 bits that x86-64 and most of arm64 have; others run out of memory.)
@@ -56,7 +56,7 @@ void give_back(std::uintptr_t begin) {
 }  // namespace
 
 AddressRange::AddressRange(std::uint64_t nbytes) : nbytes_(nbytes) {
-    void* const address = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    void* const address = ::mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, kReserved, -1, 0);
     reserved_ = address != MAP_FAILED;
     begin_ = reserved_ ? static_cast<std::uint8_t*>(address)
                        : reinterpret_cast<std::uint8_t*>(take_addresses(nbytes));
@@ -82,7 +82,7 @@ void AddressRange::use(std::uint64_t begin, std::uint64_t end) {
     for (const auto& [first, last] : missing) {
         void* const wanted = begin_ + first;
         void* const address = ::mmap(wanted, last - first, PROT_READ | PROT_WRITE,
-                                     kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+                                     kReserved | MAP_FIXED_NOREPLACE, -1, 0);
         if (address != wanted) {
             if (address != MAP_FAILED) ::munmap(address, last - first);  // a kernel before 4.17
             throw std::bad_alloc();

@@ -17,13 +17,13 @@ namespace onnxmap::os {
 
 namespace {
 
-constexpr int kFlags = O_PATH | O_CLOEXEC;
+constexpr int kFind = O_PATH | O_CLOEXEC;
 
 Descriptor find(const Descriptor* folder, const std::string& name, int flags,
                 const std::string& path) {
     const int number = folder != nullptr ? folder->number() : AT_FDCWD;
     Descriptor found =
-        open_descriptor([&] { return ::openat(number, name.c_str(), kFlags | flags); });
+        open_descriptor([&] { return ::openat(number, name.c_str(), kFind | flags); });
     if (!found) throw FileError(errno, path);
     return found;
 }
@@ -72,7 +72,7 @@ std::optional<FoundObject> find_beneath(std::shared_ptr<const Descriptor> folder
                                         const std::string& name, Beneath beneath,
                                         const std::string& path) {
     open_how how{};
-    how.flags = kFlags;
+    how.flags = kFind;
     if (!beneath.leaves_folder) how.resolve |= RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
     if (!beneath.follows_links) how.resolve |= RESOLVE_NO_SYMLINKS;
     Descriptor found = open_descriptor([&] {
