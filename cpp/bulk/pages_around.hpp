@@ -70,7 +70,7 @@ class PagesAround {
     static constexpr Position kNowhere{UINT32_MAX, 0, 0};
 
     [[nodiscard]] bool look_around(const source::Source& source, const Chunk& chunk);
-    [[nodiscard]] bool ask_for(const source::Source& source, const Chunk& chunk);
+    [[nodiscard]] static bool ask_for(const source::Source& source, const Chunk& chunk);
     void note(std::uint64_t begin, std::uint64_t end);
     void come_to(Position at) noexcept;
     [[nodiscard]] bool is_passed(const Item& item, const Chunk& chunk);
