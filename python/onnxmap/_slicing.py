@@ -85,6 +85,8 @@ def _range_of(key: Any, n: int) -> tuple[tuple[int, int], Any]:
 
 def _read_ranges(tensor: _core.Tensor, ranges: list[tuple[int, int]]) -> np.ndarray[Any, Any]:
     shape = tuple(max(end - begin, 0) for begin, end in ranges)
+    if 0 in shape:
+        return _elements(tensor, 0, 0).reshape(shape)
     strides = [math.prod(tensor.shape[axis + 1 :]) for axis in range(len(shape))]
     first = sum(begin * stride for (begin, _), stride in zip(ranges, strides, strict=True))
     if math.prod(shape) == _span(shape, strides):
