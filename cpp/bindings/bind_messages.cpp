@@ -10,6 +10,7 @@
 #include "bindings/value_types.hpp"
 #include "model/attribute.hpp"
 #include "model/entries.hpp"
+#include "model/node.hpp"
 #include "model/value_type.hpp"
 
 namespace onnxmap::bindings {
@@ -80,7 +81,7 @@ void bind_node(py::module_& module) {
     bind_display(cls);
     cls.def_property_readonly(
         "attributes",
-        [](const Node& self) { return by_name(self, model::node_attributes(self.message)); },
+        [](const Node& self) { return by_name(self, model::Node(self.message).attributes()); },
         "Read-only mapping of names to Attribute, in file order.");
 }
 
@@ -123,9 +124,7 @@ void bind_function(py::module_& module) {
         "Read-only mapping of domain to version.");
     cls.def_property_readonly(
         "attribute_protos",
-        [](const Function& self) {
-            return by_name(self, model::function_attributes(self.message));
-        },
+        [](const Function& self) { return by_name(self, model::default_attributes(self.message)); },
         "Attributes with a default: read-only mapping of names to Attribute.");
 }
 

@@ -37,7 +37,8 @@ auto guarded_as(F f, Return (*)(First, Rest...)) {
     };
 }
 
-/// `f`, below a guard of what its first argument looks at.
+/// `f`, below a guard of what its first argument looks at. A function of two models guards the
+/// second one itself.
 template <class F>
 auto guarded(F f) {
     return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));

@@ -31,16 +31,6 @@ const wire::FieldRow* field_of_type(std::int32_t type) {
     }
 }
 
-std::vector<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
-    LastByName<Attribute> found;
-    message.for_each_value(row, [&](const wire::Field& value) {
-        Attribute attribute({onnx::message<"AttributeProto">, value.bytes});
-        const std::string_view name = attribute.name();
-        found.set(name, std::move(attribute));
-    });
-    return std::move(found).values();
-}
-
 }  // namespace
 
 std::int32_t Attribute::type() const {
@@ -58,11 +48,17 @@ const wire::FieldRow* Attribute::value_field() const {
     return field_of_type(type());
 }
 
-std::vector<Attribute> node_attributes(const onnx::Message& node) {
-    return attributes(node, field<"NodeProto.attribute">);
+std::vector<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
+    LastByName<Attribute> found;
+    message.for_each_value(row, [&](const wire::Field& value) {
+        Attribute attribute({onnx::message<"AttributeProto">, value.bytes});
+        const std::string_view name = attribute.name();
+        found.set(name, std::move(attribute));
+    });
+    return std::move(found).values();
 }
 
-std::vector<Attribute> function_attributes(const onnx::Message& function) {
+std::vector<Attribute> default_attributes(const onnx::Message& function) {
     return attributes(function, field<"FunctionProto.attribute_proto">);
 }
 

@@ -34,11 +34,12 @@ class Attribute {
     onnx::Message message_;
 };
 
-/// The attributes of a NodeProto. Of a repeated name the last one counts, at the place of the first
-/// one.
-[[nodiscard]] std::vector<Attribute> node_attributes(const onnx::Message& node);
+/// The attributes in a repeated field of a message. Of a repeated name the last one counts, at the
+/// place of the first one.
+[[nodiscard]] std::vector<Attribute> attributes(const onnx::Message& message,
+                                                const wire::FieldRow& field);
 
-/// The attributes with a default of a FunctionProto, by the same rule.
-[[nodiscard]] std::vector<Attribute> function_attributes(const onnx::Message& function);
+/// The attributes with a default of a FunctionProto.
+[[nodiscard]] std::vector<Attribute> default_attributes(const onnx::Message& function);
 
 }  // namespace onnxmap::model

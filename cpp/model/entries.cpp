@@ -7,7 +7,7 @@ namespace onnxmap::model {
 using onnx::field;
 
 bool holds_strings(const wire::FieldRow& field) noexcept {
-    return field.repeated() && field.type_name == "StringStringEntryProto";
+    return field.type_name == "StringStringEntryProto";
 }
 
 std::vector<StringEntry> string_entries(const Document& document, const onnx::Message& message,

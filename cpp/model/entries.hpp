@@ -16,7 +16,7 @@ struct StringEntry {
     std::string_view value;
 };
 
-/// Whether a field holds such entries: a repeated StringStringEntryProto.
+/// Whether a field holds such entries. ONNX has no singular one.
 [[nodiscard]] bool holds_strings(const wire::FieldRow& field) noexcept;
 
 /// The entries of that field of a message of the document. Of a repeated key the last one counts.

@@ -35,7 +35,9 @@ class Graph {
     /// Calls visit(node) for each Node, in order.
     template <class Visit>
     void for_each_node(Visit&& visit) const {
-        fields_->for_each(kNode, [&](const wire::Field& element) { visit(Node(element.bytes)); });
+        fields_->for_each(kNode, [&](const wire::Field& element) {
+            visit(Node({onnx::message<"NodeProto">, element.bytes}));
+        });
     }
 
     /// Each op_type and how many nodes have it, the commonest first. The text lies in the model.

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "model/attribute.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -10,13 +13,23 @@ namespace onnxmap::model {
 
 class Node {
   public:
-    explicit Node(ByteView bytes) : message_(onnx::message<"NodeProto">, bytes) {}
+    explicit Node(onnx::Message message) : message_(std::move(message)) {}
+
+    [[nodiscard]] const onnx::Message& message() const noexcept { return message_; }
 
     [[nodiscard]] std::string_view name() const {
         return message_.text(onnx::field<"NodeProto.name">);
     }
     [[nodiscard]] std::string_view op_type() const {
         return message_.text(onnx::field<"NodeProto.op_type">);
+    }
+    [[nodiscard]] std::string_view domain() const {
+        return message_.text(onnx::field<"NodeProto.domain">);
+    }
+
+    /// Of a repeated name the last one counts, at the place of the first one.
+    [[nodiscard]] std::vector<Attribute> attributes() const {
+        return model::attributes(message_, onnx::field<"NodeProto.attribute">);
     }
 
     /// Calls visit(name) for each input in order; an omitted one has the empty name.

@@ -29,7 +29,7 @@ std::optional<std::uint32_t> TensorNames::find(std::string_view name) const {
     const auto position = table_.find(name);
     if (!position) return std::nullopt;
     const Tensors& found = tensors_[*position];
-    if (found.count > 1 && found.segments != found.count) {
+    if (!is_one_tensor(found.count, found.segments)) {
         throw duplicate_name(name, "initializers.all() yields each");
     }
     return found.first;

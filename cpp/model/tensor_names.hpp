@@ -16,6 +16,11 @@ namespace onnxmap::model {
 /// Error `model.duplicate_name`; `advice` says how the tensors are reached.
 [[nodiscard]] Error duplicate_name(std::string_view name, std::string_view advice);
 
+/// Whether `count` tensors with one name are one tensor, if `segments` of them are segments.
+[[nodiscard]] constexpr bool is_one_tensor(std::uint64_t count, std::uint64_t segments) noexcept {
+    return count == 1 || segments == count;
+}
+
 /// The tensors of one list by name. Those without a name are left out.
 class TensorNames {
   public:

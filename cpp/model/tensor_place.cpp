@@ -1,13 +1,15 @@
 #include "model/tensor_place.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "tensor/payload.hpp"
 #include "tensor/typed_values.hpp"
 
 namespace onnxmap::model {
 
-TensorPlace::TensorPlace(const Document& document, const onnx::Message& tensor)
-    : document_(document), tensor_(tensor), header_(tensor::read_header(tensor)) {}
+TensorPlace::TensorPlace(const Document& document, onnx::Message tensor)
+    : document_(document), tensor_(std::move(tensor)), header_(tensor::read_header(tensor_)) {}
 
 tensor::ExternalEntry TensorPlace::entry() const {
     return tensor::read_external_entry(tensor_, header_.name,

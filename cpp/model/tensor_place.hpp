@@ -15,7 +15,7 @@ namespace onnxmap::model {
 /// A tensor of the document, read once for several questions. It must not outlive the document.
 class TensorPlace {
   public:
-    TensorPlace(const Document& document, const onnx::Message& tensor);
+    TensorPlace(const Document& document, onnx::Message tensor);
 
     [[nodiscard]] const tensor::Header& header() const noexcept { return header_; }
 
@@ -41,7 +41,7 @@ class TensorPlace {
     [[nodiscard]] std::optional<ByteView> bytes_in_model() const;
 
     const Document& document_;
-    const onnx::Message& tensor_;
+    onnx::Message tensor_;
     tensor::Header header_;
 };
 

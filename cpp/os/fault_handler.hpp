@@ -1,4 +1,4 @@
-// The process's handler of SIGBUS, as long as there are guards: see read_guard.hpp.
+// The process's handler of SIGBUS, as long as there are guards: see fault_guard.hpp.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <limits>
 #include <string>
 #include <utility>
@@ -204,6 +205,7 @@ void Values::check_count() {
 }
 
 void Values::read_typed(std::uint8_t* out) const {
+    assert(typed_);
     const TypedValues& values = *typed_;
     const ValueRange range = range_of(*type_);
     const std::uint64_t per_entry = type_->per_entry();

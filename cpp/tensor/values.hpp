@@ -66,12 +66,13 @@ class Values {
     void read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
                    std::uint8_t* out) const;
 
-    /// Reads all values. `out` has exactly count() elements of the conversion's type. Large ones
-    /// are read by several threads. Not for strings. Throws Error `tensor.*`, `file.changed`, and
-    /// FileError.
+    /// Reads all values, after check_count(). `out` has exactly count() elements of the
+    /// conversion's type. Large ones are read by several threads. Not for strings. Throws Error
+    /// `tensor.*`, `file.changed`, and FileError.
     void read(const Conversion& conversion, std::span<std::uint8_t> out) const;
 
-    /// Reads all values as raw_data has them: packed_nbytes(count(), type().bits) bytes.
+    /// Reads all values as raw_data has them, after check_count(): packed_nbytes(count(),
+    /// type().bits) bytes.
     void read_packed(std::span<std::uint8_t> out) const;
 
     /// Counts what is in typed fields, to be called before memory is taken for the number that the

@@ -1,5 +1,5 @@
 // What protobuf's descriptors say, as plain constant data: messages, fields, enums. The rows
-// themselves are written in onnx/schema.hpp; everything here is true of any proto2 file.
+// themselves are written in onnx/schema_rows.hpp; everything here is true of any proto2 file.
 #pragma once
 
 #include <array>

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/node.hpp"
 #include "sample_models.hpp"
 
 namespace onnxmap::test {
@@ -94,10 +95,10 @@ TEST_CASE("attribute: of a repeated name the last one counts, at the place of th
     const std::vector<std::pair<std::string, std::int64_t>> expected{{"a", 3}, {"b", 2}, {"", 4}};
     const Bytes node = join(blob(5, named("a", 1)), blob(5, named("b", 2)), blob(5, named("a", 3)),
                             blob(5, named("", 4)));
-    CHECK(values(model::node_attributes({onnx::message<"NodeProto">, node})) == expected);
+    CHECK(values(model::Node({onnx::message<"NodeProto">, node}).attributes()) == expected);
     const Bytes function = join(blob(11, named("a", 1)), blob(11, named("b", 2)),
                                 blob(11, named("a", 3)), blob(11, named("", 4)));
-    CHECK(values(model::function_attributes({onnx::message<"FunctionProto">, function})) ==
+    CHECK(values(model::default_attributes({onnx::message<"FunctionProto">, function})) ==
           expected);
 }
 

@@ -30,7 +30,7 @@ LAYERS: dict[str, set[str]] = {
     "onnx": {"base", "wire"},
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
-    "bulk": {"base", "wire", "onnx", *FILES, "tensor", "model"},
+    "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk"},
 }
 # The operating system lives in os/. sys/types.h only declares types, and may be seen elsewhere.
