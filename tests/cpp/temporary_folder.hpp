@@ -52,8 +52,8 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// How many descriptors the process has open. Those that the first guard of a process opens for good
-/// are open from here on.
+/// How many descriptors the process has open. Those that the first guard of a process opens for
+/// good are open from here on.
 [[nodiscard]] inline std::size_t open_descriptors() {
     os::prepare_for_lost_pages();
     std::size_t count = 0;
