@@ -37,7 +37,7 @@ class Attribute {
 /// The attributes in a repeated field of a message. Of a repeated name the last one counts, at the
 /// place of the first one.
 [[nodiscard]] std::vector<Attribute> attributes(const onnx::Message& message,
-                                                const wire::FieldRow& field);
+                                                const wire::FieldRow& row);
 
 /// The attributes with a default of a FunctionProto.
 [[nodiscard]] std::vector<Attribute> default_attributes(const onnx::Message& function);
