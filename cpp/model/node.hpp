@@ -1,4 +1,4 @@
-// What a NodeProto says. A view of its bytes: reading a field walks over the node.
+// The fields of a NodeProto. A view of its bytes: reading a field walks over the node.
 #pragma once
 
 #include <string_view>
