@@ -19,7 +19,7 @@ namespace {
 
 using Npy = py::detail::npy_api;
 
-// Where a zero-element view points when the file has no bytes to point to.
+// The address of a view without elements if the file has no bytes.
 alignas(64) std::uint8_t nothing[64] = {};
 
 struct NumpyType {
@@ -46,7 +46,7 @@ bool aligned_to(const std::uint8_t* data, std::uintptr_t alignment) noexcept {
     return reinterpret_cast<std::uintptr_t>(data) % alignment == 0;
 }
 
-// `data` null: NumPy allocates, and the array is writable.
+// If `data` is null, NumPy allocates the memory, and the array is writable.
 py::object new_array(const NumpyType& type, std::span<const std::int64_t> dims,
                      const std::uint8_t* data, bool writable) {
     const auto& api = Npy::get();
@@ -75,13 +75,14 @@ PyObject* new_text(std::string_view text) {
     return made;
 }
 
-// Makes equal short strings one object: each takes about 60 bytes, and may take two in the file. At
-// most kMost are remembered, in a dict, because a file cannot predict the hashes of Python.
+// Shares one object among equal short strings: each object takes about 60 bytes, but a string may
+// take two in the file. At most kMost are remembered. A dict is safe because a file cannot predict
+// Python's hashes.
 class SharedTexts {
   public:
-    // Takes a reference to `text` over, and returns a new one.
+    // Takes over a reference to `text`, and returns a new one.
     PyObject* operator()(PyObject* text, std::size_t nbytes) {
-        // No bytes: Python warns of comparing them with str.
+        // bytes objects are not shared: Python may warn when they are compared with str.
         if (nbytes > kLongest || PyUnicode_CheckExact(text) == 0) return text;
         PyObject* known = PyDict_GetItemWithError(known_.ptr(), text);
         if (known != nullptr) {

@@ -28,15 +28,15 @@ namespace {
 using bulk::Item;
 using bulk::Reading;
 
-// Between two looks at signals and at progress: Ctrl-C is felt at once.
+// The interval between checks for signals and progress. Ctrl-C takes effect at once.
 constexpr std::chrono::milliseconds kLookEvery{50};
 
-// Elements that NumPy converts between two looks at signals.
+// Elements that NumPy converts between two checks for signals.
 constexpr std::uint64_t kCastAtOnce = 8 << 20;
 
 struct Bulk {
     std::shared_ptr<const bulk::Plan> plan;
-    const onnx::DataTypeInfo* float_type;  // null: all tensors keep their types
+    const onnx::DataTypeInfo* float_type;  // if null, all tensors keep their types
     bool copies;
 };
 
@@ -46,10 +46,10 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
     if (!dtype.is_none()) {
         bulk.float_type = find_type(dtype_of(dtype));
         if (bulk.float_type == nullptr || !bulk.float_type->format.is_float()) {
-            throw py::value_error("dtype must be a floating-point type that ONNX has");
+            throw py::value_error("dtype must be a floating-point type of ONNX, such as float32");
         }
     }
-    const WithoutLock unlocked;  // this may open files and look for segments
+    const WithoutLock unlocked;  // this may open files and search for segments
     bulk.plan = std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
                                                    bulk::Options{bulk.float_type, copies, frugal});
     return bulk;
@@ -72,31 +72,32 @@ void look_for_signals() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// Makes the arrays of one call or stream: neighbours often share memory, and so an owner.
+// Makes the arrays of one call or stream. Neighbours often share memory, and therefore an owner.
 class ArrayMaker {
   public:
-    /// `frugal`: pages that are looked at on the way are given back.
+    /// `frugal`: releases the pages that reading messages maps.
     ArrayMaker(Bulk bulk, bool frugal)
         : bulk_(std::move(bulk)),
           frugal_(frugal),
           pages_(bulk_.plan->document().source(), frugal) {}
 
-    /// Name and array of an item; `place` has its bytes where it is fresh.
+    /// Name and array of an item. If the item is fresh, `place` has its bytes.
     std::pair<py::object, py::object> operator()(const Item& item, const source::Place& place) {
         const bulk::Plan& plan = *bulk_.plan;
         return source::guard_reads(plan.document().source(), [&] {
             const tensor::Header header = tensor::read_header(item.tensor());
-            // Those of views are given back by the stream.
+            // The stream gives back the pages of views.
             if (item.is_fresh()) pages_.looked_at(item.message);
             py::object name = to_str(header.name);
             py::object values = array(item, place, header.dims());
-            // Made of bytes that were last looked at before they were read: here, or ahead.
+            // The file was last checked before these bytes were read, here or by the thread ahead.
             if (item.reading != Reading::view) plan.look_again({&item, 1});
             return std::pair(std::move(name), std::move(values));
         });
     }
 
-    /// What the next arrays might share stays no longer than they do.
+    /// Releases the memory that the next arrays might share, so that it lives no longer than the
+    /// arrays.
     void forget() noexcept {
         owner_ = py::object();
         owned_ = nullptr;
@@ -235,18 +236,22 @@ class Stream {
 }  // namespace
 
 void bind_bulk(py::module_& module) {
-    py::class_<Bulk>(module, "Bulk", "Initializers that are to be read, each found and checked.")
+    py::class_<Bulk>(module, "Bulk", "The initializers of a bulk read, each found and checked.")
         .def_property_readonly(
             "nbytes", [](const Bulk& self) { return self.plan->nbytes(); },
-            "Bytes of all arrays but those of strings.")
-        .def_property_readonly("streamed_nbytes", streamed_nbytes,
-                               "The same, once NumPy has converted what no kernel does.")
+            "The bytes of all arrays, except arrays of strings.")
+        .def_property_readonly(
+            "streamed_nbytes", streamed_nbytes,
+            "The bytes of all arrays after NumPy's conversions, except arrays of strings.")
         .def("arrays", read_arrays, py::arg("threads"), py::arg("tell"),
-             "All as fresh arrays by name. `tell` is None, or called with the bytes that are done, "
-             "some 20 times a second.");
-    py::class_<Stream>(module, "Stream", "What onnxmap._bulk.TensorStream wraps.")
-        .def("next", &Stream::next, "The next name and array; None at the end.")
-        .def("stop", &Stream::stop, "Ends it, and all work for it.");
+             R"(Return all tensors as fresh arrays by name.
+
+Args:
+    threads: how many threads read and decode; 0 for as many as help.
+    tell: None, or a function that is called with the bytes done, some 20 times a second.)");
+    py::class_<Stream>(module, "Stream", "The stream that onnxmap._bulk.TensorStream wraps.")
+        .def("next", &Stream::next, "Return the next name and array; None at the end.")
+        .def("stop", &Stream::stop, "End the stream and all its background work.");
     module.def(
         "start_stream",
         [](const Bulk& bulk, std::uint64_t window, unsigned threads) {
@@ -255,7 +260,7 @@ void bind_bulk(py::module_& module) {
         py::arg("bulk"), py::arg("window"), py::arg("threads"));
     module.def("plan_bulk", guarded(plan_bulk), py::arg("graph"), py::arg("positions"),
                py::arg("dtype"), py::arg("copies"), py::arg("frugal"),
-               "What a bulk read of these initializers has to do.");
+               "Return the plan for a bulk read of these initializers.");
 }
 
 }  // namespace onnxmap::bindings

@@ -18,7 +18,7 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// A caller's buffer, held as long as anything looks at it.
+// A caller's buffer, held as long as any view of it exists.
 class PythonBuffer final : public source::Source {
   public:
     explicit PythonBuffer(const py::object& object) {
@@ -30,7 +30,8 @@ class PythonBuffer final : public source::Source {
         size_ = static_cast<std::uint64_t>(view_.len);
     }
 
-    // The last share may go in any thread, and after the interpreter: then the process ends anyway.
+    // The last share may be released in any thread, even after the interpreter has ended. The
+    // buffer then leaks, but the process is about to end.
     ~PythonBuffer() override {
         if (Py_IsInitialized() == 0) return;
         const WithLock locked;
@@ -76,7 +77,8 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;
     options.root = onnx::find_message(message);
-    if (options.root == nullptr) throw py::value_error("no message " + std::string(message));
+    if (options.root == nullptr)
+        throw py::value_error("there is no message type named " + std::string(message));
     options.scan_packed = given.attr("check").cast<std::string>() == "full";
     options.watch = is_true(given.attr("watch"));
     set_root(options.external, external_root);
@@ -154,14 +156,14 @@ void bind_document(py::module_& module) {
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("is_stopped", os::is_stopped,
-               "Whether nobody waits for what this thread does for the core any more.");
+               "Return whether nobody waits any longer for this thread's work for the core.");
     module.def(
         "is_safe_location",
         [](const py::bytes& location) {
             return tensor::is_safe_location(std::string_view(location));
         },
         py::arg("location"),
-        "Whether the text of an external location names a file that may be opened.");
+        "Return whether the text of an external location names a file that may be opened.");
 }
 
 }  // namespace onnxmap::bindings

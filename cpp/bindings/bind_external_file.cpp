@@ -1,4 +1,4 @@
-// The file behind an external tensor, for whoever reads all of it: checksums.
+// The file of an external tensor, for code that reads all of it: checksums.
 #include <memory>
 #include <span>
 #include <utility>
@@ -19,7 +19,7 @@ struct ExternalFile {
     bool watch = true;
 };
 
-// A caller's buffer that can be written to.
+// A writable buffer of the caller.
 class WritableBuffer {
   public:
     explicit WritableBuffer(const py::object& object) {
@@ -62,7 +62,7 @@ void read_into(const ExternalFile& file, std::uint64_t offset, const py::object&
     const std::span<std::uint8_t> bytes = target.bytes();
     const std::uint64_t size = file.source->size();
     if (offset > size || bytes.size() > size - offset) {
-        throw py::value_error("past the end of the file");
+        throw py::value_error("the range ends after the end of the file");
     }
     const WithoutLock unlocked;
     file.source->read_file(offset, bytes);
@@ -71,7 +71,7 @@ void read_into(const ExternalFile& file, std::uint64_t offset, const py::object&
 py::tuple identity(const ExternalFile& file) {
     const auto found = file.source->identity();
     if (found) return py::make_tuple(found->device, found->inode);
-    // Of a remote file there is one source, which is held here.
+    // A remote file has only one source, which this object keeps alive, so its address is unique.
     return py::make_tuple(0, reinterpret_cast<std::uintptr_t>(file.source.get()));
 }
 
@@ -79,32 +79,41 @@ py::tuple identity(const ExternalFile& file) {
 
 void bind_external_file(py::module_& module) {
     py::class_<ExternalFile>(module, "ExternalFile",
-                             "A data file as it was when it was opened. Holds it open.")
+                             "An open data file, in the state that it had when it was opened.")
         .def_property_readonly(
-            "path", [](const ExternalFile& self) { return to_str(self.path); }, "Its path.")
+            "path", [](const ExternalFile& self) { return to_str(self.path); }, "The path.")
         .def_property_readonly(
-            "size", [](const ExternalFile& self) { return self.source->size(); }, "In bytes.")
-        .def_property_readonly("identity", identity,
-                               "Device and inode; another pair for a remote file.")
+            "size", [](const ExternalFile& self) { return self.source->size(); },
+            "The size in bytes.")
+        .def_property_readonly(
+            "identity", identity,
+            "A pair that identifies the file: device and inode, or another pair for a remote file.")
         .def("readinto", read_into, py::arg("offset"), py::arg("buffer"),
-             "Fills the buffer with what the file has from `offset` on, by reading and not through "
-             "a mapping.\n\nRaises:\n    FileChangedError: the file is shorter by now.")
+             R"(Fill the buffer with the bytes from `offset` on.
+
+Uses read calls, not a mapping.
+
+Raises:
+    FileChangedError: the file has become shorter.
+    ValueError: the range ends after the end of the file.)")
         .def(
             "check_unchanged",
             [](const ExternalFile& self) {
                 const WithoutLock unlocked;
                 if (self.watch) self.source->check_unchanged();
             },
-            "Raises FileChangedError where its size or time of modification is another by now; "
-            "with `watch=False` it does not look.");
+            R"(Raise FileChangedError if the file's size or time of modification has changed.
+
+Does nothing with `watch=False`.)");
 
     module.def("external_file", guarded(external_file), py::arg("tensor"),
-               "The file of an external tensor, opened; None for a tensor that is not external.");
+               "Return the open file of an external tensor; None if the tensor is not external.");
     module.def(
         "tensor_path", guarded([](const Tensor& tensor) {
             return to_str(model::tensor_path(*tensor.document, tensor.message.piece(0).data()));
         }),
-        py::arg("tensor"), "Where in the model it is, like `graph.initializer[3]`.");
+        py::arg("tensor"),
+        "Return the path of the tensor in the model, such as `graph.initializer[3]`.");
 }
 
 }  // namespace onnxmap::bindings

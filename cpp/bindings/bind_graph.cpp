@@ -1,4 +1,5 @@
-// Graphs: whole columns in one call, since a Python loop over nodes costs more than the reading.
+// Graphs. Whole columns are read in one call, since a Python loop over nodes costs more than the
+// reading.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// Lists by the hundred thousand would set off collections that can find nothing.
+// Making hundreds of thousands of lists would start garbage collections that find nothing.
 class GarbageCollectionPause {
   public:
     GarbageCollectionPause() : was_enabled_(PyGC_Disable() == 1) {}
@@ -35,7 +36,7 @@ class GarbageCollectionPause {
     bool was_enabled_;
 };
 
-// A list of `count` objects, which for_each hands to its argument one by one.
+// A list of `count` objects, which for_each passes to its argument one by one.
 template <class ForEach>
 py::list column(const Graph& self, std::uint64_t count, ForEach&& for_each) {
     static_cast<void>(self.document->look_for_changes());
@@ -46,7 +47,7 @@ py::list column(const Graph& self, std::uint64_t count, ForEach&& for_each) {
     return values;
 }
 
-// Has make(node) of each node.
+// A list of make(node) for each node.
 template <class Make>
 py::list node_column(const Graph& self, Make&& make) {
     return column(self, self.graph->node_count(), [&](auto&& append) {
@@ -54,7 +55,7 @@ py::list node_column(const Graph& self, Make&& make) {
     });
 }
 
-// Has make(tensor, header) of each initializer.
+// A list of make(tensor, header) for each initializer.
 template <class Make>
 py::list header_column(const Graph& self, Make&& make) {
     const model::Initializers& initializers = self.graph->initializers();
@@ -140,7 +141,7 @@ std::uint64_t total_nbytes(const Graph& self) {
     return self.graph->initializers().stored_nbytes();
 }
 
-// Makes the arrays of one call: neighbours nearly always share a source, and so an owner.
+// Makes the arrays of one call. Neighbours nearly always share a source, and therefore an owner.
 class ViewMaker {
   public:
     explicit ViewMaker(const Graph& graph)
@@ -162,7 +163,7 @@ class ViewMaker {
     /// Finds the values and checks them, but makes no array.
     tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
         if (!header.has_segment) return graph_.document->values(tensor, header, since_);
-        const WithoutLock unlocked;  // the first segment that is read looks for all
+        const WithoutLock unlocked;  // the first segment that is read finds all segments
         return graph_.document->values(tensor, header, since_);
     }
 
@@ -179,7 +180,7 @@ py::dict views(const Graph& self) {
     py::dict views;
     self.graph->initializers().for_each_named(
         [&](const onnx::Message& tensor, const tensor::Header& header, bool is_first) {
-            if (!is_first) {  // read as a whole with its first segment
+            if (!is_first) {  // read together with the first segment
                 static_cast<void>(make_view.find(tensor, header));
                 return;
             }
@@ -208,8 +209,8 @@ py::object initializer(const Graph& self, std::uint64_t position) {
 }
 
 void bind_columns(GuardedClass<Graph>& cls) {
-    cls.def("op_types", op_types, "op_type of each node.")
-        .def("op_counts", op_counts, "How often each op_type occurs, the commonest first.")
+    cls.def("op_types", op_types, "Return the op_type of each node.")
+        .def("op_counts", op_counts, "Return how often each op_type occurs, the commonest first.")
         .def("node_names", node_names)
         .def("node_inputs", node_inputs)
         .def("node_outputs", node_outputs)
@@ -227,7 +228,7 @@ const model::TensorNames& names_of(const TensorNames& self, bool frugal = false)
                        : self.graph->initializers().names(frugal);
 }
 
-// The name as the file has it. Nothing for what can be in no file.
+// The name as the file has it. Nothing if no file can have it.
 std::optional<std::string> name_in_file(const py::object& name) {
     if (!py::isinstance<py::str>(name)) return std::nullopt;
     try {
@@ -260,26 +261,32 @@ py::list list_names(const TensorNames& self) {
 
 void bind_tensor_names(py::module_& module) {
     GuardedClass<TensorNames> cls(module, "TensorNames",
-                                  "The names of a graph's initializers, each once.");
+                                  "The names of a graph's initializers, without repetition.");
     cls.def("__len__", [](const TensorNames& self) { return names_of(self).count(); })
         .def("__contains__", contains, py::arg("name"))
-        .def("list", list_names, "In file order.")
-        .def(
-            "position", position, py::arg("name"),
-            "The position in the list of initializers. Raises KeyError, and ParseError "
-            "`model.duplicate_name` if several tensors that are not segments of one have the name.")
+        .def("list", list_names, "Return the names in file order.")
+        .def("position", position, py::arg("name"),
+             R"(Return the position of a name in the list of initializers.
+
+Raises:
+    KeyError: no initializer has the name.
+    ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
+        the name.)")
         .def(
             "find",
             [](const TensorNames& self, bool frugal) { std::ignore = names_of(self, frugal); },
             py::arg("frugal"),
-            "Find the names now. `frugal`: pages that are looked at are given back.");
+            R"(Find the names now.
+
+Args:
+    frugal: release the pages that reading the names maps.)");
 }
 
 }  // namespace
 
 void bind_graph(py::module_& module) {
     bind_tensor_names(module);
-    GuardedClass<Graph> cls(module, "Graph", "What onnxmap.Graph wraps.");
+    GuardedClass<Graph> cls(module, "Graph", "The graph that onnxmap.Graph wraps.");
     bind_columns(cls);
     bind_page_cache(cls);
     cls.def_property_readonly("initializer_count",
@@ -296,7 +303,7 @@ void bind_graph(py::module_& module) {
             [](const Graph& self, std::string_view name) {
                 return friendly_value(self, row_named(self, name));
             },
-            py::arg("name"), "The value of a field as the friendly classes have it.")
+            py::arg("name"), "Return the value of a field as the classes of messages have it.")
         .def_property_readonly("proto", [](const Graph& self) { return ProtoView{self}; });
 }
 

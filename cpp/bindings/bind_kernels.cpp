@@ -1,4 +1,4 @@
-// Which kernels are in use: for tests of each set, and for bug reports.
+// The kernels in use: for tests of each set, and for bug reports.
 #include <string>
 
 #include "bindings/bind.hpp"
@@ -17,19 +17,20 @@ py::list kernel_paths() {
 
 void use_kernels(std::string_view name) {
     if (!kernels::use_set(name)) {
-        throw py::value_error("no kernels for this processor: " + std::string(name));
+        throw py::value_error("this processor has no kernel set named " + std::string(name));
     }
 }
 
 }  // namespace
 
 void bind_kernels(py::module_& module) {
-    module.def("kernel_paths", kernel_paths, "Names of the kernel sets that this machine can run.");
+    module.def("kernel_paths", kernel_paths,
+               "Return the names of the kernel sets that this machine can run.");
     module.def("use_kernels", use_kernels, py::arg("name"),
-               "Uses one of them from now on, in the whole process.");
+               "Use a kernel set from now on, in the whole process.");
     module.def(
         "kernels_in_use", [] { return to_str(kernels::kernels().name); },
-        "Name of the set in use.");
+        "Return the name of the kernel set in use.");
 }
 
 }  // namespace onnxmap::bindings

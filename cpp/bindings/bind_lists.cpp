@@ -25,7 +25,7 @@ struct ListTraits<MessageList> {
 void bind_lists(py::module_& module) {
     bind_sequence<MessageList>(
         module, "MessageList", "MessageIterator",
-        "A repeated message field: an immutable sequence whose elements are made when asked for.");
+        "An immutable sequence of the messages of a repeated field, made on access.");
 }
 
 }  // namespace onnxmap::bindings

@@ -1,5 +1,5 @@
-// The friendly classes of messages that are met by the thousand. Their properties are the fields
-// of the schema, repeated ones in the plural; only what is more than a field is written out.
+// The classes of frequent messages. Their properties are the fields of the schema, with repeated
+// fields in the plural. Only additional properties are written out here.
 #include <string>
 
 #include "bindings/bind.hpp"
@@ -24,7 +24,7 @@ void bind_display(GuardedClass<Class>& cls) {
     bind_equality(cls);
 }
 
-// A class with nothing but the fields of its message.
+// A class with only the fields of its message.
 template <class Class>
 void bind_plain(py::module_& module, const char* name, const char* message) {
     GuardedClass<Class> cls(module, name, ("A " + std::string(message) + ".").c_str());
@@ -82,7 +82,7 @@ void bind_node(py::module_& module) {
     cls.def_property_readonly(
         "attributes",
         [](const Node& self) { return by_name(self, model::Node(self.message).attributes()); },
-        "Read-only mapping of names to Attribute, in file order.");
+        "The attributes as a read-only mapping of names to Attribute, in file order.");
 }
 
 void bind_attribute(py::module_& module) {
@@ -96,23 +96,28 @@ void bind_attribute(py::module_& module) {
         [](const Attribute& self) {
             return package::attribute_type()(model::Attribute(self.message).type());
         },
-        "AttributeType; where the file has none, that of the value which is present.");
+        R"(The type as an AttributeType.
+
+If the file does not store the type, it is the type of the value that is present.)");
     cls.def_property_readonly(
         "value", attribute_value,
-        "float, int, bytes, Tensor, Graph, SparseTensor, a type, or a list of them; None for a "
-        "reference to an attribute of the function (`ref_attr_name`).");
+        R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
+
+A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them.)");
 }
 
 void bind_value_info(py::module_& module) {
-    GuardedClass<ValueInfo> cls(module, "ValueInfo", "Name and type of a value.");
+    GuardedClass<ValueInfo> cls(module, "ValueInfo", "The name and type of a value.");
     bind_fields(cls, "ValueInfoProto", {"type"});
     bind_display(cls);
-    cls.def_property_readonly("dtype", value_dtype, "DataType of a tensor, or None.");
-    cls.def_property_readonly(
-        "shape", value_shape,
-        "Tuple of int, str (dim_param) or None (unknown) per dimension; None: rank unknown.");
+    cls.def_property_readonly("dtype", value_dtype,
+                              "The element type of a tensor as a DataType, or None.");
+    cls.def_property_readonly("shape", value_shape,
+                              R"(The dimensions as a tuple, or None if the rank is unknown.
+
+Each dimension is an int, a str (`dim_param`) or None (unknown).)");
     cls.def_property_readonly("type", value_type,
-                              "TensorType, SequenceType, MapType ..., or None.");
+                              "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }
 
 void bind_function(py::module_& module) {
@@ -121,11 +126,11 @@ void bind_function(py::module_& module) {
     bind_display(cls);
     cls.def_property_readonly(
         "opset_imports", [](const Function& self) { return opset_imports(self); },
-        "Read-only mapping of domain to version.");
+        "The imported operator sets as a read-only mapping of domains to versions.");
     cls.def_property_readonly(
         "attribute_protos",
         [](const Function& self) { return by_name(self, model::default_attributes(self.message)); },
-        "Attributes with a default: read-only mapping of names to Attribute.");
+        "The attributes that have a default, as a read-only mapping of names to Attribute.");
 }
 
 }  // namespace
@@ -150,11 +155,12 @@ void bind_messages(py::module_& module) {
                    return read_only(model::metadata_props(*view.document, view.message));
                }));
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
-               py::arg("view"), "The friendly object of a message, where its type has one.");
+               py::arg("view"),
+               "Return the object of a message's class, or a ProtoView if its type has no class.");
     module.def("friendly", guarded([](const ProtoView& view, std::string_view name) {
                    return friendly_value(view, row_named(view, name));
                }),
-               "The value of a field as the friendly classes have it.");
+               "Return the value of a field as the classes of messages have it.");
 }
 
 }  // namespace onnxmap::bindings

@@ -1,4 +1,4 @@
-// What of a model's tensors is in the page cache.
+// The residency of a model's tensors in the page cache.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ std::vector<onnx::Message> tensors_at(const Graph& self, const py::list& positio
     return tensors;
 }
 
-// Somebody who presses Ctrl-C is heard.
+// Lets Ctrl-C interrupt long work.
 void check_signals() {
     const WithLock locked;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -40,7 +40,7 @@ void evict(const Graph& graph, const py::list& positions) {
     bulk::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
 }
 
-// Bytes of the model's own file that are not in memory, as pairs of begin and end.
+// The ranges of the model's own file that are not in memory, as pairs of begin and end.
 py::list absent_pages(const Graph& graph) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
     {
@@ -58,7 +58,7 @@ py::list absent_pages(const Graph& graph) {
     return result;
 }
 
-// Of each tensor, how many of its bytes are in memory, and how many it has.
+// For each tensor, how many of its bytes are in memory, and how many it has.
 py::list residency(const Graph& graph, const py::list& positions, const py::list& absent) {
     ByteRanges ranges;
     for (const py::handle range : absent) {

@@ -83,7 +83,7 @@ onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
     return options;
 }
 
-// The largest character that may begin with this byte of UTF-8, as PyUnicode_New wants it.
+// The largest character whose UTF-8 may begin with this byte, as PyUnicode_New needs it.
 constexpr Py_UCS4 largest_led_by(unsigned char byte) noexcept {
     if (byte < 0xc2) return 0x7f;
     if (byte < 0xc4) return 0xff;
@@ -94,8 +94,8 @@ UnknownFieldList unknown_fields(const ProtoView& view) {
     return {view.document, std::make_shared<const model::UnknownFields>(view.message)};
 }
 
-// Writes the text twice, first to count its characters: text may take most of the memory, and then
-// two copies of it would not fit.
+// Writes the text twice, first to count its characters: the text may take most of the memory, and
+// two copies would not fit.
 py::str text_of(const ProtoView& view, std::uint64_t longest) {
     const onnx::TextOptions options = text_options(view, longest);
     std::uint64_t length = 0;  // in characters
@@ -137,17 +137,20 @@ void write_text(const ProtoView& view, const py::object& write, std::uint64_t lo
 }  // namespace
 
 void bind_proto_view(py::module_& module) {
-    py::class_<FieldName>(module, "FieldName", "Name and number of a field.")
+    py::class_<FieldName>(module, "FieldName", "The name and number of a field.")
         .def_property_readonly("name", [](const FieldName& self) { return to_str(self.name); })
         .def_readonly("number", &FieldName::number)
         .def("__repr__", [](const FieldName& self) {
             return "<field " + std::string(self.name) + " = " + std::to_string(self.number) + ">";
         });
 
-    GuardedClass<ProtoView> cls(
-        module, "ProtoView",
-        "A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`."
-        " An absent field reads as protobuf's default, an absent message as an empty view.");
+    GuardedClass<ProtoView> cls(module, "ProtoView",
+                                R"(A read-only view of a message under the names of onnx.proto.
+
+An absent field reads as protobuf's default, an absent message as an empty view.
+
+Example:
+    >>> model.proto.graph.node[0].op_type)");
     bind_equality(cls);
     cls.def("__getattr__",
             [](const ProtoView& self, const py::str& name) {
@@ -167,19 +170,25 @@ void bind_proto_view(py::module_& module) {
              })
         .def_property_readonly(
             "message_type", [](const ProtoView& self) { return to_str(self.message.table().name); },
-            "Name of the message, like TensorProto.")
+            "The name of the message's type, such as TensorProto.")
         .def("HasField", has_field, py::arg("name"),
-             "Whether a singular field is present; an explicit default is.")
-        .def("ListFields", list_fields, "(field, value) of each field that is set, by number.")
-        .def("WhichOneof", which_oneof, py::arg("name"), "The member that is set, or None.")
+             "Return whether a singular field is present, even if it holds its default.")
+        .def("ListFields", list_fields,
+             "Return `(field, value)` for each field that is set, sorted by number.")
+        .def("WhichOneof", which_oneof, py::arg("name"),
+             "Return the name of the member of the oneof that is set, or None.")
         .def_property_readonly("unknown_fields", unknown_fields,
-                               "The fields that today's onnx.proto does not know, as a sequence of "
-                               "UnknownField, in file order.")
+                               R"(The fields that today's onnx.proto does not know, in file order.
+
+A sequence of UnknownField.)")
         .def("to_text", text_of, py::arg("longest") = UINT64_MAX,
-             "Return the message in protobuf's text format.\n\n"
-             "Text, bytes and runs longer than `longest` are cut.\n\n"
-             "Raises:\n    LimitError: `limit.text_bytes`: the text has more than "
-             "`Limits(text_bytes=...)` bytes.")
+             R"(Return the message in protobuf's text format.
+
+Args:
+    longest: text, bytes and packed values longer than this are cut.
+
+Raises:
+    LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.)")
         .def("_write_text", write_text, py::arg("write"), py::arg("longest"), py::arg("limited"),
              "Call `write` with the text of to_text(), in parts.")
         .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })

@@ -1,4 +1,4 @@
-// The tables as Python data: for tests, enums and the text tools.
+// The schema tables as Python data: for tests, enums and the text tools.
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
@@ -67,7 +67,7 @@ py::dict enum_values(std::string_view name) {
 
 const onnx::DataTypeInfo& info_of(std::int32_t number) {
     const onnx::DataTypeInfo* info = onnx::find_data_type(number);
-    if (info == nullptr) throw py::type_error("UNDEFINED is no element type");
+    if (info == nullptr) throw py::type_error("UNDEFINED is not an element type");
     return *info;
 }
 
@@ -83,16 +83,18 @@ py::list data_type_facts() {
 }  // namespace
 
 void bind_schema(py::module_& module) {
-    module.def("schema", schema, "Every message and enum that is read, as dicts.");
-    module.def("enum_values", enum_values, py::arg("name"), "Members of an enum of the schema.");
+    module.def("schema", schema, "Return all messages and enums of the schema, as dicts.");
+    module.def("enum_values", enum_values, py::arg("name"),
+               "Return the members of an enum of the schema.");
     module.def("data_type_facts", data_type_facts,
-               "Per element type: name, number, bits, typed field, NumPy name.");
+               "Return name, number, bits, typed field and NumPy name of each element type.");
     module.def(
         "data_type_bits", [](std::int32_t number) { return info_of(number).bits; },
-        py::arg("number"), "Bits of one element; 0 where they have no fixed width.");
+        py::arg("number"),
+        "Return the bits of one element; 0 if the elements have no fixed width.");
     module.def(
         "numpy_dtype", [](std::int32_t number) { return numpy_dtype(info_of(number)); },
-        py::arg("number"), "numpy.dtype of an element type.");
+        py::arg("number"), "Return the numpy.dtype of an element type.");
 }
 
 }  // namespace onnxmap::bindings

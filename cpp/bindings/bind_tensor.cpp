@@ -1,4 +1,4 @@
-// Tensor and SparseTensor: what they say about themselves.
+// The properties of Tensor and SparseTensor.
 #include <string>
 
 #include "base/error.hpp"
@@ -16,7 +16,8 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// What numpy() would look at, or nothing: then reading it says what is wrong.
+// The values that numpy() would use, or nothing if they are not valid: reading them reports the
+// fault.
 std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
     const tensor::OverlookQuietly quietly;
     try {
@@ -54,13 +55,13 @@ std::uint64_t size(const Tensor& tensor) {
     return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
 }
 
-// What `ask` says of the place of the values. No Python object is touched meanwhile.
+// Returns ask(place). No Python object is used meanwhile.
 template <class Ask>
 auto place_of(const Tensor& tensor, Ask&& ask) {
     return naming(tensor, [&] {
         const model::TensorPlace place(*tensor.document, tensor.message);
         if (!place.header().has_segment) return ask(place);
-        const WithoutLock unlocked;  // the first segment that is read looks for all
+        const WithoutLock unlocked;  // the first segment that is read finds all segments
         return ask(place);
     });
 }
@@ -90,30 +91,34 @@ py::object offset(const Tensor& tensor) {
 }
 
 void bind_facts(GuardedClass<Tensor>& cls) {
-    bind_field(cls, "TensorProto", "doc_string", "Documentation in Markdown.");
-    bind_field(cls, "TensorProto", "metadata_props", "Read-only mapping of names to values.");
+    bind_field(cls, "TensorProto", "doc_string", "The documentation in Markdown.");
+    bind_field(cls, "TensorProto", "metadata_props",
+               "The metadata as a read-only mapping of names to values.");
     cls.def_property_readonly(
            "name", [](const Tensor& self) { return to_str(header_of(self).name); },
-           "Name, or an empty string.")
-        .def_property_readonly("dtype", dtype, "DataType. Raises TensorError `tensor.dtype`.")
-        .def_property_readonly("shape", shape, "Tuple of int. Raises TensorError.")
+           "The name, or an empty string.")
+        .def_property_readonly("dtype", dtype,
+                               "The element type as a DataType. Raises TensorError `tensor.dtype`.")
+        .def_property_readonly("shape", shape,
+                               "The dimensions as a tuple of int. Raises TensorError.")
         .def_property_readonly(
             "ndim", [](const Tensor& self) { return header_of(self).rank; },
-            "Number of dimensions.")
-        .def_property_readonly("size", size, "Number of elements. Raises TensorError.")
+            "The number of dimensions.")
+        .def_property_readonly("size", size, "The number of elements. Raises TensorError.")
         .def_property_readonly("nbytes", values_nbytes,
-                               "Bytes that the values take as they are stored.")
+                               "The number of bytes of the values, as stored.")
         .def_property_readonly(
             "is_external", [](const Tensor& self) { return header_of(self).external; },
             "Whether the values are in another file.")
-        .def_property_readonly("external", external,
-                               "Location, offset, length and checksum as the model has them.")
-        .def_property_readonly("file", file, "Path of the file that holds the bytes, or None.")
+        .def_property_readonly(
+            "external", external,
+            "The location, offset, length and checksum that the model gives, or None.")
+        .def_property_readonly("file", file, "The path of the file that holds the values, or None.")
         .def_property_readonly("offset", offset,
-                               "Position of the bytes in that file in bytes, or None.")
-        .def_property_readonly("is_view", is_view, "Whether numpy() gives a view.")
+                               "The offset of the values in that file in bytes, or None.")
+        .def_property_readonly("is_view", is_view, "Whether numpy() returns a view.")
         .def_property_readonly("is_aligned", is_aligned_view,
-                               "Whether that view is aligned for its type.")
+                               "Whether numpy() returns a view that is aligned for its type.")
         .def_property_readonly(
             "proto", [](const Tensor& self) { return ProtoView{self}; },
             "The source message under the exact names of onnx.proto.")
@@ -121,12 +126,16 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "verify", unguarded([](const py::object& self) -> py::object {
                 return package::verify_tensor()(self);
             }),
-            "Compares the external file with the SHA-1 that the model declares for it, reading all "
-            "of it. True where they agree, False where none is declared.\n\n"
-            "Raises:\n    ChecksumError: they differ.\n"
-            "    ExternalDataError: what is declared is no SHA-1; the file cannot be opened.\n"
-            "    FileChangedError: the file is not the one any more that was opened.\n\n"
-            "Source: onnx.proto, TensorProto.external_data.");
+            R"(Compare the external file with its declared SHA-1, and return whether one is declared.
+
+Reads the whole file. Returns False, without reading, if the model declares no checksum.
+
+Raises:
+    ChecksumError: the file and the checksum differ.
+    ExternalDataError: the declared checksum is not a SHA-1, or the file cannot be opened.
+    FileChangedError: the file has changed since it was opened.
+
+Source: onnx.proto, TensorProto.external_data.)");
 }
 
 template <class Class>
@@ -142,48 +151,57 @@ model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, 
 Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
 
 void bind_sparse(py::module_& module) {
-    GuardedClass<SparseTensor> cls(module, "SparseTensor", "Values and where they stand.");
+    GuardedClass<SparseTensor> cls(module, "SparseTensor",
+                                   "A sparse tensor: stored values and their indices.");
     cls.def_property_readonly(
            "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
-           "Name of its values, which is the sparse tensor's.")
+           "The name, which is stored as the name of the values.")
         .def_property_readonly(
             "dtype", [](const SparseTensor& self) { return dtype(sparse_values(self)); },
-            "DataType of the values.")
+            "The element type of the values as a DataType.")
         .def_property_readonly(
             "shape", [](const SparseTensor& self) { return to_tuple(core_of(self).dims()); },
-            "Shape of the dense tensor.")
-        .def_property_readonly("values", sparse_values, "Tensor of shape [nnz].")
+            "The shape of the dense tensor.")
+        .def_property_readonly("values", sparse_values,
+                               "The stored values: a Tensor of shape [nnz].")
         .def_property_readonly(
             "indices",
             [](const SparseTensor& self) {
                 return Tensor{{self.document, core_of(self).indices()}};
             },
-            "Tensor of shape [nnz] (linear) or [nnz, rank].")
+            "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
         .def_property_readonly(
             "nnz", [](const SparseTensor& self) { return size(sparse_values(self)); },
-            "Number of stored values.")
+            "The number of stored values.")
         .def_property_readonly(
             "proto", [](const SparseTensor& self) { return ProtoView{self}; },
             "The source message under the exact names of onnx.proto.")
-        .def(
-            "to_dense",
-            unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
-                return package::to_dense()(self, max_bytes);
-            }),
-            py::kw_only(), py::arg("max_bytes") = py::none(),
-            "The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for "
-            "the values.\n\n"
-            "Args:\n    max_bytes: how large it may become; by default `Limits(dense_bytes=...)` "
-            "of "
-            "the load.\n\n"
-            "Raises:\n    LimitError: `limit.dense_bytes`: it would be larger.\n"
-            "    TensorError: `tensor.sparse_*`: values, indices and shape do not agree.")
+        .def("to_dense",
+             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
+                 return package::to_dense()(self, max_bytes);
+             }),
+             py::kw_only(), py::arg("max_bytes") = py::none(),
+             R"(Return the dense tensor as a new, writable array.
+
+All other elements are zeros, or empty strings for STRING.
+
+Args:
+    max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
+        the load.
+
+Raises:
+    LimitError: `limit.dense_bytes`: the array would be larger.
+    TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.)")
         .def("to_scipy", unguarded([](const py::object& self) -> py::object {
                  return package::to_scipy()(self);
              }),
-             "The same as a `scipy.sparse.coo_array`; its indices are copied, its values where "
-             "they must be.\n\nRaises:\n    TensorError: as `to_dense`.\n"
-             "    ValueError: SciPy has no arrays of this type or number of dimensions.")
+             R"(Return the sparse tensor as a `scipy.sparse.coo_array`.
+
+The indices are copied, the values only if needed.
+
+Raises:
+    TensorError: as for `to_dense`.
+    ValueError: SciPy has no arrays of this type or number of dimensions.)")
         .def_property_readonly("_path",
                                [](const SparseTensor& self) {
                                    return to_str(model::sparse_tensor_path(
@@ -198,8 +216,9 @@ void bind_sparse(py::module_& module) {
 }  // namespace
 
 void bind_tensor(py::module_& module) {
-    GuardedClass<Tensor> cls(module, "Tensor", py::buffer_protocol(),
-                             "A tensor of a model. Holds the model's bytes; its arrays do, too.");
+    GuardedClass<Tensor> cls(
+        module, "Tensor", py::buffer_protocol(),
+        "A tensor of a model. The tensor and its arrays keep the model's bytes alive.");
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_exchange(cls);

@@ -1,4 +1,4 @@
-// A Tensor for other libraries and other processes.
+// Hands a Tensor to other libraries and other processes.
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -19,26 +19,28 @@ bool at_least_1_0(const py::object& version) {
 
 py::object dlpack(const Tensor& tensor, const py::object& stream, const py::object& max_version,
                   const py::object& device, const py::object& copy) {
-    if (!stream.is_none()) throw py::buffer_error("a tensor in memory has no stream");
+    if (!stream.is_none())
+        throw py::buffer_error("a tensor is in CPU memory and has no stream; pass stream=None");
     if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
-        throw py::buffer_error("a tensor in memory is on the CPU");
+        throw py::buffer_error("a tensor is in CPU memory; pass dl_device=(1, 0) or None");
     }
     DlpackOptions options;
     options.versioned = at_least_1_0(max_version);
     const Copying copying(copy);
     return with_values(tensor, [&](tensor::Values& values) -> py::object {
         const onnx::DataTypeInfo& type = values.type();
-        if (type.bits == 0) throw py::buffer_error("DLPack has no strings");
+        if (type.bits == 0) throw py::buffer_error("DLPack has no type for strings; use numpy()");
         const auto dims = values.header().dims();
         const tensor::Payload* payload = values.payload();
         const bool in_place = payload != nullptr && payload->is_view();
         if (copying.never && !(in_place && options.versioned)) {
-            throw py::buffer_error("the values cannot be handed out read-only without a copy");
+            throw py::buffer_error(
+                "copy=False, but the values cannot be shared read-only without a copy");
         }
         values.check_padding();
-        // A caller's buffer is handed out as it is, with the flag; so is whatever must not be
-        // copied. Files are handed out on copy-on-write pages: a consumer that ignores the flag
-        // would otherwise end the process.
+        // A caller's buffer is shared as it is, with the flag; with copy=False a file is, too.
+        // Otherwise files are shared as copy-on-write pages: writing to read-only pages would end
+        // the process of a consumer that ignores the flag.
         const bool is_file = in_place && !payload->source->path().empty();
         if (in_place && !copying.always && options.versioned && (copying.never || !is_file)) {
             return make_dlpack(type, dims, payload->bytes(), payload->source, options);
@@ -80,8 +82,8 @@ py::object file_size(const Tensor& tensor) {
     });
 }
 
-// The file of the values and its state when it was opened: device, inode, size, and when it was
-// last modified, in ns. None where there is no file.
+// The state of the file of the values when it was opened: device, inode, size, and time of
+// modification in ns. None if the values are in no file.
 py::object file_state(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
@@ -100,7 +102,7 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
     return with_values(tensor, [&](const tensor::Values& values) {
         const tensor::Payload* payload = values.payload();
         if (payload == nullptr || begin > payload->nbytes || nbytes > payload->nbytes - begin) {
-            throw py::index_error("outside the tensor");
+            throw py::index_error("the range lies outside the tensor");
         }
         PyObject* made = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
         if (made == nullptr) throw py::error_already_set();
@@ -114,7 +116,7 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
     });
 }
 
-// How files are opened: link_policy, allow_hardlinks, io and watch.
+// The options for opening files: link_policy, allow_hardlinks, io and watch.
 py::tuple policy(const Tensor& tensor) {
     const tensor::Store& store = tensor.document->store();
     const tensor::ExternalPlace& place = store.external.place();
@@ -141,47 +143,62 @@ py::object message_bytes(const Tensor& tensor) {
 }  // namespace
 
 void bind_tensor_exchange(GuardedClass<Tensor>& cls) {
-    cls.def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(),
-            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
-            py::arg("copy") = py::none(),
-            "A DLPack capsule, flagged read-only, for `torch.from_dlpack` and the like. Of a file "
-            "it shows copy-on-write pages (a copy, where that costs less), so that a consumer that "
-            "ignores the flag does no harm; with copy=False the stored bytes themselves. Types of "
-            "2, 4 and 6 bits are packed. Raises BufferError for strings.")
+    cls.def(
+           "__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(),
+           py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
+           py::arg("copy") = py::none(),
+           R"(Return a DLPack capsule that is flagged read-only, for `torch.from_dlpack` and others.
+
+The capsule of a file shows copy-on-write pages, or a copy if a copy costs less. A consumer that
+ignores the flag therefore does no harm. With `copy=False` it shows the stored bytes themselves.
+Types of 2, 4 and 6 bits are packed.
+
+Raises:
+    BufferError: the tensor holds strings; or `copy=False`, and the capsule needs a copy.)")
         .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
-        .def(
-            "torch", unguarded([](const py::object& self) -> py::object {
-                return package::to_torch()(self);
-            }),
-            "A torch tensor that may be written to: on copy-on-write pages of the file, a copy "
-            "where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become "
-            "int8 and uint8.\n\nRaises:\n    TypeError: torch has no such type.")
+        .def("torch", unguarded([](const py::object& self) -> py::object {
+                 return package::to_torch()(self);
+             }),
+             R"(Return a torch tensor that may be written to.
+
+It uses copy-on-write pages of the file, or a copy if the values are decoded or in a caller's
+buffer. Integers of 2 and 4 bits become int8 and uint8.
+
+Raises:
+    TypeError: torch has no such type.)")
         .def("to_ir",
              unguarded([](const py::object& self) -> py::object { return package::to_ir()(self); }),
-             "The same tensor as an onnx_ir tensor, not copied but for strings.")
+             "Return the tensor as an onnx_ir tensor. Only strings are copied.")
         .def("_reference", reference,
-             "Return where another process finds the values, as a tuple, or None.\n\n"
-             "The tuple has the path or URL of a folder, the location of the file below it, that "
-             "location as the model has it, the offset, the number of bytes, the size of the file, "
-             "and whether the file has another hard link.\n\n"
-             "It is None if no file stores the values as they are, or if no name in the folders of "
-             "the model leads to that very file any longer.")
-        .def("_file_size", file_size, "The size in bytes of the file that has the values, or None.")
+             R"(Return where another process finds the values, as a tuple, or None.
+
+The tuple has the path or URL of a folder, the location of the file below it, the location as the
+model has it, the offset, the number of bytes, the size of the file, and whether the file has
+another hard link.
+
+The result is None if no file stores the values as they are, or if no name in the folders of the
+model leads to the same file any longer.)")
+        .def("_file_size", file_size,
+             "Return the size in bytes of the file that holds the values, or None.")
         .def("_file_state", file_state,
-             "Device, inode, size and nanosecond of modification of the file of the values when it "
-             "was opened; text that stands for them where it is behind a URL; or None.")
-        .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Stored bytes, read now.")
-        .def("_message", message_bytes, "The bytes of the message; None for a segment of several.")
+             R"(Return the state of the file of the values when it was opened, or None.
+
+The state is the device, inode, size and time of modification in ns; for a file behind a URL it
+is a text.)")
+        .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Return stored bytes, read now.")
+        .def("_message", message_bytes,
+             "Return the bytes of the message, or None for one segment of several.")
         .def_property_readonly(
             "_lenient",
             [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })
         .def_property_readonly("_policy", policy)
-        .def(
-            "__reduce__", unguarded([](const py::object& self) -> py::object {
-                return package::reduce_tensor()(self);
-            }),
-            "For pickle: by reference where the values are bytes of a file (its path, their place, "
-            "and enough to notice that the file changed), otherwise by value.")
+        .def("__reduce__", unguarded([](const py::object& self) -> py::object {
+                 return package::reduce_tensor()(self);
+             }),
+             R"(Support pickle.
+
+If the values are bytes of a file, the pickle refers to them: it has the file's path, the range,
+and enough to notice that the file changed. Otherwise it carries the values.)")
         .def("__copy__", unguarded([](const py::object& self) { return self; }))
         .def("__deepcopy__",
              unguarded([](const py::object& self, const py::object&) { return self; }),

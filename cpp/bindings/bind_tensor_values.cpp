@@ -20,7 +20,7 @@ py::object view_or_decoded(Values& values) {
     return array_of(values, owner);
 }
 
-// Pages that are copied when they are written to, where the values are a view of a file.
+// The array uses copy-on-write pages of the file if the values are a view of it.
 py::object writable_array(Values& values) {
     if (values.payload() == nullptr || !values.type().fixed_width()) {
         return read_array(values, Conversion::none(values.type()), true);
@@ -34,8 +34,8 @@ py::object writable_array(Values& values) {
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
 }
 
-// The values in a type that NumPy can cast to `dtype`. Between small types of ml_dtypes there may
-// be no cast; all their values are float32s.
+// The values in a type that NumPy can cast to `dtype`. NumPy may lack casts between small types of
+// ml_dtypes, but float32 has all their values.
 py::object castable(Values& values, const py::object& dtype) {
     const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
     const auto widen = Conversion::find(values.type(), float32);
@@ -66,18 +66,21 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
     if (!is_array(given)) {
         throw py::type_error("out must be a numpy.ndarray");
     }
-    // A plain view of the same memory: a subclass may report anything about its arrays.
+    // A plain view of the same memory, because a subclass may report anything about its arrays.
     const py::object out = python_object<"numpy", "asarray">()(given);
     const py::object flags = out.attr("flags");
-    if (!flags.attr("writeable").cast<bool>()) throw py::value_error("out is read-only");
+    if (!flags.attr("writeable").cast<bool>())
+        throw py::value_error("out is read-only; pass a writable array");
     const py::object out_dtype = out.attr("dtype");
     if (!dtype.is_none() && !out_dtype.equal(dtype_of(dtype))) {
-        throw py::value_error("dtype and the dtype of out differ");
+        throw py::value_error(
+            "dtype differs from the dtype of out; leave dtype out, or pass the same one");
     }
     const py::tuple shape = to_tuple(values.header().dims());
     if (!shape.equal(out.attr("shape"))) {
-        throw py::value_error("the shape of the tensor is " + std::string(py::str(shape)) +
-                              ", that of out " + std::string(py::str(out.attr("shape"))));
+        throw py::value_error("out has the wrong shape: the tensor has " +
+                              std::string(py::str(shape)) + ", out has " +
+                              std::string(py::str(out.attr("shape"))));
     }
     const onnx::DataTypeInfo* to = find_type(out_dtype);
     const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
@@ -98,7 +101,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
     }
     py::object array =
         conversion ? read_array(values, *conversion, false) : castable(values, out_dtype);
-    // NumPy looks out for that only where both have one type.
+    // NumPy checks for overlapping memory only if both arrays have the same type.
     if (python_object<"numpy", "may_share_memory">()(array, out).cast<bool>()) {
         array = array.attr("copy")();
     }
@@ -112,24 +115,30 @@ py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object
     const Copying copying(copy);
     return with_values(tensor, [&](Values& values) -> py::object {
         if (!out.is_none()) {
-            if (copying.never) throw py::value_error("copy=False, but out= is a copy");
-            if (writable) throw py::value_error("writable=True, but out= is the caller's");
+            if (copying.never)
+                throw py::value_error(
+                    "copy=False contradicts out=, which is always a copy; pass only one of them");
+            if (writable)
+                throw py::value_error(
+                    "writable=True has no effect with out=; pass only one of them");
             return fill(tensor, values, out, dtype);
         }
         if (!dtype.is_none()) {
             const py::object wanted = dtype_of(dtype);
             if (!wanted.equal(numpy_dtype(values.type()))) {
                 if (copying.never) {
-                    throw py::value_error("copy=False, but another dtype needs a copy");
+                    throw py::value_error(
+                        "copy=False, but a conversion to another dtype needs a copy");
                 }
                 return converted_array(values, wanted, writable || copying.always);
             }
         }
         if (copying.never && writable) {
-            throw py::value_error("copy=False, but an array that may be written to is a copy");
+            throw py::value_error(
+                "copy=False, but a writable array of these values must be a copy");
         }
         if (copying.never && !values.is_view()) {
-            throw py::value_error("copy=False, but the values cannot be looked at in place");
+            throw py::value_error("copy=False, but no view of these values is possible");
         }
         if (copying.always) return read_array(values, Conversion::none(values.type()), true);
         return writable ? writable_array(values) : view_or_decoded(values);
@@ -140,10 +149,11 @@ py::object array_protocol(const Tensor& tensor, const py::object& dtype, const p
     return numpy(tensor, dtype, py::none(), copy, false);
 }
 
-// Bytes in the layout of raw_data, however they are stored.
+// The values as bytes in the layout of raw_data, in whatever way they are stored.
 py::bytes tobytes(const Tensor& tensor) {
     return with_values(tensor, [&](Values& values) {
-        if (values.type().bits == 0) throw py::type_error("strings have no raw bytes");
+        if (values.type().bits == 0)
+            throw py::type_error("a tensor of strings has no raw bytes; use numpy()");
         {
             const WithoutLock unlocked;
             values.check_count();
@@ -187,7 +197,7 @@ py::object packed(const Tensor& tensor) {
     });
 }
 
-// How many bytes raw_data would have, where they are stored so.
+// The number of bytes that raw_data has or would have, if the values are stored as raw bytes.
 py::object stored_nbytes(const Tensor& tensor) {
     return with_values(tensor, [&](const Values& values) -> py::object {
         const tensor::Payload* payload = values.payload();
@@ -201,7 +211,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
     return with_values(tensor, [&](const Values& values) -> py::object {
         if (values.payload() == nullptr) return py::none();
         if (begin > values.count() || count > values.count() - begin) {
-            throw py::index_error("outside the tensor");
+            throw py::index_error("the range lies outside the tensor");
         }
         auto bytes = std::make_shared<source::OwnedBytes>(count * values.type().itemsize());
         {
@@ -218,8 +228,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
 py::buffer_info buffer_of(const Values& values) {
     const onnx::DataTypeInfo& type = values.type();
     if (*type.buffer_format == '\0') {
-        // NumPy asks for a buffer before it asks for __array__, and would take flat bytes for the
-        // values.
+        // NumPy asks for a buffer before __array__, and would take flat bytes for the values.
         throw py::buffer_error("the buffer protocol has no format for " + std::string(type.name) +
                                "; use numpy() or tobytes()");
     }
@@ -246,8 +255,8 @@ py::buffer_info buffer(const Tensor& tensor) {
 
 getbufferproc get_buffer_of_pybind11 = nullptr;
 
-// pybind11 raises a BufferError whose cause is our error. Callers get our error itself: it says,
-// for example, that the file is missing or unsafe.
+// pybind11 raises a BufferError whose cause is our error. This function raises our error itself,
+// which says, for example, that the file is missing or unsafe.
 extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     const int result = get_buffer_of_pybind11(self, view, flags);
     if (result == 0) return 0;
@@ -269,7 +278,7 @@ extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 std::int64_t first_dimension(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
-    if (header.dims().empty()) throw py::type_error("len() of a tensor without dimensions");
+    if (header.dims().empty()) throw py::type_error("a tensor without dimensions has no len()");
     return header.dims()[0];
 }
 
@@ -281,7 +290,7 @@ py::object values_at(const Tensor& tensor, const py::object& key) {
     return package::read_slice()(py::cast(tensor), key);
 }
 
-// What `use` makes of the whole array.
+// Returns use(array), with the whole tensor as an array.
 template <class Use>
 auto with_array(const Tensor& tensor, Use&& use) {
     return with_values(tensor, [&](Values& values) { return use(view_or_decoded(values)); });
@@ -295,32 +304,43 @@ py::object call_on_array(const Tensor& tensor, const char* method) {
 void bind_arrays(GuardedClass<Tensor>& cls) {
     cls.def("numpy", numpy, py::arg("dtype") = py::none(), py::kw_only(),
             py::arg("out") = py::none(), py::arg("copy") = py::none(), py::arg("writable") = false,
-            "The values as an array of shape `shape`: a read-only view of the file where they are "
-            "stored in whole bytes, raw, externally or as one run of float_data or double_data; "
-            "otherwise a new array. A view may be unaligned; a new array is aligned to 64 bytes. "
-            "Types of 2, 4 and 6 bits have a byte per element, as in ml_dtypes.\n\n"
-            "Args:\n"
-            "    dtype: convert to this type, a NumPy dtype or an onnxmap.DataType, with the "
-            "values of `astype`: to nearest, ties to even. Infinite where it is too large.\n"
-            "    out: write the values into this array of the same shape, converted to its dtype, "
-            "and return it.\n"
-            "    copy: None copies only if it must, True always (the copy is writable), False "
-            "raises ValueError instead of copying.\n"
-            "    writable: give an array that may be written to without changing file or model, "
-            "on copy-on-write pages of the file where that is worth it.\n\n"
-            "Raises:\n    TensorError: shape, type and stored bytes do not agree.\n"
-            "    ExternalDataError: the external file is missing, short or unsafe.\n"
-            "    FileChangedError: the file is not the one any more that was loaded.\n"
-            "    ValueError: `out` has another shape or is read-only; copy=False, and the values "
-            "must be decoded or converted.\n"
-            "    TypeError: `out` is no array.")
+            R"(Return the values as an array of shape `shape`.
+
+The array is a read-only view of the file if the values are stored as whole bytes: raw, external,
+or packed in `float_data` or `double_data`. Otherwise it is a new array. A view may be unaligned;
+a new array is aligned to 64 bytes. Types of 2, 4 and 6 bits have one byte per element, as in
+ml_dtypes.
+
+Args:
+    dtype: convert to this type, a NumPy dtype or an onnxmap.DataType. The values are those of
+        `astype`: rounded to nearest, ties to even, and infinite if too large.
+    out: write the values into this array of the same shape, converted to its dtype, and return
+        it.
+    copy: None copies only if needed. True always copies, and the copy is writable. False raises
+        ValueError instead of copying.
+    writable: return an array that may be written to without changing the file or the model. It
+        uses copy-on-write pages of the file if they cost less than a copy.
+
+Returns:
+    A numpy.ndarray. It keeps the file or buffer alive.
+
+Raises:
+    TensorError: the shape, the type and the stored bytes do not agree.
+    ExternalDataError: the external file is missing, too short or unsafe.
+    FileChangedError: the file has changed since it was loaded.
+    ValueError: `out` has another shape or is read-only; or `copy=False`, and the values must be
+        decoded or converted.
+    TypeError: `out` is not an array.
+
+Example:
+    >>> weights = model.initializers["w"].numpy())")
         .def("__array__", array_protocol, py::arg("dtype") = py::none(),
              py::arg("copy") = py::none())
         .def("__getitem__", values_at, py::arg("key"),
-             "What numpy()[key] gives, reading only those bytes where it can.")
+             "Return `numpy()[key]`, and read only the bytes of that part if possible.")
         .def(
             "item", [](const Tensor& self) { return call_on_array(self, "item"); },
-            "The value of a tensor of one element, as a Python object.")
+            "Return the value of a tensor with one element, as a Python object.")
         .def("__iter__",
              [](const Tensor& self) {
                  return with_array(self, [](const py::object& array) { return py::iter(array); });
@@ -330,14 +350,14 @@ void bind_arrays(GuardedClass<Tensor>& cls) {
                  return with_array(self,
                                    [&](const py::object& array) { return array.contains(value); });
              })
-        // Without these, Python would read the bytes as text.
+        // Without these methods, Python would parse the bytes of the buffer as text.
         .def("__int__", [](const Tensor& self) { return call_on_array(self, "__int__"); })
         .def("__float__", [](const Tensor& self) { return call_on_array(self, "__float__"); })
         .def("__index__", [](const Tensor& self) { return call_on_array(self, "__index__"); })
         .def("__complex__", [](const Tensor& self) { return call_on_array(self, "__complex__"); })
         .def("__len__", first_dimension)
         .def("__bool__", [](const Tensor&) -> bool {
-            throw py::value_error("a Tensor is neither true nor false; look at its numpy()");
+            throw py::value_error("a Tensor has no truth value; test its numpy() array");
         });
 }
 
@@ -348,24 +368,32 @@ void replace_get_buffer(GuardedClass<Tensor>& cls) {
 
 void bind_bytes(GuardedClass<Tensor>& cls) {
     cls.def("tobytes", tobytes,
-            "The values in the layout of raw_data, little-endian and packed, in a new bytes "
-            "object. Raises TypeError for strings.")
+            R"(Return the values as bytes in the layout of `raw_data`: little-endian and packed.
+
+Raises:
+    TypeError: the tensor holds strings.)")
         .def("tofile", unguarded([](const py::object& self, const py::object& file) {
                  package::write_values()(self, file);
              }),
-             py::arg("file"), "Writes what tobytes() gives to a path or to an object with write().")
-        .def("packed", packed,
-             "The stored bytes of a 2-, 4- or 6-bit tensor: read-only, uint8, flat, in the layout "
-             "of raw_data. A view where those bytes can be looked at, a new array where they are "
-             "in a "
-             "typed field or a file that is read. Raises TypeError for other types.\n\n"
-             "Source: onnx.proto, TensorProto.raw_data.")
+             py::arg("file"),
+             "Write the bytes of tobytes() to a path, or to an object with a write() method.")
+        .def(
+            "packed", packed,
+            R"(Return the stored bytes of a 2-, 4- or 6-bit tensor as a read-only, flat uint8 array.
+
+The bytes have the layout of `raw_data`. The array is a view if the stored bytes are mapped or in
+a buffer, and a new array if they are in a typed field or in a file that is read.
+
+Raises:
+    TypeError: the tensor has another type.
+
+Source: onnx.proto, TensorProto.raw_data.)")
         .def_buffer(buffer)
         .def_property_readonly(
             "_stored_nbytes", stored_nbytes,
-            "Bytes of the values as they are stored; None where they are in a typed field.")
+            "The number of bytes of the values, as stored; None if they are in a typed field.")
         .def("_elements", read_elements, py::arg("begin"), py::arg("count"),
-             "Some elements, flat, read now; None where they are in a typed field.");
+             "Return some elements as a flat array, read now; None if they are in a typed field.");
 }
 
 }  // namespace

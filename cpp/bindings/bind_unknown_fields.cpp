@@ -40,8 +40,9 @@ struct ListTraits<UnknownFieldList> {
 
 void bind_unknown_fields(py::module_& module) {
     py::class_<UnknownField>(module, "UnknownField",
-                             "A field that the schema does not know. `data` is an int, bytes, or, "
-                             "for a group, an UnknownFieldList.")
+                             R"(A field that the schema does not know.
+
+`data` is an int or bytes, or an UnknownFieldList for a group.)")
         .def_readonly("field_number", &UnknownField::field_number)
         .def_readonly("wire_type", &UnknownField::wire_type)
         .def_readonly("data", &UnknownField::data)
@@ -55,8 +56,9 @@ void bind_unknown_fields(py::module_& module) {
         .def("__hash__", [](const UnknownField& self) { return self.field_number; });
     bind_sequence<UnknownFieldList>(
         module, "UnknownFieldList", "UnknownFieldIterator",
-        "Fields that the schema does not know: an immutable sequence whose elements, of class "
-        "UnknownField, are made when asked for.");
+        R"(An immutable sequence of the fields that the schema does not know.
+
+The elements, of class UnknownField, are made on access.)");
 }
 
 }  // namespace onnxmap::bindings

@@ -55,7 +55,7 @@ constexpr std::int32_t kCpu = 1;
 constexpr std::uint64_t kReadOnly = 1;
 constexpr std::uint64_t kIsCopied = 2;
 
-// What a consumer holds until it calls the deleter.
+// The memory of an export. The consumer holds it until it calls the deleter.
 template <class Managed>
 struct Export {
     Managed managed;
@@ -66,7 +66,7 @@ struct Export {
     static void destroy(Managed* managed) { delete static_cast<Export*>(managed->manager_ctx); }
 };
 
-// The consumer renames a capsule that it takes; one that nobody took frees what it holds.
+// A consumer renames the capsule that it takes. A capsule that nobody took frees its memory.
 template <class Managed>
 py::capsule make_capsule(std::unique_ptr<Export<Managed>> made, const char* name) {
     PyObject* capsule = PyCapsule_New(&made->managed, name, [](PyObject* self) {

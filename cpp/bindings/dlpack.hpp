@@ -1,4 +1,4 @@
-// DLPack: the standard in which array libraries hand memory to each other.
+// DLPack: the standard by which array libraries share memory.
 // Source: the DLPack specification 1.1 and its Python protocol.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace onnxmap::bindings {
 
 struct DlpackOptions {
-    bool versioned = true;  // otherwise the older struct, which cannot say read-only
+    bool versioned = true;  // otherwise the older struct, which has no read-only flag
     bool read_only = true;
     bool copied = false;
 };

@@ -19,7 +19,7 @@ void raise(const Error& error) {
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
 }
 
-// Python picks the subclass (FileNotFoundError ...) by the number.
+// OSError picks its subclass (FileNotFoundError ...) by the error number.
 void raise(const FileError& error) {
     const py::object exception = py::reinterpret_borrow<py::object>(PyExc_OSError)(
         error.number, std::generic_category().message(error.number), to_str(error.path));

@@ -1,5 +1,5 @@
-// Bound functions that survive a mapped file that somebody truncates: whatever they read of the
-// document, and whatever they have Python or NumPy read, is below a guard.
+// Bound functions that survive the truncation of a mapped file. All their reads of the document,
+// and the reads by Python and NumPy that they start, are below a guard.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,10 +14,11 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The bytes of the document that a bound object looks at.
+/// The source that a bound object reads.
 template <class Bound>
 const source::Source& source_of(const Bound& bound) {
-    static_assert(!std::is_base_of_v<py::handle, Bound>, "say unguarded(), and why");
+    static_assert(!std::is_base_of_v<py::handle, Bound>,
+                  "mark the function unguarded(), and say why");
     if constexpr (std::is_same_v<Bound, DocumentPtr>) {
         return bound->source();
     } else if constexpr (requires { bound.list().document; }) {
@@ -37,14 +38,14 @@ auto guarded_as(F f, Return (*)(First, Rest...)) {
     };
 }
 
-/// `f`, below a guard of what its first argument looks at. A function of two models guards the
+/// `f`, below a guard of the source of its first argument. A function of two models guards the
 /// second one itself.
 template <class F>
 auto guarded(F f) {
     return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
-/// For functions that read no bytes themselves: they call Python, which calls guarded ones.
+/// For functions that read no bytes themselves and call guarded functions through Python.
 template <class F>
 struct Unguarded {
     F function;
@@ -54,7 +55,7 @@ Unguarded<F> unguarded(F f) {
     return {std::move(f)};
 }
 
-/// A class whose functions and properties are guarded, unless they say otherwise.
+/// A class whose functions and properties are guarded, unless they are marked unguarded().
 template <class Bound>
 class GuardedClass : public py::class_<Bound> {
   public:

@@ -1,4 +1,4 @@
-// What a bound object holds: a share of the document, and a view of one of its messages.
+// The C++ values of bound objects: a share of the document, and a view of one of its messages.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ struct SimpleShardedDim : Handle {};
 struct IntIntListEntry : Handle {};
 struct QuantizationAnnotation : Handle {};
 
-/// A graph, with what it means.
+/// A graph, with the model layer's view of it.
 struct Graph : Handle {
     std::shared_ptr<const model::Graph> graph;
 };
@@ -48,11 +48,11 @@ struct TensorNames {
     bool sparse;
 };
 
-/// A repeated message field as a lazy sequence: an element is made when it is asked for.
+/// A repeated message field as a lazy sequence: elements are made on access.
 struct MessageList {
     DocumentPtr document;
     model::MessageList messages;
-    bool as_proto;  // elements are ProtoViews, not the friendly classes
+    bool as_proto;  // elements are ProtoViews, not objects of the message classes
 };
 
 /// The unknown fields of a message, or all fields of an unknown group, as a lazy sequence.

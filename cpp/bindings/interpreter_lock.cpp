@@ -17,10 +17,10 @@ WithLock::WithLock() {
 
 }  // namespace onnxmap::bindings
 
-// The linker puts this function in the place of the C++ runtime's (--wrap in cpp/CMakeLists.txt).
-// The unwinder calls it for each C++ frame of this module, before anything of the frame is
-// destroyed. pthread_exit forces unwinding. CPython calls it in a thread that must not go on. Any
-// function of Python may do that: any of them may run Python code, which takes the lock.
+// The linker replaces the C++ runtime's function by this one (--wrap in cpp/CMakeLists.txt). The
+// unwinder calls it for each C++ frame of this module, before any object of the frame is destroyed.
+// pthread_exit forces unwinding: CPython calls it in a thread that must not continue. Any Python
+// function may run Python code, which takes the lock, so any of them may end in pthread_exit.
 extern "C" {
 
 _Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions,

@@ -1,12 +1,12 @@
-// Python's interpreter lock: the only way to give it up and to take it.
+// Python's interpreter lock. Only these classes release and take it.
 //
 // The interpreter may end while a daemon thread is in the core. A thread that then asks for the
 // lock never gets it. CPython before 3.14 ends the thread with pthread_exit, which unwinds its
-// stack through our frames: destructors would let go of Python objects without the lock, and a
+// stack through our frames. Destructors would then release Python objects without the lock, and a
 // destructor that asks for the lock would end the process. interpreter_lock.cpp keeps the thread
-// from unwinding. It sleeps until the process ends, as CPython 3.14 has all threads do.
+// from unwinding: the thread sleeps until the process ends, as all threads do in CPython 3.14.
 //
-// A thread that sleeps keeps its mutexes. Therefore no thread may ask for the lock or call Python
+// A sleeping thread keeps its mutexes. Therefore no thread may ask for the lock or call Python
 // while it holds a mutex that the end of the interpreter needs.
 #pragma once
 
@@ -30,8 +30,7 @@ class WithoutLock {
 /// the thread.
 class WithLock {
   public:
-    /// Throws std::runtime_error in a thread that Python does not know if the interpreter has
-    /// ended.
+    /// Throws std::runtime_error if Python does not know the thread and the interpreter has ended.
     WithLock();
     WithLock(const WithLock&) = delete;
     WithLock& operator=(const WithLock&) = delete;

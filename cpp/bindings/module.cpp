@@ -1,5 +1,5 @@
-// onnxmap._core: the bindings, and no logic. Everything here converts arguments, calls the core
-// and wraps what comes back.
+// onnxmap._core: the bindings, and no logic. They convert arguments, call the core and convert the
+// results.
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind.hpp"
@@ -9,7 +9,7 @@
 #ifdef ONNXMAP_SANITIZE
 namespace {
 
-// Reads one byte behind a heap block, so that a test can see the sanitizer report it.
+// Reads one byte past a heap block, so that a test can check that the sanitizer reports it.
 int planted_overrun() {
     const auto* block = new char[8]{};
     const volatile char* behind = block + 8;
@@ -23,7 +23,7 @@ int planted_overrun() {
 
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     using namespace onnxmap::bindings;
-    module.doc() = "The C++ core of onnxmap. Use the package onnxmap, not this.";
+    module.doc() = "The C++ core of onnxmap. Use the package onnxmap instead.";
     register_errors();
     bind_schema(module);
     bind_document(module);

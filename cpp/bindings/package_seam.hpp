@@ -1,10 +1,11 @@
-// The functions and classes of the Python package that the bindings use: the only place in C++ that
-// names a module of the package. The architecture test reads these rows.
+// The functions and classes of the Python package that the bindings use. No other C++ file names a
+// module of the package. The architecture test reads these rows.
 #pragma once
 
 #include "bindings/python_objects.hpp"
 
-/// `package::describe()` is the function itself. Its module is imported at the first use.
+/// `package::describe()` returns the Python function itself. Its module is imported at the first
+/// use.
 namespace onnxmap::bindings::package {
 
 inline constexpr auto attribute_type = python_object<"onnxmap._enums", "AttributeType">;

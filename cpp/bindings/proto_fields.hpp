@@ -1,5 +1,6 @@
 // Any field of any message as a Python value, by its row of the schema. The classes of messages and
-// `.proto` are made of this; here and in `.proto` alone the bindings name rows and wire types.
+// `.proto` use these functions. Apart from this file, only `.proto` names rows and wire types in
+// the bindings.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -17,19 +18,20 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// One value of a field as Python has it; messages by wrap_message or as a ProtoView.
+/// One value of a field as a Python object. A message becomes an object of its class or a
+/// ProtoView.
 [[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
                                    const wire::Field& value, bool as_proto);
 
-/// What an absent scalar reads as: the ONNX protos declare no defaults of their own.
+/// The value of an absent scalar. The ONNX protos declare no defaults of their own.
 [[nodiscard]] py::object default_of(const wire::FieldRow& row);
 
-/// All values of a repeated field: a list, a MessageList for messages.
+/// All values of a repeated field: a list, or a MessageList for messages.
 [[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
                                             bool as_proto);
 
-/// The value of a field as the friendly classes have it: None for a message that is absent, a
-/// read-only mapping for strings by name.
+/// The value of a field as the classes of messages have it: None for an absent message, a read-only
+/// mapping for strings by name.
 [[nodiscard]] py::object friendly_value(const Handle& handle, const wire::FieldRow& row);
 
 /// The row of a field by its name. Throws AttributeError.
@@ -38,14 +40,14 @@ namespace py = pybind11;
 /// A read-only mapping of the keys to the values.
 [[nodiscard]] py::object read_only(const std::vector<model::StringEntry>& entries);
 
-/// A field under the name of its property: repeated ones in the plural.
+/// A field and the name of its property, which is plural for a repeated field.
 struct FieldProperty {
     const wire::FieldRow* row;
     std::string name;
     std::string doc;  // like "NodeProto.op_type"
 };
 
-/// The fields of a message, but those in `except`.
+/// The fields of a message, except those in `except`.
 [[nodiscard]] std::vector<FieldProperty> field_properties(
     std::string_view message, std::initializer_list<std::string_view> except);
 
@@ -58,7 +60,8 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* 
         name, [row](const Class& self) { return friendly_value(self, *row); }, doc);
 }
 
-/// A property for each field of the message, but those in `except`, and for its source message.
+/// A property for each field of the message, except those in `except`, and one for its source
+/// message.
 template <class Class>
 void bind_fields(GuardedClass<Class>& cls, std::string_view message,
                  std::initializer_list<std::string_view> except = {}) {

@@ -16,7 +16,7 @@ namespace {
 
 py::object data_type_class() { return package::data_type(); }
 
-// The members of DataType by number; None where there is none.
+// The members of DataType by number; None for a number without a member.
 const std::vector<py::object>& data_type_members() {
     using Members = std::vector<py::object>;
     constinit static std::atomic<const Members*> made = nullptr;
@@ -52,7 +52,7 @@ py::object wrap_type(Handle&& handle) {
 
 using Wrap = py::object (*)(Handle&&);
 
-// By position in the schema; null: the message has no class of its own.
+// By position in the schema. Null if the message has no class of its own.
 constexpr auto kWrappers = [] {
     std::array<Wrap, onnx::detail::kMessageCount> wrappers{};
     const auto set = [&](std::string_view message, Wrap wrap) {

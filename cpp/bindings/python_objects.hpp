@@ -18,7 +18,8 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// `python_object<"numpy", "dtype">()`; the module is imported once. Ours: package_seam.hpp.
+/// Returns an object of a module, which is imported once: `python_object<"numpy", "dtype">()`. The
+/// package's own objects are in package_seam.hpp.
 template <onnx::detail::Name module_name, onnx::detail::Name object_name>
 const py::object& python_object() {
     constinit static std::atomic<const py::object*> found = nullptr;
@@ -28,11 +29,11 @@ const py::object& python_object() {
     });
 }
 
-/// Text of the file as `str`: UTF-8, where it is not that with surrogate escapes, so that it can
-/// be hashed, compared and written back byte for byte.
+/// Text of the file as `str`. Bytes that are not UTF-8 become surrogate escapes, so the text can be
+/// hashed, compared and written back byte for byte.
 [[nodiscard]] py::str to_str(std::string_view text);
 
-/// The inverse of to_str. Throws UnicodeEncodeError if to_str makes that text of no bytes.
+/// The inverse of to_str. Throws UnicodeEncodeError if to_str cannot produce the text.
 [[nodiscard]] std::string to_text(const py::str& text);
 
 /// The UTF-8 of any `str`, for names and messages: surrogates become escapes like `\ud800`.
@@ -43,16 +44,17 @@ const py::object& python_object() {
 /// Dimensions as a tuple of int.
 [[nodiscard]] py::tuple to_tuple(std::span<const std::int64_t> dims);
 
-/// The member of onnxmap.DataType with this number, or None for a number nobody has assigned.
+/// The member of onnxmap.DataType with this number, or None if the number is not assigned.
 [[nodiscard]] py::object data_type_or_none(std::int32_t number);
 
-/// As above, but a plain int for an unassigned number.
+/// The member of onnxmap.DataType with this number, or the int itself if the number is not
+/// assigned.
 [[nodiscard]] py::object data_type_or_int(std::int32_t number);
 
 /// A read-only view of a dict.
 [[nodiscard]] py::object read_only(const py::dict& mapping);
 
-/// The friendly object of a message: a Node, a Tensor, a Graph ...
+/// The object of a message's class: a Node, a Tensor, a Graph ...
 [[nodiscard]] py::object wrap_message(Handle handle);
 
 }  // namespace onnxmap::bindings

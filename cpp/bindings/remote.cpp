@@ -13,8 +13,8 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// A Python object that any thread may let go of, and after the interpreter: then the process ends
-// anyway.
+// A Python object that any thread may release, even after the interpreter has ended. The object
+// then leaks, but the process is about to end.
 class SharedObject {
   public:
     explicit SharedObject(py::object object) : object_(std::move(object)) {}
@@ -29,7 +29,7 @@ class SharedObject {
         object_ = py::object();
     }
 
-    /// Below the interpreter lock.
+    /// Requires the interpreter lock.
     [[nodiscard]] const py::object& get() const noexcept { return object_; }
 
   private:
@@ -59,7 +59,7 @@ class PythonReader final : public source::RangeReader {
         try {
             file_.get().attr("read_into")(offset, memory);
         } catch (const py::error_already_set&) {
-            os::leave_if_stopped();  // which is why it ended
+            os::leave_if_stopped();  // the stop may be the reason for the error
             throw;
         }
     }
@@ -70,7 +70,8 @@ class PythonReader final : public source::RangeReader {
     }
 
   private:
-    // Whatever still knows of the memory when a read ends, early or not, cannot touch it then.
+    // Releases the memoryview when a read ends, early or not, so that nobody can touch the memory
+    // later.
     struct LetGo {
         const py::memoryview& memory;
         ~LetGo() {
@@ -88,7 +89,8 @@ class PythonReader final : public source::RangeReader {
     unsigned at_once_;
 };
 
-// What the system would call it, for errors that say so of an external file.
+// The error number of the system that corresponds to the exception, for errors about an external
+// file.
 int number_of(const py::error_already_set& error) {
     if (error.matches(PyExc_FileNotFoundError) || error.matches(PyExc_NotADirectoryError)) {
         return ENOENT;

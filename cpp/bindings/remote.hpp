@@ -1,4 +1,4 @@
-// Files behind URLs: onnxmap._remote has the requests, the core the bytes that come of them.
+// Files behind URLs: onnxmap._remote makes the requests, and the core uses the bytes.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,10 +11,10 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// What reads an onnxmap._remote.RemoteFile.
+/// The reader of an onnxmap._remote.RemoteFile.
 [[nodiscard]] std::shared_ptr<const source::RangeReader> range_reader(const py::object& file);
 
-/// An onnxmap._remote.RemoteFolder.
+/// The core's view of an onnxmap._remote.RemoteFolder.
 [[nodiscard]] std::shared_ptr<const source::RemoteFolder> remote_folder(const py::object& folder);
 
 }  // namespace onnxmap::bindings

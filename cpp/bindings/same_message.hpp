@@ -1,5 +1,5 @@
-// Equality of bound messages: two objects of one message are equal and hash alike. Two messages are
-// not equal, whatever they hold.
+// Equality of bound messages: two objects of the same message are equal and have the same hash. Two
+// different messages are never equal, whatever they contain.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace onnxmap::bindings {
 
 template <class Class>
 void bind_equality(GuardedClass<Class>& cls) {
-    // Unguarded, because no byte is read. With any other object, Python asks that object.
+    // Unguarded, because no byte is read. For any other object, Python then asks that object.
     static_cast<py::class_<Class>&>(cls)
         .def(
             "__eq__", [](const Class& a, const Class& b) { return is_same_message(a, b); },

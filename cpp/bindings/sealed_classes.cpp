@@ -59,7 +59,7 @@ PyMethodDef method(const char* name) {
             METH_VARARGS | METH_KEYWORDS, nullptr};
 }
 
-// CPython keeps the pointers.
+// CPython keeps the pointers, so the definitions must be static.
 PyMethodDef refused_new = method<call_new>("__new__");
 PyMethodDef refused_init = method<call_method>("__init__");
 PyMethodDef refused_reduce = method<call_method>("__reduce__");
@@ -71,7 +71,8 @@ void add_method(PyTypeObject* type, PyMethodDef& method) {
     py::setattr(reinterpret_cast<PyObject*>(type), method.ml_name, made);
 }
 
-// Without setattr, which would change `tp_new` of all classes. pybind11 knows its classes by that.
+// Does not use setattr, which would change `tp_new` of all classes: pybind11 recognizes its classes
+// by `tp_new`.
 void add_new(PyTypeObject* type) {
     const auto made = py::reinterpret_steal<py::object>(PyCFunction_New(&refused_new, nullptr));
     const auto method = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));

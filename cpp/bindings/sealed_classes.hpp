@@ -1,5 +1,5 @@
 // Keeps Python from making, copying and pickling objects of bound classes, and from subclassing and
-// changing the classes. An object without its C++ value would be read as if it had one.
+// changing the classes. The bindings would use an object without its C++ value as if it had one.
 #pragma once
 
 namespace onnxmap::bindings {

@@ -1,4 +1,4 @@
-// Lazy, immutable sequences: the methods that the lists of messages and of unknown fields share.
+// Lazy, immutable sequences: the methods shared by the lists of messages and of unknown fields.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -17,9 +17,9 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// To be specialised for each class of lists: `core(list)` is the list of the core, with count(),
-/// at() and a Cursor; `element(list, found)` makes the Python object of what the core finds;
-/// `type_name(list)` is a word for the elements.
+/// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
+/// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
+/// `type_name(list)` names the elements.
 template <class List>
 struct ListTraits;
 
@@ -79,7 +79,7 @@ py::list slice(const List& list, const py::slice& range) {
     return items;
 }
 
-// As Python's lists: element by element with `==`.
+// Compares element by element with `==`, as Python's lists do.
 template <class List>
 py::object equals(const py::object& self, const py::object& other) {
     if (!py::isinstance<List>(other) && !py::isinstance<py::list>(other)) {
@@ -94,7 +94,7 @@ py::object equals(const py::object& self, const py::object& other) {
     return py::bool_(true);
 }
 
-// What collections.abc.Sequence derives from the methods that the class has.
+// Adds the methods that collections.abc.Sequence derives from the methods of the class.
 inline void derive_sequence(const py::object& cls) {
     const py::object& sequence = python_object<"collections.abc", "Sequence">();
     for (const char* name : {"__contains__", "__reversed__", "count", "index"}) {

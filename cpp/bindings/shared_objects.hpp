@@ -1,5 +1,5 @@
-// Equal values of a column as one Python object: op types and shapes repeat by the thousand, and
-// fresh memory is what a column costs.
+// Shares one Python object among equal values of a column. Op types and shapes repeat thousands of
+// times, and allocating memory is the main cost of a column.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,11 +15,11 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// Remembers the newest object for each of a fixed number of slots. A collision makes a new object
-/// and costs nothing more, so a file cannot choose keys that make this slow.
+/// Remembers the newest object for each of a fixed number of slots. A collision only makes a new
+/// object, so a file cannot choose keys that make this slow.
 class SharedObjects {
   public:
-    /// The object for `key`; `make()` makes it where none is at hand.
+    /// The object for `key`. If it is not remembered, `make()` makes it.
     template <class Make>
     const py::object& operator()(std::string_view key, Make&& make) {
         Slot& slot = slots_[position(key)];
@@ -38,7 +38,7 @@ class SharedObjects {
 
     static constexpr unsigned kBits = 10;
 
-    // From the length and both ends, eight bytes each.
+    // A hash of the length and of the eight bytes at each end.
     [[nodiscard]] static std::size_t position(std::string_view key) noexcept {
         std::uint64_t first = 0;
         std::uint64_t last = 0;

@@ -1,4 +1,4 @@
-// The way from a bound Tensor to what the core knows of it, with errors that say which tensor.
+// Gives functions of a bound Tensor its header and values, with errors that name the tensor.
 #pragma once
 
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace onnxmap::bindings {
 
-/// Calls work(); an Error of a tensor without a name gets its path.
+/// Calls work(). If an Error is thrown for a tensor without a name, adds the tensor's path.
 template <class Work>
 auto naming(const Tensor& tensor, Work&& work) {
     try {
@@ -28,7 +28,7 @@ auto naming(const Tensor& tensor, Work&& work) {
     return header;
 }
 
-/// Looking for segments, and opening a file, may take a while: others can run meanwhile.
+/// Releases the interpreter lock, since finding segments and opening a file may take a while.
 [[nodiscard]] inline tensor::Values values_of(const Tensor& tensor) {
     const tensor::Header header = header_of(tensor);
     if (!header.has_segment && !header.external) {
@@ -38,8 +38,8 @@ auto naming(const Tensor& tensor, Work&& work) {
     return tensor.document->values(tensor.message, header);
 }
 
-/// Calls work(values) with the values of a tensor. Whatever reads them meanwhile, NumPy included,
-/// is below a guard of the file that they are in.
+/// Calls work(values) with the values of a tensor. All reads meanwhile, including NumPy's, are
+/// below a guard of the file that holds the values.
 template <class Work>
 auto with_values(const Tensor& tensor, Work&& work) {
     return naming(tensor, [&] {
@@ -54,8 +54,8 @@ auto with_values(const Tensor& tensor, Work&& work) {
     return truth != 0;
 }
 
-/// NumPy's copy argument: None, true or false. The truth of an object may be Python code. It is
-/// asked for once, with the interpreter lock held and before anything is read.
+/// NumPy's copy argument: None, true or false. Testing an object's truth may run Python code, so it
+/// is done once, with the interpreter lock held and before anything is read.
 struct Copying {
     explicit Copying(const py::object& copy)
         : always(!copy.is_none() && is_true(copy)), never(!copy.is_none() && !always) {}

@@ -1,4 +1,4 @@
-// Types of values as the classes of onnxmap.types.
+// Converts types of values to the classes of onnxmap.types.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -10,8 +10,8 @@ namespace onnxmap::bulk {
 namespace {
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
-// In read-aheads: the system is one or two ahead of who touches pages first, which may be the
-// reader. What others bring there meanwhile counts as brought by the stream.
+// In read-aheads. The system reads one or two ahead of the thread that touches pages first, which
+// may be the reader. Pages there that others bring meanwhile count as brought by the stream.
 constexpr std::uint64_t kLookedAhead = 4;
 
 std::uint64_t whole_pages(std::uint64_t nbytes) {
@@ -46,7 +46,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
         at = {at.item + 1, 0};
         if (at.item == items_.size()) return chunk;
         const Item& following = items_[at.item];
-        // Neighbours only: what is between two views is not asked for.
+        // Only neighbours form a chunk: the bytes between two distant views are not asked for.
         if (following.reading != Reading::view || following.source != first.source ||
             following.offset > chunk.end + os::page_size() || chunk.nbytes() >= chunk_nbytes_) {
             return chunk;
@@ -71,19 +71,19 @@ void PagesAround::bring(const Chunk& chunk) {
     const bool is_far = look_around(source, chunk);
     if (!is_passed(item, chunk)) {
         const bool is_mapped = is_far && source::populate(source, chunk.begin, chunk.nbytes());
-        // Mapping pages that are still being read would wait for each of them, and ask for no
+        // Mapping pages that are still being read would wait for each of them, and would ask for no
         // others meanwhile.
         if (!is_mapped && !ask_for(source, chunk)) {
             source::populate(source, chunk.begin, chunk.nbytes());
         }
     }
     come_to({item.source, chunk.end, around_});
-    // The reader was faster, and has given back what only came now.
+    // The reader passed the chunk before its pages arrived, so they are released here.
     if (is_passed(item, chunk)) source::release(source, chunk.begin, chunk.nbytes());
 }
 
-// Notes what is absent of the chunk and of what the system may bring with it. Whether it reads far
-// ahead there.
+// Notes which pages are absent from the chunk and from the bytes around it that the system may
+// bring. Returns whether the system reads far ahead there.
 bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) {
     const std::uint32_t number = items_[chunk.first].source;
     if (at_.source != number) {
@@ -94,8 +94,8 @@ bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) 
     } else if (chunk.begin < at_.offset) {
         come_to({number, chunk.begin, around_});  // of tensors that share bytes
     }
-    // Otherwise the position stays at the end of the last chunk until this one is there: what the
-    // system still reads between the two cannot be dropped yet.
+    // Otherwise the position stays at the end of the last chunk until this chunk is in memory:
+    // pages that the system still reads between the two cannot be dropped yet.
     const bool is_far = read_ahead_.is_far(chunk.first, chunk.begin, chunk.end);
     const std::uint64_t begin = chunk.begin - std::min(chunk.begin, around_);
     const std::uint64_t ahead = is_far ? kLookedAhead * read_ahead_.nbytes() : 0;
@@ -109,7 +109,7 @@ bool PagesAround::look_around(const source::Source& source, const Chunk& chunk) 
 
 void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
     const std::lock_guard lock(absent_mutex_);
-    // As one: what is in memory as one piece would be dropped with neither of two ranges.
+    // Joined into one range: a folio that spans two ranges would be dropped with neither.
     if (!absent_.empty() && absent_.back().source == at_.source && absent_.back().end == begin) {
         absent_.back().end = end;
     } else {
@@ -117,12 +117,12 @@ void PagesAround::note(std::uint64_t begin, std::uint64_t end) {
     }
 }
 
-// Asks for what is absent of the chunk. Whether anything is.
+// Asks for the pages of the chunk that are absent. Returns whether any is absent.
 bool PagesAround::ask_for(const source::Source& source, const Chunk& chunk) {
     bool is_there = true;
     source::prefetch_absent(source, chunk.begin, chunk.end,
                             [&](std::uint64_t, std::uint64_t) { is_there = false; });
-    // Of files of others the system says that all is in memory.
+    // For files that this user does not own, Linux reports all pages as resident.
     if (is_there && !source::is_cached(source, chunk.end - 1)) {
         is_there = false;
         source::prefetch(source, chunk.begin, chunk.nbytes());
@@ -160,7 +160,7 @@ void PagesAround::reader_left() {
 
 void PagesAround::give_back_until(std::uint64_t end) noexcept {
     if (end < released_ + step_) return;
-    // Within a huge page, the system would have to take its mapping apart.
+    // If the range ended inside a huge page, the system would have to split the mapping.
     release_until(step_ < os::kMappedAround ? end : end - end % os::kMappedAround);
     drop_until(end);
 }
@@ -183,12 +183,12 @@ void PagesAround::drop_until(std::uint64_t end) noexcept {
         Range range;
         {
             const std::lock_guard lock(absent_mutex_);
-            // Of a file that the reader has left, the last ones may come late.
+            // The last pages of a file that the reader has left may arrive late.
             if (absent_.empty() || absent_.front().source > reader_->source) return;
             Range& front = absent_.front();
             range = front;
             std::uint64_t stop = range.source == reader_->source ? end : UINT64_MAX;
-            // What is dropped too early would be brought again, behind the reader.
+            // Pages that are dropped too early would be brought again, behind the reader.
             if (range.source == at_.source) {
                 stop = std::min(stop, at_.offset);
                 stop -= std::min(stop, at_.around);
@@ -209,7 +209,7 @@ void PagesAround::give_back_all(bool done) noexcept {
         leave_file();
         return;
     }
-    Place at{0, 0};  // the reader may have come to no view yet
+    Place at{0, 0};  // the reader may not have reached a view yet
     if (reader_ != nullptr) {
         release_until(reader_->offset);
         at.item = static_cast<std::size_t>(reader_ - items_.data()) + 1;

@@ -1,4 +1,4 @@
-// The pages of mapped files around the reader of a stream: brought in ahead of it, given back
+// The pages of mapped files around the reader of a stream: brought ahead of the reader, given back
 // behind it.
 #pragma once
 
@@ -18,12 +18,12 @@ class PagesAround {
     PagesAround(const Plan& plan, std::uint64_t window,
                 ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);
 
-    /// Where a walk over the bytes of the views is.
+    /// A position of a walk over the bytes of the views.
     struct Place {
         std::size_t item;
         std::uint64_t offset;  // in it
     };
-    /// Bytes of one file, of one view or of several that are neighbours.
+    /// Bytes of one file: of one view, or of several views that are neighbours.
     struct Chunk {
         std::size_t first;
         std::size_t last;
@@ -33,26 +33,27 @@ class PagesAround {
         [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
     };
 
-    /// The chunk at `at`, which is at a view; moves on.
+    /// The chunk at `at`, which must be at a view. Moves `at` past the chunk.
     [[nodiscard]] Chunk next(Place& at) const;
 
-    /// Looks what is in memory around the first view, which the reader may touch before it is
-    /// brought. Before the thread that brings is there.
+    /// Notes which pages around the first view are in memory, since the reader may touch them
+    /// before the bringing thread does. Call it before that thread starts.
     void look_first();
 
-    /// Has the pages of a chunk mapped where they are in memory, or where the system reads far
-    /// ahead, and waits for them; asks for them otherwise, and waits for none. Neither where the
-    /// reader has passed it. For one thread.
+    /// Brings the pages of a chunk. If they are in memory, or if the system reads far ahead, maps
+    /// them and waits for them. Otherwise asks for them without waiting. Does nothing if the reader
+    /// has passed the chunk. For one thread.
     void bring(const Chunk& chunk);
 
-    /// The reader has come to this view: what it has passed is given back. For another thread.
+    /// The reader has reached this view: gives back the pages that it has passed. For one other
+    /// thread.
     void reader_at(const Item& item);
 
-    /// The reader has come to what is no view: it has left the one before.
+    /// The reader has reached an item that is not a view, and has left the view before it.
     void reader_left();
 
-    /// When nothing is brought any more: all else is given back, what the reader is at only where
-    /// it is `done` with it.
+    /// Call it when nothing is brought any longer. Gives back all other pages, and the reader's
+    /// current pages only if it is `done` with them.
     void give_back_all(bool done) noexcept;
 
   private:
@@ -85,18 +86,18 @@ class PagesAround {
     const std::uint64_t chunk_nbytes_;
     const std::uint64_t step_;
 
-    // Of who brings:
-    std::size_t brought_end_ = 0;  // items before it were brought
+    // Of the thread that brings:
+    std::size_t brought_end_ = 0;  // items before this one were brought
     ReadAhead read_ahead_;
-    std::uint64_t around_ = 0;      // what the system reads before a page that is missing
-    std::uint64_t looked_end_ = 0;  // of the source that it is at: absent pages before it are noted
+    std::uint64_t around_ = 0;      // bytes that the system reads before a missing page
+    std::uint64_t looked_end_ = 0;  // in the current source: absent pages before it are noted
 
-    std::mutex reader_mutex_;  // a stream may be ended while its reader is in here
+    std::mutex reader_mutex_;  // a stream may end while its reader is in a call
     const Item* reader_ = nullptr;
-    std::uint64_t released_ = 0;  // the end of what was given back, of the reader's file
+    std::uint64_t released_ = 0;  // the end of the pages given back, in the reader's file
 
-    std::mutex absent_mutex_;   // of both below
-    Position at_ = kNowhere;    // where pages are being brought, or the end of what was
+    std::mutex absent_mutex_;   // of the two members below
+    Position at_ = kNowhere;    // where pages are brought, or the end of the last ones
     std::deque<Range> absent_;  // pages that were not in the page cache, in order
 };
 

@@ -14,14 +14,16 @@ using tensor::Conversion;
 
 namespace {
 
-// A model may name the same bytes of a file in many tensors; one that has less is left alone.
+// A model may name the same bytes of a file in many tensors. Models with less than this are not
+// checked.
 constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
 constexpr std::uint64_t kMostBytes = INT64_MAX;  // of an array
 
-// The type that the kernels convert to; NumPy does the rest. It is `float_type` if a kernel leads
-// there. Otherwise types of at most 8 bits become float32, which has all their values and which
-// NumPy can always cast. Other types stay: by way of float32, the payload of a NaN could change.
+// The type that the kernels convert to; NumPy does the rest. It is `float_type` if a kernel
+// converts to it. Otherwise types of at most 8 bits become float32: float32 has all their values,
+// and NumPy can always cast it. Other types stay: by way of float32, the payload of a NaN could
+// change.
 const onnx::DataTypeInfo* array_type(const onnx::DataTypeInfo* type,
                                      const onnx::DataTypeInfo* float_type) {
     if (float_type == nullptr || !type->format.is_float()) return type;
@@ -34,14 +36,14 @@ bool is_converted(const onnx::DataTypeInfo& type, const Options& options) {
     return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
 }
 
-// Of the array's type, and of the one that NumPy makes of it.
+// The larger of the item sizes of the array's type and of the type that NumPy converts it to.
 std::uint64_t largest_itemsize(const Item& item, const onnx::DataTypeInfo* float_type) {
     const std::uint64_t itemsize = std::max<std::uint64_t>(item.to->itemsize(), 1);
     return float_type == nullptr ? itemsize
                                  : std::max<std::uint64_t>(itemsize, float_type->itemsize());
 }
 
-// Of the array, once NumPy has done what no kernel does.
+// Bytes of the array after NumPy's conversion.
 std::uint64_t final_nbytes(const Item& item, const onnx::DataTypeInfo* float_type) {
     const bool is_cast = float_type != nullptr && item.type->format.is_float();
     return item.count * (is_cast ? float_type : item.to)->itemsize();
@@ -50,7 +52,7 @@ std::uint64_t final_nbytes(const Item& item, const onnx::DataTypeInfo* float_typ
 Reading reading_of(const tensor::Values& values, const Options& options) {
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) return Reading::text;
-    // Unused bits are checked when all is decoded.
+    // The unused bits are checked when the whole tensor is decoded.
     if (values.payload() == nullptr || type.zero_padding()) return Reading::whole;
     const bool view = !options.copies && values.is_view() && !is_converted(type, options);
     return view ? Reading::view : Reading::parts;
@@ -94,10 +96,11 @@ void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& o
         }
         item.source = source_number(source);
         if (item.count > kMostBytes / largest_itemsize(item, options.float_type)) {
-            throw Error("tensor.size_overflow", "as another type it has more than 2^63 bytes");
+            throw Error("tensor.size_overflow",
+                        "converted to the requested type, it would have more than 2^63 bytes");
         }
         nbytes_ += item.nbytes();
-        // Whose bytes are named, too.
+        // The bytes of the pieces count, too.
         if (values.in_pieces()) {
             values.for_each_range(
                 [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
@@ -125,8 +128,9 @@ void Plan::check_overlap() const {
     }
     const std::uint64_t times = document_->limits().overlap;
     if (named_nbytes_ > kOverlapIgnored && named_nbytes_ / times > stored) {
-        throw Error("limit.overlap", "the tensors name " + std::to_string(named_nbytes_) +
-                                         " bytes of files that have " + std::to_string(stored) +
+        throw Error("limit.overlap", "the tensors refer to " + std::to_string(named_nbytes_) +
+                                         " bytes, but their files have only " +
+                                         std::to_string(stored) +
                                          "; raise the limit with limits=Limits(overlap=...)");
     }
 }
@@ -142,7 +146,7 @@ tensor::Values Plan::values(const Item& item) const {
     const onnx::Message tensor = item.tensor();
     const tensor::Header header = tensor::read_header(tensor);
     tensor::Values values = document_->values(tensor, header, since_);
-    // Memory is taken for what the item says.
+    // Memory is allocated by the item's count and type.
     if (values.count() != item.count || &values.type() != item.type) {
         fail_changed();
     }

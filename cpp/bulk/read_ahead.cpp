@@ -18,7 +18,7 @@ bool ReadAhead::is_far(std::size_t first, std::uint64_t begin, std::uint64_t end
     return nbytes_ <= (run_.end - run_.begin) / kLongRun;
 }
 
-// Items so near to each other that reading on takes no longer than going there.
+// Items so close together that reading the gap takes no longer than seeking past it.
 ReadAhead::Range ReadAhead::run_at(std::size_t first, std::uint64_t begin,
                                    std::uint64_t end) const {
     Range run{begin, end};

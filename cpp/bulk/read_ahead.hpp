@@ -1,4 +1,5 @@
-// Whether the system reads far enough ahead to bring many tensors by touching their pages in order.
+// Decides whether the system reads far enough ahead that touching pages in order brings many
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ class ReadAhead {
     using Ask = std::uint64_t (*)(const source::Source&);
 
     /// A read-ahead of at least this many bytes is far. Touching pages in order then keeps the disk
-    /// busy and reads in large pieces. Pages that the system is asked for come one by one, and cost
-    /// more to map and to drop. On two processors and a virtual disk, a stream of 3.4 GB takes 2.0
-    /// to 2.3 s one way, and 2.9 to 3.4 s the other.
+    /// busy and reads in large pieces. Pages that are asked for arrive one by one, and cost more to
+    /// map and to drop. On two processors and a virtual disk, a stream of 3.4 GB takes 2.0 to 2.3 s
+    /// by touching, and 2.9 to 3.4 s by asking.
     static constexpr std::uint64_t kFar = 1 << 20;
     /// The shortest run of neighbours, in read-aheads: the system reads on behind its end.
     static constexpr std::uint64_t kLongRun = 4;
-    /// Fewer bytes than this are no long run.
+    /// The fewest bytes of a long run.
     static constexpr std::uint64_t kLeast = kLongRun * kFar;
 
     /// `items`: a part of the plan's. A read-ahead of more than `most` bytes is not used.
@@ -32,11 +33,11 @@ class ReadAhead {
     /// Selects the file of this item for nbytes() and is_far().
     void enter(const Item& item);
 
-    /// The read-ahead of that file, in bytes; 0 for a file of less than kLeast.
+    /// The read-ahead of the selected file in bytes; 0 for a file of less than kLeast.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
 
     /// Whether pages are best touched in order from `begin` on, in item `first`: the system reads
-    /// far ahead, and neighbours follow for long enough.
+    /// far ahead, and enough neighbours follow.
     [[nodiscard]] bool is_far(std::size_t first, std::uint64_t begin, std::uint64_t end);
 
   private:

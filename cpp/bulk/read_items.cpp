@@ -27,26 +27,27 @@ struct Range {
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
 };
 
-// What one thread does at a time: elements of one item, or several whole items that are neighbours.
+// The work that one thread does at a time: elements of one item, or several whole items that are
+// neighbours.
 struct Task {
     std::uint32_t first;  // item
     std::uint32_t items;
     std::uint64_t begin;  // element, of a single item
     std::uint64_t count;
     Range range;
-    bool in_order = false;   // its pages are touched after those of the tasks before it
+    bool in_order = false;   // its pages are touched after those of earlier tasks
     bool is_mapped = false;  // its pages were mapped here, and must be released
 };
 
-// Tasks that are asked for ahead of those that are done, where a file is not in memory: 32 MiB keep
-// a disk busy.
+// For a file that is not in memory: how many tasks ahead its pages are asked for. 32 MiB keep a
+// disk busy.
 constexpr std::size_t kAskedAhead = 16;
 
-// Bytes of arrays that one task makes at most: between two, it is asked whether to go on.
+// The most bytes of arrays that one task makes. Between tasks the thread checks whether to stop.
 constexpr std::uint64_t kMadeAtOnce = 8 << 20;
 
-// Bytes that are read at once where they do not go straight into an array: small neighbours, and
-// what is converted. For a local file they stay in the second-level cache.
+// Bytes per read if the bytes do not go straight into an array: small neighbours, and values that
+// are converted. For a local file they fit into the second-level cache.
 std::uint64_t buffer_nbytes(const source::Source& source) {
     const std::uint64_t nbytes = source.read_habits().nbytes;
     return source.splits_reads() ? nbytes : nbytes / 8;
@@ -71,7 +72,7 @@ class Reader {
     }
 
   private:
-    // Releases what the system mapped around the tasks, also if reading them fails.
+    // Releases the pages that the system mapped around the tasks, even if reading them fails.
     class ReleaseAtEnd {
       public:
         explicit ReleaseAtEnd(const Reader& reader) : reader_(reader) {}
@@ -124,7 +125,7 @@ class Reader {
         try {
             tensor::Values values = plan_.values(item);
             source::guard_reads(values.source(), [&] {
-                values.check_count();  // before memory is taken for what the shape says
+                values.check_count();  // before memory is allocated by the shape
                 places_[i] = slabs_.place(item.nbytes());
                 values.read(item.conversion(), places_[i].bytes);
                 values.for_each_range([&](const auto& source, auto offset, auto nbytes) {
@@ -134,7 +135,7 @@ class Reader {
         } catch (const Error& error) {
             throw plan_.named(error, item);
         }
-        // As above: decoding looks at the mapping, and the pages would count as this process's
+        // Decoding reads through the mapping, and the mapped pages would count as this process's
         // memory.
         const source::Source& own = plan_.document().source();
         source::release(own, own.offset_of(item.message), item.message.size());
@@ -155,8 +156,8 @@ class Reader {
                 split(i++);
             }
         }
-        // A caller with `on_absent` drops the pages that it is told about, and nobody can tell it
-        // what the system reads ahead.
+        // A caller with `on_absent` drops the pages that it is told about. Nobody could tell it
+        // about pages that the system reads ahead.
         if (!on_absent_) find_those_in_order();
     }
 
@@ -192,7 +193,7 @@ class Reader {
             if (item.offset > end + gap) break;
             end = std::max(end, item.stored_end());
             if (end - items_[first].offset > most) break;
-            // Many may have the same bytes.
+            // Many items may share the same bytes, so the task's range does not limit its work.
             made += item.nbytes();
             if (made > kMadeAtOnce) break;
         }
@@ -202,7 +203,7 @@ class Reader {
     void split(std::size_t i) {
         const Item& item = items_[i];
         const std::uint64_t nbytes = plan_.source(item)->read_habits().nbytes;
-        // A multiple of eight elements is a whole number of bytes whatever their width.
+        // A multiple of eight elements is a whole number of bytes at any element width.
         const std::uint64_t most = std::max<std::uint64_t>(nbytes / item.to->itemsize() & ~7ULL, 8);
         for (std::uint64_t begin = 0; begin < item.count; begin += most) {
             const std::uint64_t count = std::min(most, item.count - begin);
@@ -220,8 +221,8 @@ class Reader {
         tasks_.push_back({number(first), number(items.size()), 0, 0, range});
     }
 
-    // Of a file that is not in memory, the system reads ahead what one thread will want; the places
-    // of several look random to it.
+    // Asks for the task's pages. The system's read-ahead follows one sequential thread; the
+    // positions of several threads look random to it.
     void ask_for(const Task& task) const {
         if (task.in_order) return;
         const Range& range = task.range;
@@ -232,11 +233,11 @@ class Reader {
     }
 
     // Touches the pages of the tasks up to this one, in order, and waits for them. Meanwhile other
-    // threads copy what was brought before. Returns whether this task's pages were mapped.
+    // threads copy the pages brought before. Returns whether this task's pages were mapped.
     bool bring_until(std::size_t task) {
         if (!tasks_[task].in_order || !is_absent(tasks_[task].range)) return false;
         const std::lock_guard lock(bringing_);
-        // Tasks further back are done: their pages may be absent again, and nobody needs them.
+        // Earlier tasks are done: their pages may be absent again, and nobody needs them.
         brought_ = std::max(brought_, task - std::min(task, kAskedAhead));
         for (; brought_ <= task; ++brought_) {
             os::leave_if_stopped();

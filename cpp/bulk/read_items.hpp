@@ -1,6 +1,6 @@
-// Reads many tensors into fresh arrays, by several threads: large ones in pieces, small neighbours
-// together. By system calls and not through mappings: a copy needs no page of the file in this
-// process, and a file that was truncated is an error.
+// Reads many tensors into fresh arrays, with several threads: large tensors in parts, small
+// neighbours together. Uses read calls, not mappings: a copy then maps no page of the file in this
+// process, and a truncated file is an error.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,15 @@
 
 namespace onnxmap::bulk {
 
-/// Is told of the pages begin .. end of the file of an item that are asked for because they are not
-/// in memory; by any thread.
+/// Called with the pages begin .. end of an item's file that are asked for because they are not in
+/// memory. Any thread may call it.
 using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::uint64_t end)>;
 
-/// The arrays' bytes, one for each item; none for what is a view or text. `items` is a part of the
-/// plan's. Without `on_absent`, pages that are not in memory are touched in order if the system's
-/// read-ahead is large, and stay in the page cache. `done` grows by the bytes that are there.
-/// As much is done at a time as the effort of this thread allows (os::WithEffort). Throws Error
-/// `tensor.*`, `file.changed`, FileError, std::bad_alloc and os::Stopped.
+/// The arrays' bytes, one place per item; an empty place for a view or text. `items` is a part of
+/// the plan's. Without `on_absent`, absent pages are touched in order if the system's read-ahead is
+/// large, and stay in the page cache. `done` grows by the bytes that are read. The effort of this
+/// thread sets the number of threads (os::WithEffort). Throws Error `tensor.*`, `file.changed`,
+/// FileError, std::bad_alloc and os::Stopped.
 [[nodiscard]] std::vector<source::Place> read_items(
     const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
     const OnAbsent& on_absent = {}, ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);

@@ -15,8 +15,8 @@ namespace onnxmap::bulk {
 
 namespace {
 
-// Bytes that are dealt with from one pause to the next. A folio is not larger, so that parts which
-// begin and end with a multiple of this cut none.
+// Bytes that are processed between two pauses. No folio is larger, so parts that begin and end at a
+// multiple of this split none.
 constexpr std::uint64_t kAtOnce = 32 << 20;
 
 struct Span {
@@ -24,7 +24,7 @@ struct Span {
     std::uint64_t end;
 };
 
-// Neighbouring ranges of a source as one: what is between two of them is less than a page.
+// Neighbouring ranges of a source as one range: less than a page lies between two of them.
 struct Joined {
     std::shared_ptr<const source::Source> source;
     Span span;
@@ -106,8 +106,8 @@ void evict(const model::Document& document, std::span<const onnx::Message> tenso
                   [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
                       source::evict(source, offset, nbytes);
                   });
-    // Through a mapping, each head that is missing is read with all that the system reads ahead.
-    // Where they are close together, that is the fast way to read them.
+    // Through a mapping, each absent head is read with the whole read-ahead around it. If heads are
+    // close together, that is the fastest way to read them.
     for (const Joined& range : ranges) {
         const std::uint64_t nbytes = range.span.end - range.span.begin;
         if (range.between.size() * source::PagesAhead::kFar > nbytes) continue;

@@ -1,4 +1,4 @@
-// The pages of files that the bytes of chosen tensors are in, of the model or of external files.
+// The pages of the model's file and of external files that hold the bytes of chosen tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace onnxmap::bulk {
 
-/// Called now and then during long work, which ends if it throws.
+/// Called now and then during long work. If it throws, the work ends.
 using Pause = std::function<void()>;
 
 struct ResidentBytes {
@@ -21,18 +21,20 @@ struct ResidentBytes {
     std::uint64_t total = 0;
 };
 
-/// Asks for them; see source::prefetch. All throw what model::Document::values throws, where a
-/// tensor has no name with its path.
+/// Asks for the pages of the tensors; see source::prefetch. All functions here throw what
+/// model::Document::values throws; the error has the path of a tensor that has no name.
 void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
               source::Moment since, const Pause& pause);
 
-/// Gives them back; see source::evict. So are the heads of tensors between two that are chosen,
-/// since large folios only go as a whole; where tensors are large, the heads are asked for again.
+/// Drops the pages of the tensors from the page cache; see source::evict. Heads between two chosen
+/// tensors are dropped, too, since large folios are only dropped as a whole. If the tensors are
+/// large, the heads are then asked for again.
 void evict(const model::Document& document, std::span<const onnx::Message> tensors,
            source::Moment since, const Pause& pause);
 
-/// How many bytes of each tensor are in memory. `absent` has those of the model's own file that
-/// were not, before anybody looked for the tensors: that reads their heads, and what is around.
+/// How many bytes of each tensor are in memory. `absent` has the ranges of the model's own file
+/// that were not in memory before the tensors were found: finding them reads their heads and the
+/// pages around.
 [[nodiscard]] std::vector<ResidentBytes> residency(const model::Document& document,
                                                    std::span<const onnx::Message> tensors,
                                                    source::Moment since, const ByteRanges& absent,

@@ -22,7 +22,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     Run(std::shared_ptr<const Plan> plan, StreamOptions options)
         : plan_(std::move(plan)),
           items_(plan_->items()),
-          // What is given back lags behind, and a mapping may take in more than was asked for.
+          // Giving back lags behind, and a mapping may take in more pages than were asked for.
           room_(options.window - options.window / 4),
           threads_(options.threads == 0 ? plan_->reads_at_once() : options.threads),
           pages_(*plan_, options.window) {}
@@ -31,7 +31,9 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
 
     State next(std::chrono::milliseconds patience, Step& step) {
         const std::unique_lock reader(reader_, std::try_to_lock);
-        if (!reader) throw std::invalid_argument("another thread is in this stream");
+        if (!reader)
+            throw std::invalid_argument(
+                "another thread is reading this stream; open a stream for each thread");
         if (!start()) return State::end;
         if (taken_ == items_.size()) {
             end(true);
@@ -48,7 +50,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             throw;
         }
         step.item = item;
-        // First, since with the room that taking it makes, more is brought at once.
+        // Gives pages back first: the room that this makes allows more to be brought at once.
         if (item.reading == Reading::view) {
             pages_.reader_at(item);
         } else {
@@ -58,7 +60,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         return State::ready;
     }
 
-    // `done`: with what the reader got last.
+    // `done`: whether the reader is done with the last tensor that it got.
     void end(bool done) noexcept {
         {
             const std::lock_guard lock(mutex_);
@@ -68,8 +70,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         moved_.notify_all();
         const std::lock_guard joining(joining_);
         if (!leader_.joinable()) return;
-        // Collecting garbage may end a stream in a thread that works for it: the leader, or one
-        // that the leader waits for.
+        // Garbage collection may end a stream in a thread that works for the stream: the leader, or
+        // a thread that the leader waits for.
         if (os::works_for(stopped_)) {
             leader_.detach();
             return;
@@ -80,7 +82,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
 
   private:
     struct Hold {
-        std::size_t until;  // the reader has come to this item
+        std::size_t until;  // the reader has reached this item
         std::uint64_t nbytes;
     };
 
@@ -97,7 +99,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         const bool has_work = std::ranges::any_of(
             items_, [](const Item& item) { return item.reading != Reading::text; });
         if (has_work) pages_.look_first();
-        started_ = true;  // whether a thread can be had or not
+        started_ = true;  // even if no thread can be started
         if (has_work) {
             try {
                 leader_ = std::thread([run = shared_from_this()] { run->lead(); });
@@ -108,7 +110,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         return true;
     }
 
-    // Whether the item is there; its memory, where it is fresh.
+    // Returns whether the item is ready. Sets `place` to its memory if the item is fresh.
     bool wait_for(const Item& item, std::chrono::milliseconds patience, source::Place& place) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
@@ -185,7 +187,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     std::size_t read_fresh(std::size_t first) {
         std::uint64_t nbytes = items_[first].resident_nbytes();
         std::size_t end = first + 1;
-        // Several at a time: each for itself, small ones would not be read in parallel.
+        // Takes several items at a time: one by one, small items would not be read in parallel.
         while (end < items_.size() && items_[end].is_fresh() && nbytes <= room_ / 4 &&
                items_[end].resident_nbytes() <= room_ / 4 - nbytes) {
             nbytes += items_[end++].resident_nbytes();
@@ -206,13 +208,13 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         return end;
     }
 
-    // Waits until items from `first` on, of so many bytes, may be resident, or the reader is there.
-    // They count until the reader has come to item `until`.
+    // Waits until `nbytes` bytes of items from `first` on may be resident, or the reader waits for
+    // them. They count until the reader has reached item `until`.
     void wait_for_room(std::size_t first, std::size_t until, std::uint64_t nbytes) {
         std::unique_lock lock(mutex_);
         const auto is_current = [&] { return taken_ > first; };
-        // What the reader waits for comes whatever is held: that may be given back only when the
-        // reader has got it.
+        // The item that the reader waits for comes even if the window is full: memory may be given
+        // back only after the reader has got the item.
         const auto is_due = [&] { return reader_waits_ && taken_ >= first; };
         moved_.wait(lock, [&] {
             return stopped_ || is_current() || is_due() || !is_led_ || holds_.empty() ||
@@ -236,16 +238,16 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     std::mutex joining_;
     std::thread leader_;
 
-    std::mutex mutex_;  // of all below
+    std::mutex mutex_;  // of all members below
     std::condition_variable prepared_;
     std::condition_variable moved_;
     std::atomic<bool> stopped_ = false;
     bool started_ = false;
-    bool is_led_ = true;         // otherwise no thread was to be had, and the reader reads
-    bool reader_waits_ = false;  // for item taken_
-    std::size_t taken_ = 0;      // items that the reader has got; the last of them is its current
-    std::size_t prepared_end_ = 0;      // items before it are prepared, or nothing was to be done
-    std::deque<source::Place> places_;  // of the fresh ones among them that the reader has not got
+    bool is_led_ = true;            // otherwise no thread could start, and the reader reads
+    bool reader_waits_ = false;     // for item taken_
+    std::size_t taken_ = 0;         // items that the reader has got; the last is its current one
+    std::size_t prepared_end_ = 0;  // items before this one are ready
+    std::deque<source::Place> places_;  // of ready fresh items that the reader has not got
     std::exception_ptr failure_;        // to be thrown at item prepared_end_
     std::uint64_t ahead_ = 0;           // the sum of holds_
     std::deque<Hold> holds_;
@@ -258,7 +260,8 @@ TensorStream::~TensorStream() { stop(); }
 
 TensorStream::State TensorStream::next(std::chrono::milliseconds patience, Step& step) {
     if (run_->is_forked())
-        throw std::runtime_error("a stream does not live on in a forked process");
+        throw std::runtime_error(
+            "a stream cannot be used in a forked process; open a new one there");
     return run_->next(patience, step);
 }
 
@@ -267,7 +270,8 @@ void TensorStream::stop() noexcept {
         run_->end(false);
         return;
     }
-    // Its thread is not here, and it may have held any lock: nothing of it may be touched.
+    // The stream's thread does not exist in the child and may have held any lock, so nothing of the
+    // run may be touched.
     static_cast<void>(new std::shared_ptr<Run>(run_));  // NOLINT: without memory, a child may end
 }
 

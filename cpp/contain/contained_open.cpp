@@ -10,7 +10,7 @@ namespace onnxmap::contain {
 
 namespace {
 
-// Throws Refused `being_replaced` if another file than `file` was found.
+// Throws Refused `being_replaced` if the found object is not `file`.
 void check_same_file(const os::FoundObject& found, const os::FileIdentity& file,
                      const std::string& path) {
     if (!found.status().identity.same_file(file)) throw Refused(Refusal::being_replaced, path);
@@ -47,8 +47,8 @@ std::string ContainedOpen::path_of(const std::string& relative_path) const {
     return base + (base.ends_with('/') ? "" : "/") + relative_path;
 }
 
-// One system call, for nearly all locations. Where it does not find the file, for whatever reason,
-// the walk has the last word.
+// One system call finds nearly all locations. If it does not find the file, for whatever reason,
+// the component walk decides.
 std::optional<os::FoundObject> ContainedOpen::find_by_kernel(const std::string& relative_path,
                                                              const std::string& path) const {
     const os::Beneath beneath{.leaves_folder = policy_.links == LinkPolicy::trusted,

@@ -1,5 +1,4 @@
-// Opens files by names that came out of an untrusted file, in the folders where they may be and
-// nowhere else.
+// Opens files by names from an untrusted file, only in the folders that may hold them.
 #pragma once
 
 #include <memory>
@@ -17,9 +16,9 @@
 namespace onnxmap::contain {
 
 enum class LinkPolicy {
-    contained,  // symbolic links are followed where they end in one of the folders
-    strict,     // none is followed
-    trusted,    // all are followed, and hard links are of no interest
+    contained,  // symbolic links are followed if they end in one of the folders
+    strict,     // no symbolic link is followed
+    trusted,    // all symbolic links are followed, and hard links are not checked
 };
 
 struct OpenPolicy {
@@ -29,20 +28,20 @@ struct OpenPolicy {
 
 class ContainedOpen {
   public:
-    /// Names are relative to the first of `roots`; a link may lead into any of them.
+    /// Names are relative to the first of `roots`. A link may lead into any of them.
     ContainedOpen(std::vector<std::shared_ptr<const os::Folder>> roots, OpenPolicy policy);
 
     [[nodiscard]] const std::vector<std::shared_ptr<const os::Folder>>& roots() const noexcept {
         return roots_;
     }
 
-    /// Opens a regular file for reading. Nothing else is opened, only looked at: not a FIFO, not a
-    /// device, not a file of /proc, nor anything outside. `relative_path` must not lead out by its
-    /// text. Throws FileError (ELOOP: links in a circle; EISDIR), Refused, and Error `file.changed`
-    /// where the folder had to be opened again and is another.
+    /// Opens a regular file for reading. No other object is opened: no FIFO, no device, no file of
+    /// /proc, and nothing outside. The text of `relative_path` must not lead out of the folder.
+    /// Throws FileError (ELOOP: links form a circle; EISDIR), Refused, and Error `file.changed` if
+    /// the folder had to be opened again and is another folder now.
     [[nodiscard]] os::File open(const std::string& relative_path) const;
 
-    /// Opens `file`, which was opened before, and nothing else. A hard link that was made since
+    /// Opens `file`, which was opened before, and no other file. A hard link that was made since
     /// then does not matter. Throws what open() throws.
     [[nodiscard]] os::File open_again(const std::string& relative_path,
                                       const os::FileIdentity& file) const;

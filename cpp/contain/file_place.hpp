@@ -1,4 +1,4 @@
-// Where an open file can be found again, even if it no longer has the name it was opened by.
+// The place at which an open file can be found again, even if the name that opened it is gone.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 namespace onnxmap::contain {
 
 struct FilePlace {
-    std::string folder;         // its path without links
-    std::string relative_path;  // below the folder, by names that are no links
+    std::string folder;         // the folder's path without links
+    std::string relative_path;  // below the folder, by names that are not links
 };
 
-/// Where `file` is now below the first of `folders` that contains it. Nothing if none does, if the
-/// file no longer has a name, or if the system does not tell. Names can change at any moment: a
-/// caller that relies on the answer must open the place and compare. Throws FileError if the
-/// process has no descriptor left.
+/// The current place of `file` below the first of `folders` that contains it. Nothing if no folder
+/// contains it, if the file no longer has a name, or if the system does not report the name. Names
+/// can change at any moment: a caller that relies on the answer must open the place and compare.
+/// Throws FileError if the process has no descriptor left.
 [[nodiscard]] std::optional<FilePlace> place_of(
     const os::File& file, std::span<const std::shared_ptr<const os::Folder>> folders);
 

@@ -11,7 +11,7 @@ namespace onnxmap::contain {
 namespace {
 
 constexpr unsigned kMostLinks = 40;    // as the kernel's own limit
-constexpr unsigned kMostSteps = 4096;  // what a tree of links may cost; a path has no more names
+constexpr unsigned kMostSteps = 4096;  // limits the cost of nested links; no path has more names
 
 std::string join(const std::string& folder, std::string_view name) {
     return folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
@@ -61,14 +61,14 @@ void LinkWalk::enter(os::FoundObject folder) {
 void LinkWalk::follow(const std::string& target) {
     if (!follow_links_) throw Refused(Refusal::is_link, path());
     if (++links_ > kMostLinks) throw FileError(ELOOP, path());
-    // With a slash at its end it must be a folder.
+    // A target with a slash at its end must be a folder.
     if (pending_.empty() && (target.ends_with('/') || target.ends_with("/."))) to_folder_ = true;
     push(target);
     if (target.starts_with('/')) settle("/");
 }
 
-// Names of folders below the root, which were no links when they were looked at: where one is now,
-// somebody is changing them under us.
+// Goes down folders that were not links when they were found. If one is a link now, another process
+// is changing the tree.
 void LinkWalk::go_down(const std::vector<std::string>& names) {
     here_ = root_->folder->open();
     below_.clear();
@@ -89,7 +89,7 @@ void LinkWalk::go_up() {
         return;
     }
     std::string up = path();
-    if (up.empty()) throw Refused(Refusal::leads_outside, up);  // nobody knows where we are
+    if (up.empty()) throw Refused(Refusal::leads_outside, up);  // the current path is unknown
     up.resize(std::max<std::size_t>(up.rfind('/'), 1));
     settle(up);
 }
@@ -101,14 +101,14 @@ void LinkWalk::step_outside(const std::string& name) {
         follow(*target);
         return;
     }
-    // What else is outside, or whether there is anything, is nobody's business.
+    // Whether a file exists outside the folders must not be revealed.
     const bool passable = errno == EINVAL && (pending_.empty() || os::is_folder(path));
     if (!passable) throw Refused(Refusal::leads_outside, path);
     settle(path);
 }
 
-// We are at another path without links. Whether it is in a root is decided by its text, and where
-// it leads there by descriptors.
+// The walk is now at another path without links. The text of the path decides whether it is in a
+// root, and descriptors decide where it leads.
 void LinkWalk::settle(const std::string& path) {
     for (const Root& root : roots_) {
         const auto rest = os::path_below(path, root.real_path);
@@ -151,7 +151,7 @@ os::FoundObject LinkWalk::find(std::string_view location) {
             }
         }
     }
-    // It ends with a folder: "..", or a link to one.
+    // The path ends at a folder: "..", or a link to a folder.
     if (!inside()) throw Refused(Refusal::leads_outside, outside_);
     throw FileError(EISDIR, path());
 }

@@ -1,6 +1,6 @@
-// Finds a file below a folder one component at a time, so that it is known of each whether it is a
-// link and where that leads. It is the way where links leave the folder and may do so, and where
-// the system has no call for that or a sandbox forbids it.
+// Finds a file below a folder one component at a time, so that each component is known to be a link
+// or not, and where it leads. Used if links may leave the folder and do, or if the system or a
+// sandbox does not allow the single system call.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@
 
 namespace onnxmap::contain {
 
-/// Opens nothing outside the roots: there, links are only read, by their path. Whatever such a
-/// path leads to counts only once it has come to a root, whose descriptor takes over.
+/// Opens nothing outside the roots: links there are only read, by their path. A path outside counts
+/// only after it has led into a root, whose descriptor is then used.
 class LinkWalk {
   public:
     /// A walk starts in the first of `roots`.
     LinkWalk(std::vector<std::shared_ptr<const os::Folder>> roots, bool follow_links);
 
-    /// Throws FileError (ENOENT, EACCES ...; ELOOP after 40 links, or a way too long), and Refused
-    /// where a link leads out of the roots or must not be followed.
+    /// Throws FileError (ENOENT, EACCES ...; ELOOP after 40 links or too many steps). Throws
+    /// Refused if a link leads out of the roots or must not be followed.
     [[nodiscard]] os::FoundObject find(std::string_view location);
 
   private:
@@ -48,10 +48,11 @@ class LinkWalk {
     bool follow_links_;
     unsigned links_ = 0;
     unsigned steps_ = 0;
-    bool to_folder_ = false;            // what it ends at must be one
+    bool to_folder_ = false;            // the location must end at a folder
     std::vector<std::string> pending_;  // the next component last
 
-    // Where we are: below a root, by names that are no links, or outside at a path without links.
+    // The current position: below a root, by names that are not links, or outside at a path without
+    // links.
     const Root* root_ = nullptr;
     std::vector<std::string> below_;
     std::shared_ptr<const os::Descriptor> here_;

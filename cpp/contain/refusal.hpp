@@ -1,4 +1,4 @@
-// Why a file that may be there is not opened. The caller chooses the text of the error.
+// The reason why a file that may exist is not opened. The caller chooses the text of the error.
 #pragma once
 
 #include <stdexcept>
@@ -9,10 +9,10 @@ namespace onnxmap::contain {
 
 enum class Refusal {
     leads_outside,   // a symbolic link ends outside the folders
-    is_link,         // it is, or goes through, a symbolic link, and none may be followed
-    has_hard_links,  // it has another name, which may be outside
+    is_link,         // the path contains a symbolic link, and none may be followed
+    has_hard_links,  // the file has another name, which may be outside
     not_regular,     // a FIFO, a socket, a device, a file of /proc
-    being_replaced,  // it was another file a moment ago
+    being_replaced,  // another file had the name a moment ago
 };
 
 class Refused : public std::runtime_error {

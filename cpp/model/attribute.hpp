@@ -22,24 +22,24 @@ class Attribute {
         return message_.text(onnx::field<"AttributeProto.name">);
     }
 
-    /// The number of its AttributeType. IR versions 1 and 2 had no `type`: then the first field
-    /// that is there tells. 0 if there is none.
+    /// The number of the attribute's AttributeType, or 0 if the attribute has no value. IR versions
+    /// 1 and 2 had no `type`; the first value field that is present then determines the type.
     [[nodiscard]] std::int32_t type() const;
 
-    /// The field that holds the value. Null if the type is none of ONNX's, and for a reference to
-    /// an attribute of the function (`ref_attr_name`).
+    /// The field that holds the value. Null if ONNX does not define the type, or if the attribute
+    /// refers to an attribute of the function (`ref_attr_name`).
     [[nodiscard]] const wire::FieldRow* value_field() const;
 
   private:
     onnx::Message message_;
 };
 
-/// The attributes in a repeated field of a message. Of a repeated name the last one counts, at the
-/// place of the first one.
+/// The attributes in a repeated field of a message. If a name is repeated, the last attribute
+/// counts, at the place of the first one.
 [[nodiscard]] std::vector<Attribute> attributes(const onnx::Message& message,
                                                 const wire::FieldRow& row);
 
-/// The attributes with a default of a FunctionProto.
+/// The attributes of a FunctionProto that have a default, by the same rule.
 [[nodiscard]] std::vector<Attribute> default_attributes(const onnx::Message& function);
 
 }  // namespace onnxmap::model

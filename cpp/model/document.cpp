@@ -17,8 +17,8 @@ using onnx::message;
 
 namespace {
 
-// Bytes. Below, an index is made and dropped again: the walk takes some 20 microseconds, and an
-// index that is kept costs more memory than a small message has.
+// Bytes. For a smaller message an index is made for each access and not kept: the walk takes some
+// 20 microseconds, and a kept index would need more memory than the message.
 constexpr std::uint64_t kLarge = 32 << 10;
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
@@ -29,8 +29,8 @@ onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* or
     return {table, std::move(pieces)};
 }
 
-// A message is known by its type and where it begins: a first field may begin where its parent
-// does.
+// Cached messages are found by type and address. The address alone does not suffice: a first field
+// may begin where its parent begins.
 const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.piece(0).data(); }
 
 }  // namespace
@@ -96,7 +96,8 @@ std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) 
             return known->second;
         }
     }
-    // Nothing is kept that was made of bytes which the file had lost.
+    // The guard throws if the file lost bytes during the walk. An index made of lost bytes is
+    // therefore never kept.
     auto made = source::guard_reads(
         *store_.source, [&] { return std::make_shared<const FieldIndex>(message, origin); });
     const std::lock_guard lock(mutex_);

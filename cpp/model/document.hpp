@@ -1,6 +1,6 @@
-// A loaded model (or tensor, or any message of the schema): its source, and the index that the
-// load pass made of it. Immutable once built, so threads may share it. Everything handed out
-// holds the document, and the arrays hold its source.
+// A loaded model (or tensor, or any message of the schema): its source, and the index that the load
+// pass made. Immutable once built, so threads may share it. Every object handed out shares the
+// document, and the arrays share its source.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,20 @@ struct Limits {
     std::uint64_t pieces = 100'000;
     std::uint32_t depth = wire::kDefaultDepth;
     std::uint64_t external_entries = 64;
-    std::uint64_t dense_bytes = 1 << 30;  // of a sparse tensor that is made dense
+    std::uint64_t dense_bytes = 1 << 30;  // of a sparse tensor when dense
     std::uint64_t text_bytes = 1 << 30;   // of a message as text
-    std::uint64_t overlap = 16;           // times that copies are made of the same bytes of a file
+    std::uint64_t overlap = 16;  // bytes of copies, as a multiple of the bytes of the files
 };
 
 struct LoadOptions {
     const wire::MessageTable* root = nullptr;  // the message that the bytes hold
-    bool scan_packed = true;  // check="full"; without it typed payloads are judged when read
+    bool scan_packed = true;  // check="full"; otherwise typed payloads are validated when read
     bool watch = true;        // notice files that change
     std::string folder;       // of the file, absolute; empty: it is a buffer
     tensor::ExternalPlace external;
     Limits limits;
-    /// Set: tensors that are wrong in a way that onnx overlooks are read, and this is told about
-    /// it.
+    /// If set: tensors with faults that onnx overlooks are read, and this function is called with
+    /// each fault.
     std::function<void(const Error&)> overlook;
 
     [[nodiscard]] bool is_model() const noexcept { return root == &onnx::message<"ModelProto">; }
@@ -51,8 +51,8 @@ struct LoadOptions {
 
 class Document {
   public:
-    /// Walks over the structure and gives protobuf's verdict on it. Throws Error `wire.*`,
-    /// `limit.*`, `file.changed`, and FileError.
+    /// Walks over the structure and accepts exactly what protobuf accepts. Throws Error
+    /// `wire.*`, `limit.*`, `file.changed`, and FileError.
     Document(std::shared_ptr<source::Source> source, LoadOptions options);
 
     [[nodiscard]] const source::Source& source() const noexcept { return *store_.source; }
@@ -61,26 +61,27 @@ class Document {
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] const onnx::Message& root() const noexcept { return root_->message(); }
 
-    /// Whether field access of this message goes through an index that is kept.
+    /// Whether the document keeps an index for the fields of this message.
     [[nodiscard]] static bool is_large(const onnx::Message& message) noexcept;
 
-    /// The index of a message of this document; made once where the message is large.
+    /// The index of a message of this document. It is made once if the message is large, and at
+    /// each call otherwise.
     [[nodiscard]] std::shared_ptr<const FieldIndex> index(const onnx::Message& message) const;
 
-    /// Value of a singular field, in the time of a look-up for large messages.
+    /// Value of a singular field. For large messages this is an index look-up, not a walk.
     [[nodiscard]] std::optional<wire::Field> find(const onnx::Message& message,
                                                   const wire::FieldRow& row) const;
     [[nodiscard]] std::optional<onnx::Message> child(const onnx::Message& message,
                                                      const wire::FieldRow& row) const;
 
-    /// Looks whether the file has changed, to be called at the start of whatever reads much of it.
-    /// Returns when, for values(): each external file is then looked at once, too.
+    /// Checks whether the file has changed. Call it before an operation that reads much of the
+    /// file. Pass the returned moment to values(): each external file is then checked once, too.
     /// Throws Error `file.changed`.
     source::Moment look_for_changes() const;
 
-    /// The values of a TensorProto of this document; of the whole tensor where it is one segment
-    /// of several. Looks for changes of files that were not looked at since `since`, by default
-    /// recently. Throws Error `tensor.*`, `ext.*`, `file.changed`.
+    /// The values of a TensorProto of this document. If the TensorProto is one segment of several,
+    /// the values of the whole tensor. Files that were last checked before `since` are checked
+    /// again; the default is source::kRecently. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
     [[nodiscard]] tensor::Values values(const onnx::Message& tensor, const tensor::Header& header,
                                         std::optional<source::Moment> since = std::nullopt) const;
@@ -100,7 +101,8 @@ class Document {
     mutable MadeOnce<SegmentGroups> segments_;
 };
 
-/// What a file that is no ONNX model looks like ("a Git LFS pointer"), or empty.
+/// The format of a file that is not an ONNX model, for an error text ("a Git LFS pointer"), or
+/// empty.
 [[nodiscard]] std::string_view recognize(ByteView head) noexcept;
 
 }  // namespace onnxmap::model

@@ -1,4 +1,4 @@
-// Lists of names with a value each, as mappings: metadata and other strings, and operator sets.
+// Repeated fields of name-value pairs, as mappings: metadata and other strings, and operator sets.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ struct StringEntry {
     std::string_view value;
 };
 
-/// Whether a field holds such entries. ONNX has no singular one.
+/// Whether a field holds string entries. ONNX has no singular one.
 [[nodiscard]] bool holds_strings(const wire::FieldRow& field) noexcept;
 
-/// The entries of that field of a message of the document. Of a repeated key the last one counts.
+/// The entries of a field of a message of the document. If a key is repeated, the last entry
+/// counts.
 [[nodiscard]] std::vector<StringEntry> string_entries(const Document& document,
                                                       const onnx::Message& message,
                                                       const wire::FieldRow& row);
 
-/// The same for the field `metadata_props`, which the message must have.
+/// The entries of the field `metadata_props`, which the message must have.
 [[nodiscard]] std::vector<StringEntry> metadata_props(const Document& document,
                                                       const onnx::Message& message);
 
@@ -33,8 +34,8 @@ struct OpsetImport {
     std::int64_t version;
 };
 
-/// The operator sets that a ModelProto or FunctionProto imports. Of a repeated domain the last one
-/// counts.
+/// The operator sets that a ModelProto or FunctionProto imports. If a domain is repeated, the last
+/// entry counts.
 [[nodiscard]] std::vector<OpsetImport> opset_imports(const Document& document,
                                                      const onnx::Message& message);
 

@@ -27,7 +27,7 @@ class FieldIndex {
         return entry(row).count;
     }
 
-    /// The i-th occurrence, i < count(row). Throws Error where the bytes changed after loading.
+    /// The i-th occurrence, i < count(row). Throws Error if the bytes changed after loading.
     [[nodiscard]] wire::Field at(const wire::FieldRow& row, std::uint64_t i) const;
 
     /// The last occurrence: the value of a singular field that is in no oneof.

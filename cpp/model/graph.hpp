@@ -40,7 +40,8 @@ class Graph {
         });
     }
 
-    /// Each op_type and how many nodes have it, the commonest first. The text lies in the model.
+    /// Each op_type and how many nodes have it, the commonest first. The text points into the
+    /// model.
     [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> op_counts() const;
 
     [[nodiscard]] const Initializers& initializers() const noexcept { return initializers_; }
@@ -51,7 +52,7 @@ class Graph {
     /// The SparseTensorProto at a position of the list, which must exist.
     [[nodiscard]] onnx::Message sparse_initializer(std::uint64_t position) const;
 
-    /// The sparse initializers by the name of their values; made at the first call.
+    /// The sparse initializers by the names of their values; made at the first call.
     [[nodiscard]] const TensorNames& sparse_initializer_names() const;
 
   private:

@@ -1,5 +1,5 @@
-// The initializers of a graph: one after the other, and by name. Views, bulk reading, page-cache
-// calls and whatever else goes through the weights of a model goes through this list.
+// The initializers of a graph, in order and by name. All code that visits the weights of a model
+// uses this list: views, bulk reading, page-cache calls.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Initializers {
     /// The TensorProto at a position of the list. Throws std::out_of_range.
     [[nodiscard]] onnx::Message at(std::uint64_t position) const;
 
-    /// Calls visit(tensor) for each TensorProto of the list, in order. `frugal`: pages that are
-    /// looked at on the way are given back.
+    /// Calls visit(tensor) for each TensorProto of the list, in order. `frugal`: the pages that the
+    /// walk maps are released as it goes.
     template <class Visit>
     void for_each(Visit&& visit, bool frugal = false) const {
         StructurePages pages(document_->source(), frugal);
@@ -54,9 +54,9 @@ class Initializers {
         });
     }
 
-    /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list, in one
-    /// walk: finding each by itself goes over its neighbours again. Throws std::out_of_range before
-    /// the first call.
+    /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list. One walk
+    /// serves all positions; at() would walk over the neighbours of each tensor again. Throws
+    /// std::out_of_range before the first call of `visit`.
     template <class Visit>
     void for_each_at(std::span<const std::uint32_t> positions, Visit&& visit,
                      bool frugal = false) const {
@@ -73,9 +73,9 @@ class Initializers {
         }
     }
 
-    /// Calls visit(tensor, header, is_first) for each initializer with a name, in order; `is_first`
-    /// is false for the further segments of a tensor. Throws Error `model.duplicate_name` when it
-    /// comes to the second tensor of a name.
+    /// Calls visit(tensor, header, is_first) for each initializer with a name, in order. `is_first`
+    /// is false for the second and later segments of a tensor. Throws Error `model.duplicate_name`
+    /// at the second tensor with the same name.
     template <class Visit>
     void for_each_named(Visit&& visit) const {
         const TensorNames& known = names();
@@ -89,10 +89,10 @@ class Initializers {
         });
     }
 
-    /// The initializers by name; made at the first call. `frugal`: as for_each.
+    /// The initializers by name; made at the first call. `frugal`: as for for_each().
     [[nodiscard]] const TensorNames& names(bool frugal = false) const;
 
-    /// Bytes of all, as they are stored.
+    /// Bytes of all initializers, as stored.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
   private:
@@ -101,7 +101,7 @@ class Initializers {
     static onnx::Message tensor_of(const wire::Field& element) {
         return {onnx::message<"TensorProto">, element.bytes};
     }
-    // 0 to positions.size() - 1, by position. Throws std::out_of_range.
+    // The indices 0 to positions.size() - 1, sorted by position. Throws std::out_of_range.
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(
         std::span<const std::uint32_t> positions) const;
 

@@ -1,4 +1,4 @@
-// The rule for a name that occurs again where names should be unique: the last one counts, at the
+// The rule for repeated names in a list whose names should be unique: the last entry counts, at the
 // place of the first one. Attributes of a node, metadata, and operator sets by domain follow it.
 #pragma once
 

@@ -16,7 +16,8 @@ using onnx::field;
 
 namespace {
 
-// Says what the file is instead of what is wrong with its third byte. The code stays.
+// If the file has a known other format, the text names the format before the parse error. The code
+// stays.
 Error explained(const Error& error, const source::Source& source) {
     std::array<std::uint8_t, 32> head{};
     const std::size_t count = std::min<std::uint64_t>(head.size(), source.size());
@@ -25,7 +26,7 @@ Error explained(const Error& error, const source::Source& source) {
     std::string text = source.path().empty() ? "buffer" : quoted(source.path());
     text += ": ";
     if (!kind.empty()) {
-        text += "this is no ONNX model but looks like " + std::string(kind) + " (";
+        text += "this is not an ONNX model; it looks like " + std::string(kind) + " (";
     }
     text += error.what();
     if (error.offset) text += ", at offset " + std::to_string(*error.offset);
@@ -46,7 +47,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> sour
     return source::guard_reads(*source, [&] {
         try {
             if (require_model && source->size() == 0) {
-                Error error("model.empty", "file is empty");
+                Error error("model.empty", "the file is empty");
                 error.offset = 0;
                 throw error;
             }
@@ -69,7 +70,7 @@ std::shared_ptr<const Document> load_file(const std::string& path, source::IoMod
     const bool is_model = options.is_model();
     os::File file = os::File::open(path);
     options.external.model_folder = os::real_folder_of(path, file.identity());
-    // Once more by a name that stays the same when the process changes its folder.
+    // The second path stays valid if the process changes its working directory.
     const std::string name = path.substr(path.rfind('/') + 1);
     auto way = os::way_by_path(options.folder.empty() ? path : options.folder + "/" + name);
     return load_source(source::open_source(std::move(file), mode, std::move(way)), options,

@@ -1,4 +1,5 @@
-// Opening a model: the document, and the refusals that go beyond protobuf's verdict.
+// Opens a model. Rejects more files than protobuf does: a model must not be empty and must have a
+// graph.
 #pragma once
 
 #include <memory>
@@ -9,12 +10,14 @@
 namespace onnxmap::model {
 
 /// Opens the file and builds its document. A ModelProto must not be empty and must have a graph.
-/// Throws Error (`model.empty`, `model.no_graph`, and what Document throws) with the file's path,
-/// naming what the file looks like where it is no ONNX model; and FileError.
+/// Throws FileError, and Error (`model.empty`, `model.no_graph`, and the errors of Document) with
+/// the file's path. If the file is not an ONNX model, the error names the format that it looks
+/// like.
 [[nodiscard]] std::shared_ptr<const Document> load_file(const std::string& path,
                                                         source::IoMode mode, LoadOptions options);
 
-/// The same for bytes that are in memory. `require_model` false: protobuf's verdict alone.
+/// Builds the document of a source. If `require_model` is false, any message that protobuf accepts
+/// is accepted.
 [[nodiscard]] std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> source,
                                                           const LoadOptions& options,
                                                           bool require_model);

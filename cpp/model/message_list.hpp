@@ -1,4 +1,4 @@
-// A repeated message field of a document as a list: each message is found when it is asked for.
+// A repeated message field of a document as a list. Each message is located on access.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class MessageList {
         explicit Cursor(const MessageList& list)
             : list_(&list), fields_(*list.fields_, *list.field_) {}
 
-        /// False behind the last one. Throws Error if the bytes changed after loading.
+        /// False after the last message. Throws Error if the bytes changed after loading.
         bool next(onnx::Message& message) {
             wire::Field field;
             if (!fields_.next(field)) return false;

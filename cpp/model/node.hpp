@@ -1,4 +1,4 @@
-// What a NodeProto says. A view of its bytes: reading a field walks over the node.
+// The fields of a NodeProto. A view of its bytes: reading a field walks over the node.
 #pragma once
 
 #include <string_view>
@@ -27,7 +27,7 @@ class Node {
         return message_.text(onnx::field<"NodeProto.domain">);
     }
 
-    /// Of a repeated name the last one counts, at the place of the first one.
+    /// If a name is repeated, the last attribute counts, at the place of the first one.
     [[nodiscard]] std::vector<Attribute> attributes() const {
         return model::attributes(message_, onnx::field<"NodeProto.attribute">);
     }

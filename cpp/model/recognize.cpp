@@ -1,4 +1,4 @@
-// Files that people hand to an ONNX reader and that are something else.
+// File formats that users confuse with ONNX models.
 #include <array>
 #include <string_view>
 
@@ -39,7 +39,7 @@ bool looks_like_markup(std::string_view text) noexcept {
     return next == '!' || next == '?' || ((next | 0x20) >= 'a' && (next | 0x20) <= 'z');
 }
 
-// A JSON header behind its length, in eight bytes of which the upper are zero.
+// The length of the JSON header as eight bytes, of which the upper four are zero, then the header.
 bool looks_like_safetensors(std::string_view text) noexcept {
     return text.size() > 9 && text.substr(4, 4) == "\0\0\0\0"sv && text[8] == '{' &&
            (text[9] == '"' || text[9] == '}');

@@ -29,7 +29,8 @@ std::string name_of(const onnx::Message& tensor) {
 void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
     std::vector<Piece> pieces;
     for_each_listed_tensor(root, max_depth, [&](std::uint64_t list, const onnx::Message& tensor) {
-        // What is in no list, or has no name, is alone: `whole` needs to know nothing of it.
+        // A tensor that is in no list or has no name forms a group by itself: `whole` handles it
+        // without an entry here.
         if (list == 0 || !is_segment(tensor)) return;
         std::string name = name_of(tensor);
         if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor.piece(0)});

@@ -17,12 +17,12 @@ namespace onnxmap::model {
 
 class SegmentGroups {
   public:
-    /// Looks at every tensor below `root`. Throws Error `file.changed`.
+    /// Visits every tensor below `root`. Throws Error `file.changed`.
     void find(const onnx::Message& root, std::uint32_t max_depth);
 
-    /// The pieces of the tensor that `piece` is one of, in order. Safe to call from several
-    /// threads. Throws Error `tensor.segment` where they do not make up one, and
-    /// `model.duplicate_name` where others have their name.
+    /// The pieces of the tensor that `piece` belongs to, in order. Safe to call from several
+    /// threads. Throws Error `tensor.segment` if the pieces do not form one tensor, and
+    /// `model.duplicate_name` if other tensors have the same name.
     [[nodiscard]] tensor::Segments whole(const onnx::Message& piece) const;
 
   private:
@@ -39,7 +39,7 @@ class SegmentGroups {
     };
     struct Joined {
         tensor::Segments segments;
-        std::optional<Error> fault;  // why there are none
+        std::optional<Error> fault;  // why there are no segments
     };
 
     [[nodiscard]] Joined join(std::size_t first) const;
@@ -47,9 +47,9 @@ class SegmentGroups {
 
     std::vector<Piece> pieces_;              // by key
     std::vector<std::uint32_t> by_address_;  // positions in pieces_
-    std::vector<bool> others_;               // at a key's first piece: others have its name
+    std::vector<bool> others_;  // at a key's first piece: whether other tensors have the name
     mutable os::ForkSafeMutex mutex_;
-    mutable std::map<std::size_t, Joined> joined_;  // by the first piece, what was asked for
+    mutable std::map<std::size_t, Joined> joined_;  // by the first piece; filled on request
 };
 
 }  // namespace onnxmap::model

@@ -16,7 +16,7 @@ std::vector<std::int64_t> SparseTensor::dims() const {
     });
     if (rank > tensor::kMaxRank) {
         Error error("tensor.rank",
-                    "it has " + std::to_string(rank) + " dimensions, and NumPy takes 64 at most");
+                    "it has " + std::to_string(rank) + " dimensions; NumPy supports at most 64");
         error.tensor = name();
         if (error.tensor.empty()) {
             error.tensor = sparse_tensor_path(document_, message_.piece(0).data());

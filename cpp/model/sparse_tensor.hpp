@@ -1,4 +1,4 @@
-// What a SparseTensorProto says: values, where they stand, and the shape of the dense tensor.
+// The parts of a SparseTensorProto: the values, their indices, and the shape of the dense tensor.
 // Source: onnx.proto, SparseTensorProto.
 #pragma once
 
@@ -19,7 +19,7 @@ class SparseTensor {
     SparseTensor(const Document& document, onnx::Message message)
         : document_(document), message_(std::move(message)) {}
 
-    /// The TensorProtos. An absent one is empty.
+    /// The TensorProto of the values, or of the indices; an empty message if the field is absent.
     [[nodiscard]] onnx::Message values() const {
         return part(onnx::field<"SparseTensorProto.values">);
     }
@@ -27,13 +27,13 @@ class SparseTensor {
         return part(onnx::field<"SparseTensorProto.indices">);
     }
 
-    /// The name of its values is that of the sparse tensor.
+    /// The name of the sparse tensor is the name of its values.
     [[nodiscard]] std::string_view name() const {
         return values().text(onnx::field<"TensorProto.name">);
     }
 
-    /// Dimensions of the dense tensor as they are stored. Throws Error `tensor.rank` if there are
-    /// more than NumPy takes; the error has the name of the tensor, or else its path.
+    /// Dimensions of the dense tensor, as stored. Throws Error `tensor.rank` if there are more than
+    /// NumPy supports. The error has the name of the tensor, or its path if it has no name.
     [[nodiscard]] std::vector<std::int64_t> dims() const;
 
   private:

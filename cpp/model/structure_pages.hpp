@@ -1,6 +1,6 @@
-// Pages of a model's file that walking over its structure maps, for those who count every page:
-// where a file is in memory in large pieces, a look at one byte maps up to 2 MiB, so the headers of
-// 130 tensors make some 200 MB resident.
+// Releases the pages of a model's file that a walk over its structure maps. If the page cache holds
+// the file in large folios, one access maps up to 2 MiB: reading the headers of 130 tensors makes
+// some 200 MB resident.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace onnxmap::model {
 
 class StructurePages {
   public:
-    /// Gives pages back as the walk goes on, if it is to be `frugal`. The source must outlive this.
+    /// If `frugal`, releases pages as the walk goes on. The source must outlive this object.
     StructurePages(const source::Source& source, bool frugal) : source_(source), frugal_(frugal) {}
     ~StructurePages() { release(); }
     StructurePages(const StructurePages&) = delete;
     StructurePages& operator=(const StructurePages&) = delete;
 
-    /// The walk has read some of these bytes of the source.
+    /// Notes that the walk has read some of these bytes of the source.
     void looked_at(ByteView bytes) noexcept {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
@@ -37,7 +37,7 @@ class StructurePages {
         const std::uint64_t begin = first_ - std::min(first_, os::kMappedAround);
         source::release(source_, begin, std::min(end_ + os::kMappedAround, source_.size()) - begin);
         mapped_ = 0;
-        first_ = last_;  // which may be read on
+        first_ = last_;  // the walk may still read there
     }
 
     const source::Source& source_;

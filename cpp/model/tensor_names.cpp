@@ -30,7 +30,7 @@ std::optional<std::uint32_t> TensorNames::find(std::string_view name) const {
     if (!position) return std::nullopt;
     const Tensors& found = tensors_[*position];
     if (!is_one_tensor(found.count, found.segments)) {
-        throw duplicate_name(name, "initializers.all() yields each");
+        throw duplicate_name(name, "iterate over initializers.all() to reach each of them");
     }
     return found.first;
 }

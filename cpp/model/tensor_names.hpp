@@ -1,6 +1,6 @@
-// The one rule for names that several tensors of a list have. Segments of one tensor share its
-// name: together they are one tensor. Otherwise the name stands for none of them. Source:
-// onnx.proto, TensorProto.segment; GraphProto.initializer.
+// The rule for names that several tensors of a list have. Segments of one tensor share a name:
+// together they are one tensor. Otherwise a repeated name refers to none of the tensors.
+// Source: onnx.proto, TensorProto.segment; GraphProto.initializer.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace onnxmap::model {
 
-/// Error `model.duplicate_name`; `advice` says how the tensors are reached.
+/// Error `model.duplicate_name`; `advice` tells the user how to reach the tensors.
 [[nodiscard]] Error duplicate_name(std::string_view name, std::string_view advice);
 
 /// Whether `count` tensors with one name are one tensor, if `segments` of them are segments.
@@ -27,10 +27,11 @@ class TensorNames {
     /// Notes the next tensor of the list.
     void add(std::string_view name);
 
-    /// Whether a name was added more than once: then add_segment() decides.
+    /// Whether a name was added more than once. If so, call add_segment() for the segments before
+    /// find().
     [[nodiscard]] bool has_repeated() const noexcept { return has_repeated_; }
 
-    /// Notes that a tensor with this name is a segment; once for each that is.
+    /// Notes that a tensor with this name is a segment. Call it once for each segment.
     void add_segment(std::string_view name) noexcept;
 
     /// The number of different names.

@@ -20,7 +20,7 @@ struct Step {
     std::optional<std::uint64_t> position;  // among several
 };
 
-// The occurrence that the target lies in: they are in the order of their addresses.
+// The occurrence that contains the target. Occurrences are sorted by address.
 std::optional<Step> find_repeated(const FieldIndex& fields, const wire::FieldRow& row,
                                   const std::uint8_t* target) {
     std::uint64_t low = 0;
@@ -48,7 +48,7 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     return Step{std::move(*child), std::nullopt};
 }
 
-// The name of an attribute. Found through the index: thousands of tensors may stand before it.
+// The name of an attribute. Found through the index because thousands of tensors may precede it.
 std::string_view name_of(const Document& document, const onnx::Message& message) {
     if (&message.table() != &onnx::message<"AttributeProto">) return {};
     const auto name = document.find(message, onnx::field<"AttributeProto.name">);
@@ -72,7 +72,7 @@ std::string path_of(const Document& document, const wire::MessageTable& table,
             }
             break;
         }
-        if (!step) return {};  // a part of a message that was merged away
+        if (!step) return {};  // lost when occurrences of the message were merged
         message = std::move(step->child);
     }
     return path;

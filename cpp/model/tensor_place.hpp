@@ -1,4 +1,4 @@
-// Where the values of a tensor stand: in which file, and from which byte on.
+// Where the values of a tensor are stored: the file and the offset.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@
 
 namespace onnxmap::model {
 
-/// A tensor of the document, read once for several questions. It must not outlive the document.
+/// A tensor of the document whose header is parsed once for several questions. It must not outlive
+/// the document.
 class TensorPlace {
   public:
     TensorPlace(const Document& document, onnx::Message tensor);
 
     [[nodiscard]] const tensor::Header& header() const noexcept { return header_; }
 
-    /// What `external_data` says; nothing if the values are in the model. Throws Error `ext.*`.
+    /// The entries of `external_data`; nothing if the values are in the model. Throws Error
+    /// `ext.*`.
     [[nodiscard]] std::optional<tensor::ExternalEntry> external() const;
 
     /// The path of the file that holds the values. Nothing if they are in memory, in several
@@ -29,15 +31,16 @@ class TensorPlace {
     /// The position of the values in that file, in bytes. Throws Error `ext.*`.
     [[nodiscard]] std::optional<std::uint64_t> offset() const;
 
-    /// Bytes of the values as they are stored, of all segments of the tensor.
+    /// Bytes of the values, as stored; the sum over all segments of the tensor.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
   private:
     [[nodiscard]] tensor::ExternalEntry entry() const;
-    // The values, if nothing is wrong with them. Otherwise reading them says what is.
+    // The values if they are valid. If they are not, this object stays silent: reading the values
+    // reports the fault.
     [[nodiscard]] std::optional<tensor::Values> values_if_good() const;
     [[nodiscard]] bool is_in_pieces() const;
-    // The bytes of the values in the file of the model, if they are in one piece there.
+    // The bytes of the values if the model's file holds them in one piece.
     [[nodiscard]] std::optional<ByteView> bytes_in_model() const;
 
     const Document& document_;

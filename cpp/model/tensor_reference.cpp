@@ -18,7 +18,7 @@ namespace {
 
 using Folders = std::vector<std::shared_ptr<const os::Folder>>;
 
-// The folder at a path, opened like unpickling opens it. Null if there is none.
+// The folder at a path, opened as unpickling opens it. Null if there is no folder.
 std::shared_ptr<const os::Folder> folder_at(const std::string& path) {
     try {
         return os::Folder::open_shared(path);
@@ -28,7 +28,7 @@ std::shared_ptr<const os::Folder> folder_at(const std::string& path) {
     }
 }
 
-// Whether the two texts alone, the folder and the path below it, lead to the file.
+// Whether the folder's path and the relative path alone lead to the file.
 bool leads_to(const contain::FilePlace& place, const contain::OpenPolicy& policy,
               const os::FileIdentity& file) {
     if (!tensor::is_safe_location(place.relative_path)) return false;

@@ -20,11 +20,13 @@ struct TensorReference {
     bool has_hard_links;  // the file has another name, perhaps outside the folder
 };
 
-/// A reference to the very file that the document has open. Its folder is one of those that the
-/// document may read from: that of the model, that of its external data, or the one that really
-/// holds the model. Nothing if no file stores the values as they are, or if no name below these
-/// folders leads to the file any longer: then the values themselves must be carried. Throws
-/// FileError if the process has no descriptor left.
+/// A reference to the same file that the document has open. The folder is one that the document may
+/// read from: the model's folder, the folder of its external data, or the folder that really holds
+/// the model.
+///
+/// Nothing if no file stores the values as they are, or if no path below these folders leads to the
+/// file any longer. The caller must then carry the values themselves. Throws FileError if the
+/// process has no descriptor left.
 [[nodiscard]] std::optional<TensorReference> reference_to(const Document& document,
                                                           const onnx::Message& tensor,
                                                           const tensor::Values& values);

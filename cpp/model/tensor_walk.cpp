@@ -11,7 +11,7 @@ using onnx::field;
 
 namespace {
 
-// Whether a message of each type can hold a tensor, at any depth: a fixed point of the schema.
+// For each message type, whether it can contain a tensor at any depth: a fixed point of the schema.
 consteval auto find_holders() {
     std::array<bool, onnx::detail::kMessageCount> holds{};
     for (bool changed = true; changed;) {
@@ -32,7 +32,8 @@ constexpr auto kHolds = find_holders();
 
 using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
 
-// Bytes of a name, and of a path that takes another: they are repeated in every path below.
+// The most bytes of a name in a path, and of a path to which a name is added. Every path below a
+// message repeats them.
 constexpr std::size_t kLongestKey = 200;
 constexpr std::size_t kLongPath = 1000;
 
@@ -101,7 +102,7 @@ std::string path_key(std::string_view path, std::string_view name, std::uint64_t
     return '[' + std::to_string(position) + ']';
 }
 
-// The load pass counts messages below the root, this walk the root too.
+// The load pass counts the messages below the root; this walk counts the root, too.
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit) {
     const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,

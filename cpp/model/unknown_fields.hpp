@@ -1,5 +1,5 @@
-// Random access to the fields of a message that today's schema does not know. A list of all of them
-// would be tens of times as large as they are in the file.
+// Random access to the fields of a message that today's schema does not know. A list of them would
+// be tens of times as large as the fields are in the file.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace onnxmap::model {
 
 class UnknownFields {
   public:
-    /// Finds the unknown fields of a message, which is in memory, by one walk over it.
+    /// Finds the unknown fields of a message that is in memory, by one walk over it.
     explicit UnknownFields(onnx::Message message);
 
     /// Takes all fields of an unknown group, whose bytes are in memory.
@@ -28,7 +28,7 @@ class UnknownFields {
         explicit Cursor(const UnknownFields& fields) noexcept
             : fields_(&fields), left_(fields.count()), walk_(fields.message_) {}
 
-        /// Returns false behind the last field. Throws Error if the bytes changed after loading.
+        /// Returns false after the last field. Throws Error if the bytes changed after loading.
         bool next(wire::Field& field);
 
       private:

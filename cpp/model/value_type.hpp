@@ -25,10 +25,10 @@ struct ValueType {
     Kind kind;
     // The number of the DataType of a tensor's elements or a map's keys, if it is there.
     std::optional<std::int32_t> elem_type = std::nullopt;
-    // Of a tensor; nothing if its rank is unknown.
+    // The shape of a tensor; nothing if its rank is unknown.
     std::optional<std::vector<Dimension>> shape = std::nullopt;
-    // Of the elements of a sequence, of the values of a map, or of what is optional; null if the
-    // file does not say it.
+    // The type of the elements of a sequence, of the values of a map, or of an optional value; null
+    // if the file does not specify it.
     std::unique_ptr<ValueType> inner = nullptr;
     std::string_view domain = {};  // of an opaque type
     std::string_view name = {};
@@ -38,8 +38,8 @@ struct ValueType {
     }
 };
 
-/// What a TypeProto says, or nothing. `max_depth`: of messages in each other, as for the load.
-/// Throws Error `file.changed` if there are more.
+/// The type that a TypeProto describes, or nothing. `max_depth`: the deepest nesting of messages,
+/// as for the load pass. Throws Error `file.changed` if messages are nested deeper.
 [[nodiscard]] std::optional<ValueType> value_type(const onnx::Message& type,
                                                   std::uint32_t max_depth);
 

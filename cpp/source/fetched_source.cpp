@@ -13,10 +13,9 @@ namespace onnxmap::source {
 
 namespace {
 
-// Bytes that are read on their own at a time: memory beside what is kept, and enough for many
-// requests at once.
+// Bytes per concurrent read: extra memory, but enough for many requests at once.
 constexpr std::uint64_t kBeside = 128 << 20;
-// The most bytes that are read at a time with the mutex held: other threads and forks wait.
+// The most bytes per read with the mutex held, while other threads and forks wait.
 constexpr std::uint64_t kBelow = 8 << 20;
 
 class RangeFeed final : public ByteFeed {
@@ -70,15 +69,15 @@ void FetchedSource::fill(std::uint64_t offset, std::uint64_t end) const {
     const std::lock_guard lock(mutex_);
     std::uint8_t* const bytes = memory().begin();
     memory().use(offset, end);
-    // Bytes that somebody may be looking at are not read again.
+    // Bytes that are already there may be in use, so they are not read again.
     filled_.for_each_missing(offset, end, [&](std::uint64_t first, std::uint64_t last) {
         read(first, {bytes + first, last - first});
     });
     filled_.add(offset, end);
 }
 
-// Not below the mutex: whoever waits for it may hold a lock that read() needs to get on. Two that
-// want the same bytes both read them, and those of the first are kept.
+// Does not hold the mutex: a thread that waits for it may hold a lock that read() needs. If two
+// threads want the same bytes, both read them, and those of the first are kept.
 void FetchedSource::fill_on_their_own(std::uint64_t offset, std::uint64_t end) const {
     std::uint64_t first = end;
     std::uint64_t last = offset;
@@ -90,7 +89,7 @@ void FetchedSource::fill_on_their_own(std::uint64_t offset, std::uint64_t end) c
         });
     }
     if (first >= last) return;
-    // In one piece, with what is known of its middle: a read costs more than bytes do.
+    // Reads one piece, even if its middle is already there: a read costs more than its bytes.
     const auto beside = std::make_unique_for_overwrite<std::uint8_t[]>(last - first);
     read(first, {beside.get(), last - first});
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// A file that is not mapped: what is looked at is read, once, into address space of our own, at
-// the place where the file has it. So offsets and addresses agree as in a mapping, only touched
-// pages cost memory, and a file truncated later changes nothing that was read.
+// A file that is not mapped. Bytes are read once, on first use, into reserved addresses, at the
+// place that their offset gives them. Offsets and addresses therefore correspond as in a mapping,
+// only used pages cost memory, and a later truncation of the file changes nothing that was read.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace onnxmap::source {
 
-/// How read() is called while what it reads is about to be kept.
+/// How read() is called for bytes that are kept.
 enum class Reads {
-    below_the_mutex,  // straight to where they belong; others wait, and then find them there
-    on_their_own,     // at the same time: they take long, or need a lock that others may hold
+    below_the_mutex,  // straight to their addresses; other threads wait, and then use them
+    on_their_own,     // concurrently: they take long, or need a lock that others may hold
 };
 
-/// A derived class says by read() where the bytes come from.
+/// A derived class implements read().
 class FetchedSource : public Source {
   public:
     [[nodiscard]] bool viewable() const noexcept override { return false; }
-    /// From here on the source has addresses; one whose structure nobody reads needs none.
+    /// From here on the source has addresses. A source whose structure nobody reads needs none.
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
     [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;

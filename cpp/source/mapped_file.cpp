@@ -12,8 +12,8 @@ namespace onnxmap::source {
 
 namespace {
 
-// Bytes. Below, a copy costs less than a mapping and the faults of its pages, and a process may
-// have only some 65 000 mappings.
+// Bytes. For fewer, a copy costs less than a mapping and its page faults. A process may also have
+// only some 65 000 mappings.
 constexpr std::uint64_t kLeastToMap = 128 << 10;
 
 }  // namespace
@@ -55,13 +55,14 @@ std::shared_ptr<OwnedBytes> MappedFile::writable_copy(std::uint64_t offset,
         file = file_.open();
     } catch (const FileError&) {
     } catch (const Error&) {}
-    // No descriptor is left, or another file has its name by now: copying needs neither.
+    // No descriptor is left, or another file has the name now. A copy does not need to open the
+    // file.
     if (!file) return Source::writable_copy(offset, nbytes);
     os::check_unchanged(path_, file_.identity(), file->identity_now());
     try {
         return OwnedBytes::map_private(*file, offset, nbytes);
     } catch (const FileError& error) {
-        if (error.number != ENOMEM) throw;  // that is: no more mappings
+        if (error.number != ENOMEM) throw;  // ENOMEM: the process has no mappings left
         return Source::writable_copy(offset, nbytes);
     }
 }

@@ -1,6 +1,6 @@
 // A file mapped read-only. Its structure is read through a small window of `pread`s, not through
-// the mapping: touching 130 headers of a large file would make 200 MB of page cache resident,
-// and a file that is truncated meanwhile gives an error instead of SIGBUS.
+// the mapping: touching the 130 headers of a large file would make 200 MB resident. A file that is
+// truncated meanwhile gives an error instead of SIGBUS.
 #pragma once
 
 #include "os/held_file.hpp"
@@ -10,14 +10,14 @@ namespace onnxmap::source {
 
 class MappedFile final : public Source {
   public:
-    /// Takes the file over, but leaves it as it was where it throws (FileError).
+    /// Takes over the file. If the constructor throws (FileError), the file stays as it was.
     MappedFile(os::File& file, const std::shared_ptr<const os::WayToFile>& way);
     ~MappedFile() override;
 
     [[nodiscard]] const char* kind() const noexcept override { return "mmap"; }
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
     void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const override;
-    /// Throws Error `file.changed` where the file is no longer what was mapped.
+    /// Throws Error `file.changed` if the file is no longer the one that was mapped.
     [[nodiscard]] std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
                                                             std::uint64_t nbytes) const override;
     [[nodiscard]] std::optional<os::FileIdentity> identity() const override;

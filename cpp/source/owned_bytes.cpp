@@ -25,8 +25,8 @@ OwnedBytes::Memory OwnedBytes::map_huge(std::uint64_t nbytes) {
     return Memory(os::map_fresh(used), Release{used});
 }
 
-// Not by an aligned `new`: that of glibc looks for more than it then takes, so that memory which an
-// array gave back is too small for another of the same size.
+// Does not use an aligned `new`: glibc's searches for more memory than it then uses, so memory that
+// an array gave back is too small for another array of the same size.
 OwnedBytes::Memory OwnedBytes::take_from_heap(std::uint64_t nbytes) {
     return Memory(static_cast<std::uint8_t*>(::operator new[](nbytes + kAlignment)), Release{0});
 }

@@ -1,5 +1,5 @@
-// Bytes that belong to nothing else: made or read just now, or copy-on-write pages of a file. This
-// is where arrays get their memory.
+// Bytes with an owner of their own: newly made or read, or copy-on-write pages of a file. Arrays
+// get their memory here.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,25 @@ namespace onnxmap::source {
 
 class OwnedBytes final : public Source {
   public:
-    /// From here on memory is whole pages. A thousand arrays of 5 kB, each in a huge page, would
-    /// take 2 GB.
+    /// The least bytes for memory of whole pages. A thousand arrays of 5 kB, each in a huge page,
+    /// would take 2 GB.
     static constexpr std::uint64_t kLeastForHugePages = 4 << 20;
 
     static constexpr std::uint64_t kAlignment = 64;  // a cache line
 
-    /// Uninitialised, aligned to kAlignment. From 4 MiB up whole pages of their own,
-    /// aligned to 2 MiB and advised to be huge: page by page the first touch of fresh memory costs
-    /// more than what is written to it. Throws std::bad_alloc.
+    /// Uninitialised memory, aligned to kAlignment. From 4 MiB on it has whole pages, aligned to 2
+    /// MiB and advised to be huge: with small pages, the first touch of fresh memory costs more
+    /// than writing it. Throws std::bad_alloc.
     explicit OwnedBytes(std::uint64_t nbytes);
 
-    /// Bytes of a file whose pages are copied when they are written to; the file never changes.
-    /// Throws FileError.
+    /// Copy-on-write pages of a file; the file never changes. Throws FileError.
     [[nodiscard]] static std::shared_ptr<OwnedBytes> map_private(const os::File& file,
                                                                  std::uint64_t offset,
                                                                  std::uint64_t nbytes);
 
     [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
 
-    /// To be filled before the source is shared.
+    /// The bytes, to be filled before the source is shared.
     [[nodiscard]] std::span<std::uint8_t> writable() noexcept { return {begin_, size_}; }
 
   private:

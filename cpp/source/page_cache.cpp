@@ -9,7 +9,7 @@ namespace onnxmap::source {
 
 namespace {
 
-// The file, if it can be had: advice is worth no error.
+// The file, or null if it cannot be opened: advice is not worth an error.
 std::shared_ptr<const os::File> file_if_any(const Source& source) {
     try {
         return source.file();

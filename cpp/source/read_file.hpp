@@ -1,4 +1,4 @@
-// A file of the system that is read and not mapped.
+// A local file that is read, not mapped.
 #pragma once
 
 #include "os/held_file.hpp"

@@ -1,11 +1,11 @@
-// Reading mapped bytes without dying of it. Where a file was truncated, or its disk fails, touching
-// a page of its mapping is SIGBUS. A thread that has a guard gets zeros for such pages instead, and
-// the guard an error in the end, when the file is put back in their place.
+// Reads mapped bytes without dying of SIGBUS. If a file was truncated, or its disk fails, touching
+// a page of its mapping raises SIGBUS. A thread with a guard reads zeros from lost pages instead,
+// and the guard reports an error at the end. Then the file is mapped again at that place.
 //
-// A thread without a guard, and so NumPy looking at a view, still gets the signal. Only while
-// another thread is below a guard that ran into the very same pages does it see the zeros, too. So
-// nothing is done below a guard but reading, and what reads payload does not need zeros: it is left
-// by a jump (read_or_leave). os/fault_guard.hpp says how a lost page is survived.
+// A thread without a guard still gets the signal, for example when NumPy reads a view. It sees
+// zeros only while another thread's guard covers the same pages. Therefore code below a guard only
+// reads. Reads of payload need no zeros: a jump leaves them (read_or_leave). os/fault_guard.hpp
+// explains how a thread survives a lost page.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +17,7 @@
 
 namespace onnxmap::source {
 
-/// Throws Error `file.changed`, or FileError EIO where the file is as it was.
+/// Throws Error `file.changed`, or FileError EIO if the file has not changed.
 [[noreturn]] void fail_for_lost_bytes(const Source& source);
 
 class ReadGuard {
@@ -26,8 +26,8 @@ class ReadGuard {
     explicit ReadGuard(const Source& source) noexcept
         : source_(source), guard_(source.guarded_region()) {}
 
-    /// Throws Error `file.changed`, or FileError EIO, where bytes were missing since the guard was
-    /// made: whatever was read is not to be used.
+    /// Throws Error `file.changed`, or FileError EIO, if bytes were missing since the guard was
+    /// made. The caller must then discard all bytes that were read.
     void check() const {
         if (guard_.lost_bytes()) fail_for_lost_bytes(source_);
     }
@@ -37,17 +37,17 @@ class ReadGuard {
     os::FaultGuard guard_;
 };
 
-/// Calls work(), which only reads bytes of `source` and writes to memory of ours: it makes no
-/// objects, takes no locks and throws nothing, since it is left in the middle where bytes are
-/// missing. Throws as ReadGuard::check does then.
+/// Calls work(), which only reads bytes of `source` and writes to memory of ours. It must make no
+/// objects, take no locks and throw nothing, since a jump leaves it in the middle if bytes are
+/// missing. In that case throws what ReadGuard::check throws.
 template <class Work>
 void read_or_leave(const Source& source, Work&& work) {
     const auto call = [](void* context) noexcept { (*static_cast<Work*>(context))(); };
     if (!os::run_to_end(source.guarded_region(), call, &work)) fail_for_lost_bytes(source);
 }
 
-/// Calls work() below a guard and returns what it returns. Where bytes were missing, that is the
-/// error, whatever work() made of them.
+/// Calls work() below a guard and returns its result. If bytes were missing, throws that error,
+/// whatever work() returned or threw.
 template <class Work>
 decltype(auto) guard_reads(const Source& source, Work&& work) {
     const ReadGuard guard(source);
@@ -62,8 +62,8 @@ decltype(auto) guard_reads(const Source& source, Work&& work) {
         }
     } catch (const Error& error) {
         guard.check();
-        // Nonsense in a file that has changed is the change: a file that is cut within a page has
-        // zeros behind its end.
+        // If the file has changed, reports the change rather than a parse error: a file that was
+        // cut within a page has zeros after its end.
         if (error.code != "file.changed" && source.looked_at_after_reading()) {
             source.check_unchanged();
         }

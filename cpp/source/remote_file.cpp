@@ -11,14 +11,14 @@ namespace onnxmap::source {
 
 namespace {
 
-// A request takes some 50 ms, in which a megabyte arrives as well: after a jump over a payload a
-// little more than a header is read, and what goes straight on is read by the megabyte. The first
-// read is eight times the least.
+// A request takes some 50 ms, and a megabyte arrives in the same time. After a jump over a payload,
+// little more than a header is read; sequential reads grow to a megabyte. The first read is eight
+// times the least.
 constexpr ReadAhead::Sizes kSizes{.least = 8 << 10, .most = 1 << 20, .near = 64 << 10};
 
 constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10};
 
-// A look is a request.
+// Each check for changes is a request.
 constexpr std::chrono::seconds kLookAtServerEvery{10};
 
 using RemoteFiles = os::WeakRegistry<std::string, const Source>;

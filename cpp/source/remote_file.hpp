@@ -1,5 +1,5 @@
-// A file that is no file of the system: behind a URL, say. Somebody reads ranges of it for us, each
-// of which is a request that takes a while and has a price of its own.
+// A file that is not in the file system, such as a file behind a URL. A RangeReader reads ranges of
+// it. Each range is a request, which takes time and has its own cost.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace onnxmap::source {
 
-/// Reads ranges of one file in one state. Safe to share between threads. What it throws reaches
-/// whoever asked for the bytes as it is.
+/// Reads ranges of one file in one state. Safe to share between threads. Its exceptions reach the
+/// caller unchanged.
 class RangeReader {
   public:
     RangeReader() = default;
@@ -23,19 +23,19 @@ class RangeReader {
 
     [[nodiscard]] virtual const std::string& url() const noexcept = 0;
     [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-    /// The same text for the same file in the same state, and for no other.
+    /// A text that identifies the file and its state.
     [[nodiscard]] virtual const std::string& state() const noexcept = 0;
-    /// Requests at a time that are of use.
+    /// The number of concurrent requests that helps.
     [[nodiscard]] virtual unsigned at_once() const noexcept = 0;
 
     /// Fills `out`, or throws. A long range is read by several requests at once.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> out) const = 0;
 
-    /// Throws where the file is in another state by now.
+    /// Throws if the state of the file has changed.
     virtual void check_unchanged() const = 0;
 };
 
-/// A folder that is named by a URL. Safe to share between threads.
+/// A folder at a URL. Safe to share between threads.
 class RemoteFolder {
   public:
     RemoteFolder() = default;
@@ -43,10 +43,10 @@ class RemoteFolder {
     RemoteFolder& operator=(const RemoteFolder&) = delete;
     virtual ~RemoteFolder() = default;
 
-    /// URL of a file in it. `location` was judged: as text it stays in the folder.
+    /// The URL of a file in the folder. The text of `location` was checked and stays in the folder.
     [[nodiscard]] virtual std::string url_of(std::string_view location) const = 0;
 
-    /// Throws FileError for what is missing or forbidden, and what its reader throws.
+    /// Opens a file. Throws FileError if it is missing or forbidden, and what its reader throws.
     [[nodiscard]] virtual std::shared_ptr<const RangeReader> open(
         std::string_view location) const = 0;
 };
@@ -71,7 +71,8 @@ class RemoteFile final : public FetchedSource {
     std::shared_ptr<const RangeReader> reader_;
 };
 
-/// A source for the file; or the one that there is in this process, if it is in the same state.
+/// A source for the file. If this process already has a source of the file in the same state,
+/// returns that source.
 [[nodiscard]] std::shared_ptr<const Source> open_shared(std::shared_ptr<const RangeReader> reader);
 
 }  // namespace onnxmap::source

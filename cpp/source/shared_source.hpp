@@ -1,5 +1,5 @@
-// Data files that are open in this process, each mapped once whoever asks for it: two models on the
-// same weights, a thousand tensors out of one pickle.
+// The data files that are open in this process. Each is mapped once, whoever asks for it: two
+// models with the same weights, or a thousand tensors of one pickle.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace onnxmap::source {
 
-/// As open_source; or the source that is open already, if the file is the same in the same state.
+/// Opens a source as open_source does. If the same file is open in the same state, returns its
+/// source.
 [[nodiscard]] std::shared_ptr<const Source> open_shared(os::File file, IoMode mode,
                                                         std::shared_ptr<const os::WayToFile> way);
 

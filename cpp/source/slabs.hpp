@@ -1,5 +1,5 @@
-// Memory for many arrays at once. A large one gets pages of its own; small ones share slabs, since
-// page by page the first touch of fresh memory costs more than what is written to it.
+// Memory for many arrays at once. A large array gets its own pages. Small arrays share slabs, since
+// with separate pages the first touch of fresh memory costs more than writing it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace onnxmap::source {
 
-/// Bytes for one array, and what has to be held as long as it lives.
+/// Bytes for one array, and the owner that must live as long as the array.
 struct Place {
     std::shared_ptr<OwnedBytes> memory;
     std::span<std::uint8_t> bytes;
@@ -18,10 +18,10 @@ struct Place {
 
 class Slabs {
   public:
-    /// At most this much memory is kept by one small array.
+    /// The most memory that one small array keeps alive.
     static constexpr std::uint64_t kMost = 16 << 20;
 
-    /// What place() takes of a slab for an array.
+    /// The bytes of a slab that place() uses for an array.
     [[nodiscard]] static std::uint64_t taken(std::uint64_t nbytes) noexcept;
 
     /// `total`: the sum of taken() of all arrays to come.

@@ -20,7 +20,8 @@ void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     read_or_leave(*this, [&] { std::memcpy(out.data(), data_ + offset, out.size()); });
 }
 
-// A huge page, so that no two threads touch the same one first; and what a system call costs.
+// One read fills a huge page, so that no two threads touch the same page first. The gap costs about
+// as much as a system call.
 ReadHabits Source::read_habits() const { return {os::usable_cpus(), 2 << 20, 4 << 10}; }
 
 std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
@@ -34,7 +35,7 @@ void Source::check_unchanged(Moment since) const {
     if (since == kRecently) since = now() - look_every();
     if (looked_at_.load(std::memory_order_relaxed) >= since) return;
     const Moment looked_at = now();
-    // Where it throws, the next one looks again.
+    // If the check throws, the next call checks again.
     looked_at_.store(Moment::min(), std::memory_order_relaxed);
     look_for_changes();
     looked_at_.store(looked_at, std::memory_order_relaxed);

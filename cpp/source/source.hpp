@@ -1,5 +1,5 @@
-// Where bytes come from: one owner per file or buffer. Whatever is handed out, in C++ or as a
-// NumPy array's base, shares it; the last one lets go of the mapping.
+// The owner of bytes: one source per file or buffer. Every view handed out, in C++ or as a NumPy
+// array's base, shares the source. The last one releases the mapping.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,21 @@ namespace onnxmap::source {
 
 class OwnedBytes;
 
-/// When something was last looked at, or must have been.
+/// A time at which a source was last checked for changes, or must have been.
 using Moment = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] inline Moment now() noexcept { return std::chrono::steady_clock::now(); }
 
-/// For Source::check_unchanged: no longer ago than a look at that source is worth.
+/// For Source::check_unchanged: at most Source::look_every() ago.
 inline constexpr Moment kRecently = Moment::max();
 
 enum class IoMode { automatic, mmap, read };
 
-/// How a source is read fast where much of it is read.
+/// The parameters for fast reads of much of a source.
 struct ReadHabits {
-    unsigned at_once;      // reads at a time that are of use
+    unsigned at_once;      // the number of concurrent reads that helps
     std::uint64_t nbytes;  // of one read
-    std::uint64_t gap;  // bytes between two pieces that are rather read and dropped than left out
+    std::uint64_t gap;     // the largest gap worth reading through
 };
 
 /// Bytes at addresses data() .. data() + size(). Safe to share between threads.
@@ -48,51 +48,52 @@ class Source {
     [[nodiscard]] ByteView bytes() const noexcept { return {data_, size_}; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }  // empty: a buffer
 
-    /// Whether payload may be looked at where it is. Otherwise it is read when asked for.
+    /// Whether arrays can be views of the payload. Otherwise payload is read on request.
     [[nodiscard]] virtual bool viewable() const noexcept { return true; }
 
     /// "mmap", "read", "remote" or "buffer".
     [[nodiscard]] virtual const char* kind() const noexcept = 0;
 
-    /// For the one pass over the structure, before anything else looks at the bytes.
+    /// The bytes for the load pass. Call it before any other use of the bytes.
     [[nodiscard]] virtual std::unique_ptr<ByteFeed> feed();
 
-    /// Makes sure that bytes from `offset` on are in memory, payload or not, for as long as the
-    /// source lives, and returns them.
+    /// Ensures that bytes from `offset` on, payload or not, stay in memory as long as the source
+    /// lives, and returns them.
     [[nodiscard]] virtual ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const {
         return {data_ + offset, nbytes};
     }
-    /// The same for bytes that are known by their addresses.
+    /// Does the same for bytes given by their addresses.
     [[nodiscard]] ByteView resident(ByteView bytes) const {
         return bytes.empty() ? bytes : resident(offset_of(bytes), bytes.size());
     }
 
-    /// Copies bytes from `offset` on into `out`. Throws FileError, and Error `file.changed` where
-    /// the file has lost them.
+    /// Copies bytes from `offset` on into `out`. Throws FileError, and Error `file.changed` if the
+    /// file has lost them.
     virtual void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
-    /// The same by a system call where there is a file, and not through a mapping of it.
+    /// Reads like read(), but a file is read by a system call, not through its mapping.
     virtual void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
         read(offset, out);
     }
 
     [[nodiscard]] virtual ReadHabits read_habits() const;
 
-    /// Whether read() reads a long range by many reads at once, so that nobody else should.
+    /// Whether read() itself splits a long range into many reads at once, so that callers should
+    /// not.
     [[nodiscard]] virtual bool splits_reads() const noexcept { return false; }
 
-    /// How long a look for changes is good for, where many tensors are read one by one. A loop over
-    /// 100 000 tensors shall not pay for a system call each.
+    /// How long a check for changes stays valid when many tensors are read one by one: a loop over
+    /// 100 000 tensors should not pay for a system call each.
     [[nodiscard]] virtual Moment::duration look_every() const noexcept {
         return std::chrono::milliseconds(10);
     }
 
-    /// Whether to look for changes once more after reading. Not where reading itself tells of
-    /// them, or a look takes as long.
+    /// Whether to check for changes again after reading. False if reads report changes themselves,
+    /// or if a check takes as long as a read.
     [[nodiscard]] virtual bool looked_at_after_reading() const noexcept { return true; }
 
     /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
-    /// pages where that is possible and worth a mapping, otherwise a copy.
+    /// pages if they are possible and cost less than a copy, otherwise a copy.
     [[nodiscard]] virtual std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
                                                                     std::uint64_t nbytes) const;
 
@@ -100,28 +101,28 @@ class Source {
         return static_cast<std::uint64_t>(bytes.data() - data_);
     }
 
-    /// The file that was opened, as it was then; nothing for what has none.
+    /// The identity of the file when it was opened; nothing if there is no file.
     [[nodiscard]] virtual std::optional<os::FileIdentity> identity() const { return std::nullopt; }
 
-    /// The same of what is behind a URL: text that nothing else has, nor the same in another state.
-    /// Empty for what is not.
+    /// A text that identifies a remote file and its state; no other file or state has the same
+    /// text. Empty if the source is not remote.
     [[nodiscard]] virtual std::string remote_state() const { return {}; }
 
-    /// Throws Error `file.changed` where the file has changed since it was opened. Does not look
-    /// again where that was done at `since` or later; kRecently is look_every() ago.
+    /// Throws Error `file.changed` if the file has changed since it was opened. Does not check
+    /// again if it was checked at `since` or later; kRecently means look_every() ago.
     void check_unchanged(Moment since = now()) const;
 
-    /// Whether the bytes are those of a file, of which the system keeps some pages in memory.
+    /// Whether the bytes are those of a local file, whose pages the page cache may hold.
     [[nodiscard]] virtual bool in_file() const noexcept { return false; }
-    /// Whether data() is a mapping of that file, and so shows those very pages.
+    /// Whether data() is a mapping of that file.
     [[nodiscard]] bool maps_file() const noexcept { return in_file() && viewable(); }
-    /// That file, open; null for what has none. Throws Error `file.changed`, and FileError.
+    /// That file, open; null if there is none. Throws Error `file.changed`, and FileError.
     [[nodiscard]] virtual std::shared_ptr<const os::File> file() const { return nullptr; }
 
-    /// One more way to the file of the source.
+    /// Adds another way to the file of the source.
     virtual void add_way(std::shared_ptr<const os::WayToFile>) const {}
 
-    /// For guards of the bytes; see read_guard.hpp.
+    /// The region for guards of the bytes; see read_guard.hpp.
     [[nodiscard]] os::GuardedRegion guarded_region() const noexcept {
         return {data_, size_, &lost_pages_};
     }
@@ -140,8 +141,8 @@ class Source {
     mutable os::LostPages lost_pages_;
 };
 
-/// Maps the file, or with IoMode::read prepares to read it piece by piece; automatic maps where
-/// that works and is wise. `way` leads to it again where its descriptor could not be kept. Throws
+/// Maps the file, or with IoMode::read prepares to read it in pieces. IoMode::automatic maps it if
+/// mapping works and is fast. `way` reopens the file if its descriptor could not be kept. Throws
 /// FileError.
 [[nodiscard]] std::shared_ptr<Source> open_source(os::File file, IoMode mode,
                                                   std::shared_ptr<const os::WayToFile> way);

@@ -1,5 +1,5 @@
 // Reads a file in one pass through one small window. After a jump over a payload it reads little;
-// while it goes straight on it reads more and more.
+// sequential reads grow.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@
 
 namespace onnxmap::source {
 
-/// How much to read at once.
+/// Decides how much to read at once.
 class ReadAhead {
   public:
     static constexpr std::uint64_t kLeast = 512;
     static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
     static constexpr std::uint64_t kNear = 16 << 10;   // copying that much costs one system call
 
-    /// Bytes: after a jump, at most, and how far ahead is no jump. Those of a local file.
+    /// In bytes: the read after a jump, the largest read, and the largest skip that is not a jump.
+    /// The defaults are for local files.
     struct Sizes {
         std::uint64_t least = kLeast;
         std::uint64_t most = kMost;
@@ -31,12 +32,13 @@ class ReadAhead {
     ReadAhead() noexcept : ReadAhead(Sizes()) {}
     explicit ReadAhead(Sizes sizes) noexcept : sizes_(sizes) {}
 
-    /// Bytes before `offset` that would be a jump: neither read before nor near what was.
+    /// The bytes that a jump to `offset` skips; 0 if `offset` was read before or is near the bytes
+    /// read before.
     [[nodiscard]] std::uint64_t skipped(std::uint64_t offset) const noexcept {
         return offset <= end_ + sizes_.near ? 0 : offset - end_;
     }
 
-    /// Bytes to read at `offset`, where `least` are needed.
+    /// The number of bytes to read at `offset`, at least `least`.
     [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
         size_ = skipped(offset) == 0 ? std::min(2 * size_, sizes_.most) : sizes_.least;
         const std::uint64_t nbytes = std::max(size_, least);

@@ -29,7 +29,7 @@ constexpr bool has_table(const onnx::DataTypeInfo& type) noexcept {
 using CodeTables = std::array<CodeTable, kTypes>;
 constinit std::atomic<CodeTables*> code_tables = nullptr;
 
-/// The float32 of every code of the types that have at most 256, by type.
+/// For each type that has at most 256 codes, the float32 of every code.
 const CodeTable& table_of(const onnx::DataTypeInfo& type) {
     const CodeTables& tables = made_once(code_tables, [] {
         auto made = std::make_unique<CodeTables>();

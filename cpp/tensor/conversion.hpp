@@ -1,4 +1,4 @@
-// From stored elements to array elements of the same type, or of another.
+// Converts stored elements to array elements of the same type or of another type.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace onnxmap::tensor {
 
 class Conversion {
   public:
-    /// To the type's own elements in an array: as they are stored, or unpacked to a byte each.
+    /// No conversion of type: elements stay as they are stored, or are unpacked to one byte each.
     [[nodiscard]] static Conversion none(const onnx::DataTypeInfo& type);
 
-    /// Nothing where there is no kernel for the pair: NumPy does that.
+    /// Nothing if there is no kernel for the two types: NumPy converts them.
     [[nodiscard]] static std::optional<Conversion> find(const onnx::DataTypeInfo& from,
                                                         const onnx::DataTypeInfo& to);
 
     [[nodiscard]] const onnx::DataTypeInfo& to() const noexcept { return *to_; }
-    /// Whether elements come out as they went in.
+    /// Whether the conversion only copies.
     [[nodiscard]] bool is_copy() const noexcept { return !unpack_ && !kernel_ && !table_; }
 
     /// Converts `count` elements that are stored packed. Neither end need be aligned.

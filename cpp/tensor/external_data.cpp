@@ -41,18 +41,19 @@ const char* reason_of(contain::Refusal reason) {
             return "a symlink leads outside the model directory; link_policy=\"trusted\" follows "
                    "it";
         case contain::Refusal::is_link:
-            return "it is, or goes through, a symlink, and link_policy is strict; "
+            return "its path contains a symlink, and link_policy is strict; "
                    "link_policy=\"contained\" follows links that stay in the folder";
         case contain::Refusal::has_hard_links:
             return "it has another hard link, which may be outside the model directory; "
                    "allow_hardlinks=True reads it";
-        case contain::Refusal::being_replaced: return "it is being replaced while it is opened";
+        case contain::Refusal::being_replaced:
+            return "it was replaced while it was opened; try again";
         case contain::Refusal::not_regular: break;
     }
     return "it is not a regular file";
 }
 
-// ASCII digits and nothing else; what does not fit in 64 bits is past the end of any file.
+// Only ASCII digits are allowed. A number that does not fit in 64 bits is past the end of any file.
 std::uint64_t read_number(std::string_view text, const char* code, const char* key,
                           std::string_view tensor, std::string_view location) {
     constexpr std::size_t kMostDigits = 20;
@@ -84,7 +85,8 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
         if (++count > max_entries) {
             fail("limit.external_entries", name, "",
                  "more than " + std::to_string(max_entries) +
-                     " external_data entries; raise it with limits=Limits(external_entries=...)");
+                     " external_data entries; raise the limit with "
+                     "limits=Limits(external_entries=...)");
         }
         std::string_view key;
         std::string_view text;
@@ -98,14 +100,14 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
                                                 : key == "length"   ? &length
                                                 : key == "checksum" ? &entry.checksum
                                                                     : nullptr;
-        if (slot == nullptr) return;  // kept in the file, never acted on
+        if (slot == nullptr) return;  // other keys have no effect
         if (slot->has_value()) {
             fail("ext.duplicate_key", name, location.value_or(""),
-                 "external_data says " + quoted(key) + " twice");
+                 "external_data has the key " + quoted(key) + " more than once");
         }
         *slot = text;
     });
-    if (!location) fail("ext.location", name, "", "external_data names no location");
+    if (!location) fail("ext.location", name, "", "external_data has no location");
     entry.location = *location;
     if (offset) entry.offset = read_number(*offset, "ext.offset", "offset", name, *location);
     if (length) entry.length = read_number(*length, "ext.length", "length", name, *location);
@@ -159,12 +161,12 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     check(location, tensor);
     if (place_.root.empty()) {
         fail("ext.no_root", tensor, location,
-             "its data are in " + quoted(location) +
-                 ", and a model from a buffer has no folder; give loads() an external_root");
+             "its data is in " + quoted(location) +
+                 ", but a model from a buffer has no folder; pass external_root to loads()");
     }
-    // Opens without the mutex: this may take a while, and may need the interpreter lock. Two
-    // threads that open one file still get one source. The other source is dropped after the
-    // unlock.
+    // Opens the file without the mutex: opening may take a while and may need the interpreter lock.
+    // If two threads open one file, both get the same source, and the other source is dropped after
+    // the unlock.
     auto source = place_.remote ? open_remote(location, tensor) : open_local(location, tensor);
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;

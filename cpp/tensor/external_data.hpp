@@ -1,4 +1,4 @@
-// External data: what a tensor's `external_data` entries say, and the files they name.
+// External data: the `external_data` entries of a tensor, and the files that they name.
 // Source: onnx.proto, TensorProto.external_data; docs/ExternalData.md of ONNX.
 #pragma once
 
@@ -27,37 +27,38 @@ struct ExternalEntry {
     std::optional<std::string_view> checksum;
 };
 
-/// Throws Error `ext.location`, `ext.offset`, `ext.length`, `ext.duplicate_key` or
-/// `limit.external_entries`. `tensor` is a TensorProto, `name` its name for messages.
+/// Reads the entries of `tensor`, a TensorProto. `name` is its name for error texts. Throws Error
+/// `ext.location`, `ext.offset`, `ext.length`, `ext.duplicate_key` or `limit.external_entries`.
 [[nodiscard]] ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view name,
                                                 std::uint64_t max_entries);
 
-/// Where the external data of a model may be, and how they are opened.
+/// The folders that may hold the external data of a model, and how the files are opened.
 struct ExternalPlace {
     std::string root;  // absolute path of the folder that locations are relative
                        // to; empty: none
-    std::shared_ptr<const os::Folder> model_folder;  // that holds the model, if it is another one
+    std::shared_ptr<const os::Folder>
+        model_folder;  // the folder that really holds the model, if it differs
     contain::OpenPolicy policy;
     source::IoMode mode = source::IoMode::automatic;
-    // Set: the folder is this one, `root` its URL, and there are no links to judge.
+    // If set, this is the folder and `root` is its URL. A remote folder has no links to check.
     std::shared_ptr<const source::RemoteFolder> remote = nullptr;
 };
 
-/// The external files of one model: each opened and mapped once, when first asked for, and let go
-/// when the model and all its arrays are gone. Safe to share between threads.
+/// The external files of one model. Each is opened and mapped once, on first use, and closed when
+/// the model and all its arrays are gone. Safe to share between threads.
 class ExternalFiles {
   public:
     /// Opens the folder now: a folder that gets its name later is never used. Throws FileError if
     /// the process has no descriptor left.
     explicit ExternalFiles(ExternalPlace place);
 
-    /// Throws Error `ext.*`, `file.changed` where the folder is another by now, and FileError for
-    /// what is nobody's fault (no descriptor left).
+    /// Opens a file. Throws Error `ext.*`; `file.changed` if another folder has the folder's name
+    /// now; and FileError if the process has no descriptor left.
     [[nodiscard]] std::shared_ptr<const source::Source> open(std::string_view location,
                                                              std::string_view tensor) const;
 
-    /// Where a location would be, judged as text; nothing is opened. Empty where there is no root.
-    /// Throws Error `ext.location` or `ext.unsafe_path`.
+    /// The path of a location, after a check of its text; nothing is opened. Empty if there is no
+    /// root. Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
     /// The folders that may have the files: the folder of the locations, and the folder that really
@@ -80,7 +81,7 @@ class ExternalFiles {
     std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder
     std::optional<FileError> no_folder_;                    // why there is no folder
     mutable os::ForkSafeMutex mutex_;
-    // No hash: the file chooses the names.
+    // A map, not a hash table: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> files_;
 };
 

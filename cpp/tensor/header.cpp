@@ -71,14 +71,15 @@ const onnx::DataTypeInfo& element_type(const Header& header) {
 std::uint64_t element_count(const Header& header) {
     if (header.rank > kMaxRank) {
         fail(header, "tensor.rank",
-             "it has " + std::to_string(header.rank) + " dimensions, and NumPy takes 64 at most");
+             "it has " + std::to_string(header.rank) + " dimensions; NumPy supports at most 64");
     }
     bool empty = false;
     std::uint64_t count = 1;
     bool overflow = false;
     for (const std::int64_t dim : header.dims()) {
         if (dim < 0) {
-            fail(header, "tensor.negative_dim", "dimension " + std::to_string(dim));
+            fail(header, "tensor.negative_dim",
+                 "its shape has the negative dimension " + std::to_string(dim));
         }
         empty = empty || dim == 0;
         overflow = overflow || !checked_mul(count, static_cast<std::uint64_t>(dim), count);
@@ -90,10 +91,10 @@ std::uint64_t element_count(const Header& header) {
 
 void check_fits_numpy(const Header& header) {
     const onnx::DataTypeInfo& type = element_type(header);
-    // NumPy's own item is a byte for what ONNX packs tighter, and a pointer for strings.
+    // NumPy's item is one byte for elements that ONNX packs tighter, and a pointer for strings.
     std::uint64_t nbytes = type.bits == 0 ? sizeof(void*) : type.itemsize();
     for (const std::int64_t dim : header.dims()) {
-        // A zero elsewhere in the shape does not excuse a product that is too large.
+        // A zero in the shape does not excuse a product of the other dimensions that is too large.
         if (dim == 0) continue;
         if (!checked_mul(nbytes, static_cast<std::uint64_t>(dim), nbytes) || nbytes > INT64_MAX) {
             fail_overflow(header);

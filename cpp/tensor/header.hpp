@@ -1,5 +1,5 @@
-// What a TensorProto says about itself, without its values. Cheap to make (one walk over the
-// fields, nothing allocated) and valid as long as the bytes of the message are.
+// The fields of a TensorProto without its values. Cheap to make: one walk over the fields, no
+// allocation. Valid as long as the bytes of the message are.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ namespace onnxmap::tensor {
 inline constexpr std::size_t kMaxRank = 64;  // NumPy's
 
 struct Header {
-    const std::uint8_t* begin = nullptr;  // of the message: which tensor of the model it is
+    const std::uint8_t* begin = nullptr;  // of the message: identifies the tensor in the model
     std::string_view name;
-    std::int32_t data_type = 0;  // as stored; find_data_type says whether it exists
-    std::uint64_t rank = 0;      // how many dims are stored, also past kMaxRank
+    std::int32_t data_type = 0;  // as stored; it may not be a type of ONNX
+    std::uint64_t rank = 0;      // how many dims are stored, even if more than kMaxRank
     std::array<std::int64_t, kMaxRank> dims_storage;  // NOLINT: filled up to the rank
     std::optional<ByteView> raw_data;
     std::uint32_t typed_fields = 0;  // a bit per field number: float_data is 1 << 4
@@ -37,10 +37,11 @@ struct Header {
     }
 };
 
-/// How a message about a tensor begins; of one without a name its path is put before it later.
+/// The beginning of an error text about a tensor. If the tensor has no name, its path is added
+/// later.
 [[nodiscard]] std::string of_tensor(std::string_view name);
 
-/// Throws Error `code` about this tensor; `location` is for external data.
+/// Throws an Error about this tensor with `code`; `location` is for external data.
 [[noreturn]] void fail(const Header& header, const char* code, const std::string& message,
                        std::string_view location = {});
 
@@ -54,11 +55,11 @@ struct Header {
 /// `tensor.size_overflow`.
 [[nodiscard]] std::uint64_t element_count(const Header& header);
 
-/// Throws Error `tensor.size_overflow` for a shape that no NumPy array can have, though it may
-/// have no elements.
+/// Throws Error `tensor.size_overflow` for a shape that no NumPy array can have, even if it has no
+/// elements.
 void check_fits_numpy(const Header& header);
 
-/// Bytes that `count` elements take when they are stored raw; sub-byte ones are packed.
+/// Bytes of `count` elements stored raw; sub-byte elements are packed.
 [[nodiscard]] std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept;
 
 }  // namespace onnxmap::tensor

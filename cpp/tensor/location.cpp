@@ -8,7 +8,7 @@ namespace onnxmap::tensor {
 
 namespace {
 
-// Bytes; Linux takes no longer path, and no longer name in a folder.
+// Bytes; Linux rejects longer paths, and longer names in a folder.
 constexpr std::size_t kLongestPath = 4095;
 constexpr std::size_t kLongestName = 255;
 
@@ -26,7 +26,7 @@ constexpr char lower(char c) noexcept {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-// COM1, LPT9 and the like, also with a superscript for the digit.
+// COM1, LPT9 and similar names, also with a superscript digit.
 bool is_port(std::string_view name) {
     if (!name.starts_with("com") && !name.starts_with("lpt")) return false;
     name.remove_prefix(3);
@@ -34,12 +34,12 @@ bool is_port(std::string_view name) {
     return std::ranges::find(kSuperscripts, name) != kSuperscripts.end();
 }
 
-// Whether Windows takes a name for something else than a file of that name.
+// Whether Windows interprets a name as anything but a file of that name.
 // Source: "Naming Files, Paths, and Namespaces" of the Windows documentation.
 bool is_reserved(std::string_view name) {
     if (name.empty() || name == "." || name == "..") return false;
-    // Dots and spaces at the end are dropped there. (Two dots and more are let through: names like
-    // "w.." are in use.)
+    // Windows drops dots and spaces at the end. (Two dots and more are accepted: names like "w.."
+    // are in use.)
     const std::string_view tail = name.substr(name.find_last_not_of(". ") + 1);
     if (tail == name || tail == "." || tail.find(' ') != std::string_view::npos) return true;
     const std::size_t colon = name.find(':');
@@ -59,7 +59,7 @@ void for_each_component(std::string_view path, std::string_view separators, Visi
     }
 }
 
-// How deep below its folder a location is. One that leaves it on the way is unsafe.
+// How deep below its folder a location is. A location that leaves the folder on the way is unsafe.
 std::int64_t depth_of(std::string_view location, std::string_view separators) {
     std::int64_t depth = 0;
     for_each_component(location, separators, [&](std::string_view name) {
@@ -85,7 +85,7 @@ void check_location(std::string_view location) {
     if (location.empty()) no_file("is empty");
     if (location.find('\0') != std::string_view::npos) unsafe("NUL byte");
     if (location[0] == '/' || location[0] == '\\' || has_drive(location)) unsafe("absolute");
-    // By which onnxruntime names memory of the process.
+    // onnxruntime uses this name for memory of the process.
     if (location.find("_ORT_MEM_ADDR_") != std::string_view::npos) unsafe("a memory address");
     const std::int64_t depth = depth_of(location, kPosix);
     static_cast<void>(depth_of(location, kWindows));

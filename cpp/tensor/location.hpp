@@ -1,5 +1,5 @@
-// What the text of an external location may say. Links are the file system's to tell, when the file
-// is opened; the text alone has one verdict on every system, so that a model has.
+// Checks the text of an external location. Links are checked when the file is opened. The text
+// alone gets the same verdict on every system, so a model is accepted on all systems or on none.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct LocationFault {
     std::string why;
 };
 
-/// Throws LocationFault: `ext.unsafe_path` where the text leads out of its folder or to no plain
-/// file, as POSIX or as Windows reads it; `ext.location` where it names no file.
+/// Throws LocationFault: `ext.unsafe_path` if the text, read as POSIX or as Windows reads it, leads
+/// out of its folder or to anything but a plain file; `ext.location` if it does not name a file.
 void check_location(std::string_view location);
 
 /// Whether check_location() accepts `location`.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint32_t field_bit(const wire::FieldRow& row) noexcept { return 1U << row.number; }
 
-// onnx takes external data first, then raw_data, but for strings string_data, then the field that
-// belongs to the type. Source: onnx.numpy_helper.to_array.
+// onnx uses external data first. Then it uses raw_data, or string_data for strings, and then the
+// field that belongs to the type. Source: onnx.numpy_helper.to_array.
 void keep_one_place(const onnx::DataTypeInfo& type, Header& header) {
     const std::uint32_t own = header.typed_fields & field_bit(*type.storage);
     if (type.bits == 0 && own != 0) header.raw_data.reset();
@@ -29,9 +29,10 @@ void keep_one_place(const onnx::DataTypeInfo& type, Header& header) {
 void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Store& store) {
     const int places = std::popcount(header.typed_fields) + (header.raw_data ? 1 : 0);
     if (places + (header.external ? 1 : 0) <= 1) return;
-    const char* message = "its data are stored in more than one place";
+    const char* message = "its data is stored in more than one place";
     if (header.external) fail(header, "tensor.ambiguous_data", message);
-    // Where none of them is onnx's choice, it is not overlooked: two fields of other types.
+    // If onnx would use none of them, as for two fields of other types, the fault is not
+    // overlooked.
     const bool has_choice =
         header.raw_data || (header.typed_fields & field_bit(*type.storage)) != 0;
     if (has_choice || !store.overlook) {
@@ -55,9 +56,10 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
     std::uint64_t end = 0;
     if (!checked_add(entry.offset, expected, end) || end > file->size()) {
         fail(header, "ext.bounds",
-             "needs " + std::to_string(expected) + " bytes at offset " +
-                 std::to_string(entry.offset) + ", but " + quoted(entry.location) + ": file has " +
-                 std::to_string(file->size()) + " bytes; is it truncated?",
+             "it needs " + std::to_string(expected) + " bytes at offset " +
+                 std::to_string(entry.offset) + ", but " + quoted(entry.location) +
+                 " is too short: the file has " + std::to_string(file->size()) +
+                 " bytes; is it truncated?",
              entry.location);
     }
     return {std::move(file), entry.offset, expected};
@@ -86,7 +88,8 @@ std::uint64_t check_storage(Header& header, const Store& store) {
     }
     if ((header.typed_fields & ~field_bit(*type.storage)) != 0) {
         fail(header, "tensor.wrong_field",
-             std::string(type.name) + " values belong in " + std::string(type.storage->name));
+             std::string(type.name) + " values must be in " + std::string(type.storage->name) +
+                 ", not in another typed field");
     }
     return count;
 }

@@ -48,7 +48,7 @@ SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces) {
         if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > count) {
             fail(whole, "tensor.segment",
                  "a segment from " + std::to_string(begin) + " to " + std::to_string(end) +
-                     " is no part of its " + std::to_string(count) + " elements");
+                     " is not a range of its " + std::to_string(count) + " elements");
         }
         segments.push_back(
             {piece, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
@@ -61,14 +61,14 @@ SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces) {
     for (const Segment& segment : segments) {
         if (segment.begin != next) {
             fail(whole, "tensor.segment",
-                 "its segments do not tile it: the next should begin at element " +
-                     std::to_string(next) + ", and begins at " + std::to_string(segment.begin));
+                 "its segments have a gap or overlap: the next should begin at element " +
+                     std::to_string(next) + ", but begins at " + std::to_string(segment.begin));
         }
         next = segment.end;
     }
     if (next != count) {
         fail(whole, "tensor.segment",
-             "its segments do not tile it: they end at element " + std::to_string(next) + " of " +
+             "its segments are incomplete: they end at element " + std::to_string(next) + " of " +
                  std::to_string(count));
     }
     return joined;

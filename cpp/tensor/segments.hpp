@@ -1,6 +1,7 @@
 // A tensor in pieces: several TensorProtos of one name, each with a segment of the elements.
-// Source: onnx.proto, TensorProto.segment. What it leaves open is read as Caffe2, where the field
-// comes from, has it: dims and data_type are the whole tensor's, begin and end count elements.
+// Source: onnx.proto, TensorProto.segment. It does not define everything. The rest follows Caffe2,
+// where the field comes from: dims and data_type are the whole tensor's, and begin and end count
+// elements.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,13 @@ struct SegmentedTensor {
     std::uint64_t stored_nbytes;    // of all segments
 };
 
-/// How many elements a TensorProto with a segment says it has; 0 where that makes no sense.
+/// The number of elements of a TensorProto with a segment, by the segment; 0 if the segment is
+/// invalid.
 [[nodiscard]] std::uint64_t segment_count(const onnx::Message& tensor);
 
-/// Sorts the segments of one tensor, which are given in file order, by their elements. Throws Error
-/// `tensor.segment` if they differ in shape or type or do not tile the tensor. Also throws what
-/// element_count and element_type throw.
+/// Sorts the segments of one tensor, given in file order, by their elements. Throws Error
+/// `tensor.segment` if they differ in shape or type, or do not cover the tensor exactly once. Also
+/// throws what element_count and element_type throw.
 [[nodiscard]] SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces);
 
 }  // namespace onnxmap::tensor

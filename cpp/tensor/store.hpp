@@ -1,4 +1,5 @@
-// What the tensors of one model share: its bytes, its external files, what is overlooked.
+// The state that the tensors of one model share: its bytes, its external files, and the handling of
+// faults.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace onnxmap::tensor {
 
-/// While one lives, this thread looks at tensors and tells nobody what it overlooks.
+/// While an object of this class exists, this thread does not report overlooked faults.
 class OverlookQuietly {
   public:
     OverlookQuietly() noexcept { ++depth_; }
@@ -31,20 +32,20 @@ struct Store {
     std::shared_ptr<const source::Source> source;  // of the model itself
     ExternalFiles external;
     std::uint64_t max_external_entries;
-    std::uint64_t max_overlap;  // the most segments of a tensor that is read through each
-    /// Set: a tensor that is wrong in a way that onnx overlooks is read as onnx reads it, and this
-    /// is told about it. Called by any thread.
+    std::uint64_t max_overlap;  // the most segments of a tensor that any segment can read
+    /// If set: a tensor with faults that onnx overlooks is read as onnx reads it, and this function
+    /// is called with each fault. Any thread may call it.
     std::function<void(const Error&, const Header&)> overlook;
     bool watch = true;  // notice files that change
 
-    /// Throws Error `file.changed` where a file that is watched has changed, and was not looked at
-    /// since `since`.
+    /// Throws Error `file.changed` if the file is watched and has changed. Does not check again if
+    /// it was checked at `since` or later.
     void check_unchanged(const source::Source& file, source::Moment since) const {
         if (watch) file.check_unchanged(since);
     }
 };
 
-/// Throws a fault of the tensor, or where the store overlooks faults, tells about it.
+/// Throws a fault of the tensor. If the store overlooks faults, reports it instead.
 void overlook_or_fail(const Header& header, const Store& store, const char* code,
                       const std::string& message);
 

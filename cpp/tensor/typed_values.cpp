@@ -14,7 +14,7 @@ namespace onnxmap::tensor {
 namespace {
 
 constexpr std::uint64_t kRunPart = 1 << 20;      // bytes of a packed run that one thread takes
-constexpr std::uint64_t kSmallRun = 64 << 10;    // a shorter one belongs to the fields around it
+constexpr std::uint64_t kSmallRun = 64 << 10;    // shorter runs join the fields around them
 constexpr std::uint64_t kFieldsPart = 64 << 10;  // bytes of fields that one thread takes
 
 std::uint64_t width_of(const wire::FieldRow& row) noexcept {
@@ -71,7 +71,7 @@ std::uint64_t decode_varints(ByteView run, std::uint64_t count, Writer<T>& write
     for (std::uint64_t value; rest.next(value); ++i) {
         if (i < count) write(i, value);
     }
-    return i;  // more than `count` where the bytes have changed
+    return i;  // more than `count` if the bytes have changed
 }
 
 template <class T>
@@ -103,12 +103,13 @@ std::uint64_t decode_fields(ByteView bytes, const wire::MessageTable& table,
 
 TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row)
     : table_(&message.table()), row_(&row) {
-    // Fields that are next to each other, as long as they are small, are one stretch.
+    // Neighbouring small fields form one stretch.
     const std::uint8_t* begin = nullptr;
     const std::uint8_t* end = nullptr;
     std::uint64_t count = 0;
     const auto close = [&] {
-        // Without a value, too: a run that no load has judged may be cut in its first.
+        // Adds the stretch even if it has no value: if no load checked the run, it may be cut in
+        // its first value.
         if (begin != nullptr) stretches_.push_back({ByteView(begin, end), false, 0, count});
         begin = nullptr;
         count = 0;
@@ -189,7 +190,7 @@ std::optional<ByteView> single_run(const onnx::Message& message, const wire::Fie
     message.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
         if (known != &row) return;
         if (field.type != row.wire_type()) {
-            if (field.bytes.empty()) return;  // a run without values says nothing
+            if (field.bytes.empty()) return;  // an empty run has no values
             run = field.bytes;
         }
         ++runs;

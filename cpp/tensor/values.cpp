@@ -20,14 +20,16 @@ using onnx::field;
 
 namespace {
 
-// Bytes of output that one thread takes at a time: one huge page, so that no two touch the same.
+// Bytes of output that one thread takes at a time: one huge page, so that no two threads touch the
+// same page.
 constexpr std::uint64_t kGrain = 2 << 20;
-// Bytes that are read at a time from a file that is not mapped, to be converted; and where that is
-// done by many reads at once.
+// Bytes per read of an unmapped file whose values are converted; the second number is for sources
+// that split a read into many.
 constexpr std::uint64_t kReadBuffer = 256 << 10;
 constexpr std::uint64_t kSplitBuffer = 128 << 20;
 
-// onnx itself has written negative packed bytes, so both signs of a width are read.
+// onnx itself has written negative packed bytes, so signed and unsigned values of a width are
+// accepted.
 ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
     const std::uint32_t nbytes = type.itemsize() / type.parts();
     if (type.type == onnx::DataType::UINT32) {
@@ -53,7 +55,7 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
       type_(&element_type(header_)),
       count_(check_storage(header_, store)),
       segments_(std::move(segments)) {
-    // They were joined earlier, and the bytes of the model may have changed since.
+    // The segments were joined earlier, and the bytes of the model may have changed since.
     if (segments_ && segments_->segments.back().end != count_) fail_changed();
     if (part) count_ = *part;
     if (!in_pieces()) payload_ = find_payload(message_, header_, count_, store, since);
@@ -85,7 +87,7 @@ void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversio
     if (count == 0) return;
     const source::Source& source = *payload_->source;
     const std::uint64_t bits = type_->bits;
-    // Elements before `begin` that share its byte are read too, and left out.
+    // Elements before `begin` in the same byte are read, too, and left out.
     const std::uint64_t lead = bits < 8 ? begin % 8 : 0;
     if (lead > 0) {
         std::vector<std::uint8_t> elements((lead + std::min(count, 8 - lead)) *
@@ -109,7 +111,7 @@ void Values::read_part(std::uint64_t begin, std::uint64_t count, const Conversio
     }
     const std::uint64_t buffered = source.splits_reads() ? kSplitBuffer : kReadBuffer;
     std::vector<std::uint8_t> buffer(std::min(buffered, packed_nbytes(count, type_->bits)));
-    // A multiple of eight elements, which is a whole number of bytes whatever the width.
+    // A multiple of eight elements, which is a whole number of bytes at any width.
     const std::uint64_t most = buffered / bits * 8;
     for (std::uint64_t done = 0; done < count;) {
         const std::uint64_t here = std::min(most, count - done);
@@ -157,16 +159,18 @@ void Values::make_resident() const {
 }
 
 void Values::check_pieces() const {
-    // A loop that reads a tensor through each of its segments reads it once for each.
+    // A loop that reads the tensor through each of its segments would read the whole tensor each
+    // time.
     const std::size_t count = segments_->segments.size();
     if (count > store_->max_overlap && header_.begin != segments_->first) {
         fail(header_, "limit.overlap",
-             "it has " + std::to_string(count) + " segments, and a tensor of more than " +
+             "it has " + std::to_string(count) + " segments; a tensor of more than " +
                  std::to_string(store_->max_overlap) +
                  " can be read only through its first segment in the file; get that one from "
                  "`initializers` by name, or raise the limit with limits=Limits(overlap=...)");
     }
-    // A few bytes of a file, named by many pieces, would become an array of any size.
+    // Otherwise a few bytes of a file, referred to by many pieces, would become an array of any
+    // size.
     using Place = std::pair<const source::Source*, std::uint64_t>;
     std::vector<std::pair<Place, std::uint64_t>> ranges;  // where each begins and ends
     for (const Segment& segment : segments_->segments) {
@@ -182,7 +186,7 @@ void Values::check_pieces() const {
     for (std::size_t i = 1; i < ranges.size(); ++i) {
         const auto& [place, end] = ranges[i - 1];
         if (ranges[i].first < Place(place.first, end)) {
-            fail(header_, "tensor.segment", "two of its segments have the same bytes");
+            fail(header_, "tensor.segment", "two of its segments refer to the same bytes");
         }
     }
 }
@@ -218,7 +222,7 @@ void Values::read_typed(std::uint8_t* out) const {
         } else {
             std::vector<std::uint8_t> entries(values.count(i));
             good = values.decode(i, range, entries.data());
-            // A stretch without values may begin behind the last element.
+            // A stretch without values may begin after the last element.
             const std::uint64_t first = std::min(count_, values.first(i) * per_entry);
             const std::uint64_t here = std::min(count_ - first, entries.size() * per_entry);
             unpack.stored(entries.data(), here, out + first);

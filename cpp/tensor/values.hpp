@@ -1,5 +1,5 @@
-// The values of a tensor, however they are stored: found and checked when this is made, read when
-// they are asked for. Holds views of the model's bytes; the document must outlive it.
+// The values of a tensor, in any storage form. The constructor finds and checks them; they are read
+// on request. Holds views of the model's bytes, so the document must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ using Segments = std::shared_ptr<const SegmentedTensor>;
 
 class Values {
   public:
-    /// `segments`: the pieces that make up the tensor, where it has a segment. Files that were not
-    /// looked at since `since` are. Throws Error `tensor.*`, `ext.*`, `file.changed`.
+    /// `segments`: the pieces of the tensor, if it has a segment. Files that were last checked
+    /// before `since` are checked for changes. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     Values(const onnx::Message& message, const Header& header, const Store& store,
            source::Moment since, Segments segments = nullptr);
 
@@ -32,32 +32,32 @@ class Values {
     [[nodiscard]] const onnx::DataTypeInfo& type() const noexcept { return *type_; }
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-    /// The bytes of all values, packed, where they are stored so; otherwise null.
+    /// The bytes of all values if they are stored as raw or packed bytes; otherwise null.
     [[nodiscard]] const Payload* payload() const noexcept {
         return payload_ ? &*payload_ : nullptr;
     }
 
-    /// Whether an array can look at the values where they are.
+    /// Whether an array can be a view of the stored values.
     [[nodiscard]] bool is_view() const noexcept {
         return payload_ && type_->fixed_width() && payload_->is_view();
     }
 
-    /// Whether they are stored in several tensors, each with a segment.
+    /// Whether the values are stored in several TensorProtos, each with a segment.
     [[nodiscard]] bool in_pieces() const noexcept {
         return segments_ && segments_->segments.size() > 1;
     }
 
-    /// Where the bytes are that reading the values reads: the model, or an external file.
+    /// The source that reading the values reads: the model, or an external file.
     [[nodiscard]] const source::Source& source() const noexcept {
         return payload_ ? *payload_->source : *store_->source;
     }
 
-    /// Bytes that the values take as they are stored, in all pieces.
+    /// Bytes of the values, as stored, in all pieces.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
-    /// Calls visit(source, offset, nbytes) for each range that reading the values reads: what is
-    /// stored as bytes, and all of the message where they are in a typed field. Throws as the
-    /// constructor does, for the other pieces.
+    /// Calls visit(source, offset, nbytes) for each range that reading the values reads: the stored
+    /// bytes, or the whole message if the values are in a typed field. For the other pieces of the
+    /// tensor it throws what the constructor throws.
     void for_each_range(
         const std::function<void(const std::shared_ptr<const source::Source>& source,
                                  std::uint64_t offset, std::uint64_t nbytes)>& visit) const;
@@ -67,7 +67,7 @@ class Values {
                    std::uint8_t* out) const;
 
     /// Reads all values, after check_count(). `out` has exactly count() elements of the
-    /// conversion's type. Large ones are read by several threads. Not for strings. Throws Error
+    /// conversion's type. Large tensors are read by several threads. Not for strings. Throws Error
     /// `tensor.*`, `file.changed`, and FileError.
     void read(const Conversion& conversion, std::span<std::uint8_t> out) const;
 
@@ -75,17 +75,18 @@ class Values {
     /// type().bits) bytes.
     void read_packed(std::span<std::uint8_t> out) const;
 
-    /// Counts what is in typed fields, to be called before memory is taken for the number that the
-    /// shape names. Throws Error `tensor.data_size` where the two differ, and `limit.overlap` if
-    /// the tensor has too many segments and this is not its first segment in the file.
+    /// Counts the values in typed fields. Call it before allocating memory for the number of
+    /// elements in the shape. Throws Error `tensor.data_size` if the two numbers differ, and
+    /// `limit.overlap` if the tensor has too many segments and this is not its first segment in the
+    /// file.
     void check_count();
 
-    /// Reads the last byte if the bits behind the last element must be zero. Throws Error
+    /// Reads the last byte if the bits after the last element must be zero. Throws Error
     /// `tensor.padding`.
     void check_padding() const;
 
-    /// Looks whether the file has changed, after its bytes were read: those behind the end of a
-    /// file that was cut within a page are zeros, and no fault. Throws Error `file.changed`.
+    /// Checks whether the file has changed after its bytes were read: if it was cut within a page,
+    /// the bytes after its end read as zeros without a fault. Throws Error `file.changed`.
     void look_again() const;
 
     /// Calls visit(i, text) for each element of a STRING tensor.
@@ -93,7 +94,7 @@ class Values {
         const std::function<void(std::uint64_t i, std::string_view text)>& visit) const;
 
   private:
-    /// `part`: how many elements the message holds, where it is one piece of the tensor.
+    /// `part`: how many elements the message holds, if it is one piece of the tensor.
     Values(const onnx::Message& message, const Header& header, const Store& store,
            source::Moment since, std::optional<std::uint64_t> part, Segments segments);
 
@@ -112,7 +113,7 @@ class Values {
     const onnx::DataTypeInfo* type_;
     std::uint64_t count_;
     std::optional<Payload> payload_;
-    std::optional<TypedValues> typed_;  // once they are counted
+    std::optional<TypedValues> typed_;  // set once the values are counted
     Segments segments_;
 };
 
