@@ -13,7 +13,7 @@ from onnxmap.types import ExternalData
 
 _Message_co = TypeVar("_Message_co", covariant=True)
 """
-The C++ core of onnxmap. Use the package onnxmap, not this.
+The C++ core of onnxmap. Use the package onnxmap instead.
 """
 import collections.abc
 import typing
@@ -89,7 +89,7 @@ class MessageIterator(Iterator[_Message_co]):
 
 class MessageList(Sequence[_Message_co]):
     """
-    A repeated message field: an immutable sequence whose elements are made when asked for.
+    An immutable sequence of the messages of a repeated field, made on access.
     """
 
     @typing.overload
@@ -101,7 +101,9 @@ class MessageList(Sequence[_Message_co]):
 
 class UnknownField:
     """
-    A field that the schema does not know. `data` is an int, bytes, or, for a group, an UnknownFieldList.
+    A field that the schema does not know.
+
+    `data` is an int or bytes, or an UnknownFieldList for a group.
     """
 
     @property
@@ -116,7 +118,9 @@ class UnknownFieldIterator(Iterator[UnknownField]):
 
 class UnknownFieldList(Sequence[UnknownField]):
     """
-    Fields that the schema does not know: an immutable sequence whose elements, of class UnknownField, are made when asked for.
+    An immutable sequence of the fields that the schema does not know.
+
+    The elements, of class UnknownField, are made on access.
     """
 
     @typing.overload
@@ -128,7 +132,7 @@ class UnknownFieldList(Sequence[UnknownField]):
 
 class FieldName:
     """
-    Name and number of a field.
+    The name and number of a field.
     """
 
     def __repr__(self) -> str: ...
@@ -139,22 +143,27 @@ class FieldName:
 
 class ProtoView:
     """
-    A read-only view of a message under the names of onnx.proto: `view.graph.node[0].op_type`. An absent field reads as protobuf's default, an absent message as an empty view.
+    A read-only view of a message under the names of onnx.proto.
+
+    An absent field reads as protobuf's default, an absent message as an empty view.
+
+    Example:
+        >>> model.proto.graph.node[0].op_type
     """
 
     def HasField(self, name: str) -> bool:
         """
-        Whether a singular field is present; an explicit default is.
+        Return whether a singular field is present, even if it holds its default.
         """
 
     def ListFields(self) -> builtins.list[tuple[FieldName, Any]]:
         """
-        (field, value) of each field that is set, by number.
+        Return `(field, value)` for each field that is set, sorted by number.
         """
 
     def WhichOneof(self, name: str) -> str | None:
         """
-        The member that is set, or None.
+        Return the name of the member of the oneof that is set, or None.
         """
 
     def __getattr__(self, arg0: str) -> Any: ...
@@ -173,7 +182,8 @@ class ProtoView:
         """
         Return the message in protobuf's text format.
 
-        Text, bytes and runs longer than `longest` are cut.
+        Args:
+            longest: text, bytes and packed values longer than this are cut.
 
         Raises:
             LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
@@ -182,13 +192,15 @@ class ProtoView:
     @property
     def message_type(self) -> str:
         """
-        Name of the message, like TensorProto.
+        The name of the message's type, such as TensorProto.
         """
 
     @property
     def unknown_fields(self) -> UnknownFieldList:
         """
-        The fields that today's onnx.proto does not know, as a sequence of UnknownField, in file order.
+        The fields that today's onnx.proto does not know, in file order.
+
+        A sequence of UnknownField.
         """
 
 class Node:
@@ -200,7 +212,7 @@ class Node:
     @property
     def attributes(self) -> Mapping[str, Attribute]:
         """
-        Read-only mapping of names to Attribute, in file order.
+        The attributes as a read-only mapping of names to Attribute, in file order.
         """
 
     @property
@@ -296,18 +308,22 @@ class Attribute:
     @property
     def type(self) -> AttributeType:
         """
-        AttributeType; where the file has none, that of the value which is present.
+        The type as an AttributeType.
+
+        If the file does not store the type, it is the type of the value that is present.
         """
 
     @property
     def value(self) -> Any:
         """
-        float, int, bytes, Tensor, Graph, SparseTensor, a type, or a list of them; None for a reference to an attribute of the function (`ref_attr_name`).
+        The value, or None for a reference to an attribute of the function (`ref_attr_name`).
+
+        A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them.
         """
 
 class ValueInfo:
     """
-    Name and type of a value.
+    The name and type of a value.
     """
 
     def __repr__(self) -> str: ...
@@ -320,7 +336,7 @@ class ValueInfo:
     @property
     def dtype(self) -> DataType | int | None:
         """
-        DataType of a tensor, or None.
+        The element type of a tensor as a DataType, or None.
         """
 
     @property
@@ -344,13 +360,15 @@ class ValueInfo:
     @property
     def shape(self) -> tuple[int | str | None, ...] | None:
         """
-        Tuple of int, str (dim_param) or None (unknown) per dimension; None: rank unknown.
+        The dimensions as a tuple, or None if the rank is unknown.
+
+        Each dimension is an int, a str (`dim_param`) or None (unknown).
         """
 
     @property
     def type(self) -> Any:
         """
-        TensorType, SequenceType, MapType ..., or None.
+        The type as a TensorType, SequenceType, MapType, ..., or None.
         """
 
 class Function:
@@ -362,7 +380,7 @@ class Function:
     @property
     def attribute_protos(self) -> Mapping[str, Attribute]:
         """
-        Attributes with a default: read-only mapping of names to Attribute.
+        The attributes that have a default, as a read-only mapping of names to Attribute.
         """
 
     @property
@@ -410,7 +428,7 @@ class Function:
     @property
     def opset_imports(self) -> Mapping[str, int]:
         """
-        Read-only mapping of domain to version.
+        The imported operator sets as a read-only mapping of domains to versions.
         """
 
     @property
@@ -721,36 +739,44 @@ class QuantizationAnnotation:
 
 class TensorNames:
     """
-    The names of a graph's initializers, each once.
+    The names of a graph's initializers, without repetition.
     """
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
     def find(self, frugal: bool) -> None:
         """
-        Find the names now. `frugal`: pages that are looked at are given back.
+        Find the names now.
+
+        Args:
+            frugal: release the pages that reading the names maps.
         """
 
     def list(self) -> builtins.list[str]:
         """
-        In file order.
+        Return the names in file order.
         """
 
     def position(self, name: Any) -> int:
         """
-        The position in the list of initializers. Raises KeyError, and ParseError `model.duplicate_name` if several tensors that are not segments of one have the name.
+        Return the position of a name in the list of initializers.
+
+        Raises:
+            KeyError: no initializer has the name.
+            ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
+                the name.
         """
 
 class Graph:
     """
-    What onnxmap.Graph wraps.
+    The graph that onnxmap.Graph wraps.
     """
 
     def absent_pages(self) -> builtins.list[tuple[int, int]]: ...
     def evict(self, positions: Any) -> None: ...
     def field(self, name: str) -> Any:
         """
-        The value of a field as the friendly classes have it.
+        Return the value of a field as the classes of messages have it.
         """
 
     def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
@@ -764,12 +790,12 @@ class Graph:
     def node_outputs(self) -> builtins.list[builtins.list[str]]: ...
     def op_counts(self) -> dict[str, int]:
         """
-        How often each op_type occurs, the commonest first.
+        Return how often each op_type occurs, the commonest first.
         """
 
     def op_types(self) -> builtins.list[str]:
         """
-        op_type of each node.
+        Return the op_type of each node.
         """
 
     def prefetch(self, positions: Any) -> None: ...
@@ -784,7 +810,7 @@ class Graph:
 
 class Tensor:
     """
-    A tensor of a model. Holds the model's bytes; its arrays do, too.
+    A tensor of a model. The tensor and its arrays keep the model's bytes alive.
     """
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> _ndarray[Any, Any]: ...
@@ -802,14 +828,21 @@ class Tensor:
         copy: Any = None,
     ) -> Any:
         """
-        A DLPack capsule, flagged read-only, for `torch.from_dlpack` and the like. Of a file it shows copy-on-write pages (a copy, where that costs less), so that a consumer that ignores the flag does no harm; with copy=False the stored bytes themselves. Types of 2, 4 and 6 bits are packed. Raises BufferError for strings.
+        Return a DLPack capsule that is flagged read-only, for `torch.from_dlpack` and others.
+
+        The capsule of a file shows copy-on-write pages, or a copy if a copy costs less. A consumer that
+        ignores the flag therefore does no harm. With `copy=False` it shows the stored bytes themselves.
+        Types of 2, 4 and 6 bits are packed.
+
+        Raises:
+            BufferError: the tensor holds strings; or `copy=False`, and the capsule needs a copy.
         """
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __float__(self) -> float: ...
     def __getitem__(self, key: Any) -> Any:
         """
-        What numpy()[key] gives, reading only those bytes where it can.
+        Return `numpy()[key]`, and read only the bytes of that part if possible.
         """
 
     def __index__(self) -> int: ...
@@ -818,7 +851,10 @@ class Tensor:
     def __len__(self) -> int: ...
     def __reduce__(self) -> Any:
         """
-        For pickle: by reference where the values are bytes of a file (its path, their place, and enough to notice that the file changed), otherwise by value.
+        Support pickle.
+
+        If the values are bytes of a file, the pickle refers to them: it has the file's path, the range,
+        and enough to notice that the file changed. Otherwise it carries the values.
         """
 
     def __repr__(self) -> str: ...
@@ -828,22 +864,25 @@ class Tensor:
         count: typing.SupportsInt | typing.SupportsIndex,
     ) -> _ndarray[Any, Any] | None:
         """
-        Some elements, flat, read now; None where they are in a typed field.
+        Return some elements as a flat array, read now; None if they are in a typed field.
         """
 
     def _file_size(self) -> int | None:
         """
-        The size in bytes of the file that has the values, or None.
+        Return the size in bytes of the file that holds the values, or None.
         """
 
     def _file_state(self) -> tuple[int, int, int, int] | str | None:
         """
-        Device, inode, size and nanosecond of modification of the file of the values when it was opened; text that stands for them where it is behind a URL; or None.
+        Return the state of the file of the values when it was opened, or None.
+
+        The state is the device, inode, size and time of modification in ns; for a file behind a URL it
+        is a text.
         """
 
     def _message(self) -> bytes | None:
         """
-        The bytes of the message; None for a segment of several.
+        Return the bytes of the message, or None for one segment of several.
         """
 
     def _read(
@@ -852,69 +891,100 @@ class Tensor:
         nbytes: typing.SupportsInt | typing.SupportsIndex,
     ) -> bytearray:
         """
-        Stored bytes, read now.
+        Return stored bytes, read now.
         """
 
     def _reference(self) -> tuple[bytes, bytes, bytes, int, int, int, bool] | None:
         """
         Return where another process finds the values, as a tuple, or None.
 
-        The tuple has the path or URL of a folder, the location of the file below it, that location as the model has it, the offset, the number of bytes, the size of the file, and whether the file has another hard link.
+        The tuple has the path or URL of a folder, the location of the file below it, the location as the
+        model has it, the offset, the number of bytes, the size of the file, and whether the file has
+        another hard link.
 
-        It is None if no file stores the values as they are, or if no name in the folders of the model leads to that very file any longer.
+        The result is None if no file stores the values as they are, or if no name in the folders of the
+        model leads to the same file any longer.
         """
 
     def _repr_html_(self) -> str: ...
     def item(self) -> Any:
         """
-        The value of a tensor of one element, as a Python object.
+        Return the value of a tensor with one element, as a Python object.
         """
 
     def numpy(
         self, dtype: Any = None, *, out: Any = None, copy: Any = None, writable: bool = False
     ) -> _ndarray[Any, Any]:
         """
-        The values as an array of shape `shape`: a read-only view of the file where they are stored in whole bytes, raw, externally or as one run of float_data or double_data; otherwise a new array. A view may be unaligned; a new array is aligned to 64 bytes. Types of 2, 4 and 6 bits have a byte per element, as in ml_dtypes.
+        Return the values as an array of shape `shape`.
+
+        The array is a read-only view of the file if the values are stored as whole bytes: raw, external,
+        or packed in `float_data` or `double_data`. Otherwise it is a new array. A view may be unaligned;
+        a new array is aligned to 64 bytes. Types of 2, 4 and 6 bits have one byte per element, as in
+        ml_dtypes.
 
         Args:
-            dtype: convert to this type, a NumPy dtype or an onnxmap.DataType, with the values of `astype`: to nearest, ties to even. Infinite where it is too large.
-            out: write the values into this array of the same shape, converted to its dtype, and return it.
-            copy: None copies only if it must, True always (the copy is writable), False raises ValueError instead of copying.
-            writable: give an array that may be written to without changing file or model, on copy-on-write pages of the file where that is worth it.
+            dtype: convert to this type, a NumPy dtype or an onnxmap.DataType. The values are those of
+                `astype`: rounded to nearest, ties to even, and infinite if too large.
+            out: write the values into this array of the same shape, converted to its dtype, and return
+                it.
+            copy: None copies only if needed. True always copies, and the copy is writable. False raises
+                ValueError instead of copying.
+            writable: return an array that may be written to without changing the file or the model. It
+                uses copy-on-write pages of the file if they cost less than a copy.
+
+        Returns:
+            A numpy.ndarray. It keeps the file or buffer alive.
 
         Raises:
-            TensorError: shape, type and stored bytes do not agree.
-            ExternalDataError: the external file is missing, short or unsafe.
-            FileChangedError: the file is not the one any more that was loaded.
-            ValueError: `out` has another shape or is read-only; copy=False, and the values must be decoded or converted.
-            TypeError: `out` is no array.
+            TensorError: the shape, the type and the stored bytes do not agree.
+            ExternalDataError: the external file is missing, too short or unsafe.
+            FileChangedError: the file has changed since it was loaded.
+            ValueError: `out` has another shape or is read-only; or `copy=False`, and the values must be
+                decoded or converted.
+            TypeError: `out` is not an array.
+
+        Example:
+            >>> weights = model.initializers["w"].numpy()
         """
 
     def packed(self) -> _ndarray[Any, Any]:
         """
-        The stored bytes of a 2-, 4- or 6-bit tensor: read-only, uint8, flat, in the layout of raw_data. A view where those bytes can be looked at, a new array where they are in a typed field or a file that is read. Raises TypeError for other types.
+        Return the stored bytes of a 2-, 4- or 6-bit tensor as a read-only, flat uint8 array.
+
+        The bytes have the layout of `raw_data`. The array is a view if the stored bytes are mapped or in
+        a buffer, and a new array if they are in a typed field or in a file that is read.
+
+        Raises:
+            TypeError: the tensor has another type.
 
         Source: onnx.proto, TensorProto.raw_data.
         """
 
     def to_ir(self) -> Any:
         """
-        The same tensor as an onnx_ir tensor, not copied but for strings.
+        Return the tensor as an onnx_ir tensor. Only strings are copied.
         """
 
     def tobytes(self) -> bytes:
         """
-        The values in the layout of raw_data, little-endian and packed, in a new bytes object. Raises TypeError for strings.
+        Return the values as bytes in the layout of `raw_data`: little-endian and packed.
+
+        Raises:
+            TypeError: the tensor holds strings.
         """
 
     def tofile(self, file: Any) -> None:
         """
-        Writes what tobytes() gives to a path or to an object with write().
+        Write the bytes of tobytes() to a path, or to an object with a write() method.
         """
 
     def torch(self) -> Any:
         """
-        A torch tensor that may be written to: on copy-on-write pages of the file, a copy where the values are decoded or in a caller's buffer. Integers of 2 and 4 bits become int8 and uint8.
+        Return a torch tensor that may be written to.
+
+        It uses copy-on-write pages of the file, or a copy if the values are decoded or in a caller's
+        buffer. Integers of 2 and 4 bits become int8 and uint8.
 
         Raises:
             TypeError: torch has no such type.
@@ -922,12 +992,14 @@ class Tensor:
 
     def verify(self) -> bool:
         """
-        Compares the external file with the SHA-1 that the model declares for it, reading all of it. True where they agree, False where none is declared.
+        Compare the external file with its declared SHA-1, and return whether one is declared.
+
+        Reads the whole file. Returns False, without reading, if the model declares no checksum.
 
         Raises:
-            ChecksumError: they differ.
-            ExternalDataError: what is declared is no SHA-1; the file cannot be opened.
-            FileChangedError: the file is not the one any more that was opened.
+            ChecksumError: the file and the checksum differ.
+            ExternalDataError: the declared checksum is not a SHA-1, or the file cannot be opened.
+            FileChangedError: the file has changed since it was opened.
 
         Source: onnx.proto, TensorProto.external_data.
         """
@@ -939,37 +1011,37 @@ class Tensor:
     @property
     def _stored_nbytes(self) -> int | None:
         """
-        Bytes of the values as they are stored; None where they are in a typed field.
+        The number of bytes of the values, as stored; None if they are in a typed field.
         """
 
     @property
     def doc_string(self) -> str:
         """
-        Documentation in Markdown.
+        The documentation in Markdown.
         """
 
     @property
     def dtype(self) -> DataType:
         """
-        DataType. Raises TensorError `tensor.dtype`.
+        The element type as a DataType. Raises TensorError `tensor.dtype`.
         """
 
     @property
     def external(self) -> ExternalData | None:
         """
-        Location, offset, length and checksum as the model has them.
+        The location, offset, length and checksum that the model gives, or None.
         """
 
     @property
     def file(self) -> str | None:
         """
-        Path of the file that holds the bytes, or None.
+        The path of the file that holds the values, or None.
         """
 
     @property
     def is_aligned(self) -> bool:
         """
-        Whether that view is aligned for its type.
+        Whether numpy() returns a view that is aligned for its type.
         """
 
     @property
@@ -981,37 +1053,37 @@ class Tensor:
     @property
     def is_view(self) -> bool:
         """
-        Whether numpy() gives a view.
+        Whether numpy() returns a view.
         """
 
     @property
     def metadata_props(self) -> Mapping[str, str]:
         """
-        Read-only mapping of names to values.
+        The metadata as a read-only mapping of names to values.
         """
 
     @property
     def name(self) -> str:
         """
-        Name, or an empty string.
+        The name, or an empty string.
         """
 
     @property
     def nbytes(self) -> int:
         """
-        Bytes that the values take as they are stored.
+        The number of bytes of the values, as stored.
         """
 
     @property
     def ndim(self) -> int:
         """
-        Number of dimensions.
+        The number of dimensions.
         """
 
     @property
     def offset(self) -> int | None:
         """
-        Position of the bytes in that file in bytes, or None.
+        The offset of the values in that file in bytes, or None.
         """
 
     @property
@@ -1023,40 +1095,45 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """
-        Tuple of int. Raises TensorError.
+        The dimensions as a tuple of int. Raises TensorError.
         """
 
     @property
     def size(self) -> int:
         """
-        Number of elements. Raises TensorError.
+        The number of elements. Raises TensorError.
         """
 
 class SparseTensor:
     """
-    Values and where they stand.
+    A sparse tensor: stored values and their indices.
     """
 
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
     def to_dense(self, *, max_bytes: Any = None) -> _ndarray[Any, Any]:
         """
-        The dense tensor as a fresh, writable array: zeros (empty strings for STRING) but for the values.
+        Return the dense tensor as a new, writable array.
+
+        All other elements are zeros, or empty strings for STRING.
 
         Args:
-            max_bytes: how large it may become; by default `Limits(dense_bytes=...)` of the load.
+            max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
+                the load.
 
         Raises:
-            LimitError: `limit.dense_bytes`: it would be larger.
-            TensorError: `tensor.sparse_*`: values, indices and shape do not agree.
+            LimitError: `limit.dense_bytes`: the array would be larger.
+            TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.
         """
 
     def to_scipy(self) -> Any:
         """
-        The same as a `scipy.sparse.coo_array`; its indices are copied, its values where they must be.
+        Return the sparse tensor as a `scipy.sparse.coo_array`.
+
+        The indices are copied, the values only if needed.
 
         Raises:
-            TensorError: as `to_dense`.
+            TensorError: as for `to_dense`.
             ValueError: SciPy has no arrays of this type or number of dimensions.
         """
 
@@ -1067,25 +1144,25 @@ class SparseTensor:
     @property
     def dtype(self) -> DataType:
         """
-        DataType of the values.
+        The element type of the values as a DataType.
         """
 
     @property
     def indices(self) -> Tensor:
         """
-        Tensor of shape [nnz] (linear) or [nnz, rank].
+        The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].
         """
 
     @property
     def name(self) -> str:
         """
-        Name of its values, which is the sparse tensor's.
+        The name, which is stored as the name of the values.
         """
 
     @property
     def nnz(self) -> int:
         """
-        Number of stored values.
+        The number of stored values.
         """
 
     @property
@@ -1097,133 +1174,142 @@ class SparseTensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """
-        Shape of the dense tensor.
+        The shape of the dense tensor.
         """
 
     @property
     def values(self) -> Tensor:
         """
-        Tensor of shape [nnz].
+        The stored values: a Tensor of shape [nnz].
         """
 
 class ExternalFile:
     """
-    A data file as it was when it was opened. Holds it open.
+    An open data file, in the state that it had when it was opened.
     """
 
     def check_unchanged(self) -> None:
         """
-        Raises FileChangedError where its size or time of modification is another by now; with `watch=False` it does not look.
+        Raise FileChangedError if the file's size or time of modification has changed.
+
+        Does nothing with `watch=False`.
         """
 
     def readinto(self, offset: typing.SupportsInt | typing.SupportsIndex, buffer: Any) -> None:
         """
-        Fills the buffer with what the file has from `offset` on, by reading and not through a mapping.
+        Fill the buffer with the bytes from `offset` on.
+
+        Uses read calls, not a mapping.
 
         Raises:
-            FileChangedError: the file is shorter by now.
+            FileChangedError: the file has become shorter.
+            ValueError: the range ends after the end of the file.
         """
 
     @property
     def identity(self) -> tuple[int, int]:
         """
-        Device and inode; another pair for a remote file.
+        A pair that identifies the file: device and inode, or another pair for a remote file.
         """
 
     @property
     def path(self) -> str:
         """
-        Its path.
+        The path.
         """
 
     @property
     def size(self) -> int:
         """
-        In bytes.
+        The size in bytes.
         """
 
 class Bulk:
     """
-    Initializers that are to be read, each found and checked.
+    The initializers of a bulk read, each found and checked.
     """
 
     def arrays(
         self, threads: typing.SupportsInt | typing.SupportsIndex, tell: Any
     ) -> dict[str, _ndarray[Any, Any]]:
         """
-        All as fresh arrays by name. `tell` is None, or called with the bytes that are done, some 20 times a second.
+        Return all tensors as fresh arrays by name.
+
+        Args:
+            threads: how many threads read and decode; 0 for as many as help.
+            tell: None, or a function that is called with the bytes done, some 20 times a second.
         """
 
     @property
     def nbytes(self) -> int:
         """
-        Bytes of all arrays but those of strings.
+        The bytes of all arrays, except arrays of strings.
         """
 
     @property
     def streamed_nbytes(self) -> int:
         """
-        The same, once NumPy has converted what no kernel does.
+        The bytes of all arrays after NumPy's conversions, except arrays of strings.
         """
 
 class Stream:
     """
-    What onnxmap._bulk.TensorStream wraps.
+    The stream that onnxmap._bulk.TensorStream wraps.
     """
 
     def next(self) -> tuple[str, _ndarray[Any, Any]] | None:
         """
-        The next name and array; None at the end.
+        Return the next name and array; None at the end.
         """
 
     def stop(self) -> None:
         """
-        Ends it, and all work for it.
+        End the stream and all its background work.
         """
 
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
-    Bits of one element; 0 where they have no fixed width.
+    Return the bits of one element; 0 if the elements have no fixed width.
     """
 
 def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     """
-    Per element type: name, number, bits, typed field, NumPy name.
+    Return name, number, bits, typed field and NumPy name of each element type.
     """
 
 def enum_values(name: str) -> dict[str, int]:
     """
-    Members of an enum of the schema.
+    Return the members of an enum of the schema.
     """
 
 def external_file(tensor: Tensor) -> ExternalFile | None:
     """
-    The file of an external tensor, opened; None for a tensor that is not external.
+    Return the open file of an external tensor; None if the tensor is not external.
     """
 
 def friendly(arg0: ProtoView, arg1: str) -> Any:
     """
-    The value of a field as the friendly classes have it.
+    Return the value of a field as the classes of messages have it.
     """
 
 def is_safe_location(location: bytes) -> bool:
     """
-    Whether the text of an external location names a file that may be opened.
+    Return whether the text of an external location names a file that may be opened.
     """
 
 def is_stopped() -> bool:
     """
-    Whether nobody waits for what this thread does for the core any more.
+    Return whether nobody waits any longer for this thread's work for the core.
     """
 
 def kernel_paths() -> builtins.list[str]:
     """
-    Names of the kernel sets that this machine can run.
+    Return the names of the kernel sets that this machine can run.
     """
 
 def kernels_in_use() -> str:
     """
-    Name of the set in use.
+    Return the name of the kernel set in use.
     """
 
 def load_buffer(
@@ -1238,7 +1324,7 @@ def load_remote(
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
-    numpy.dtype of an element type.
+    Return the numpy.dtype of an element type.
     """
 
 def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
@@ -1250,12 +1336,12 @@ def plan_bulk(
     frugal: bool,
 ) -> Bulk:
     """
-    What a bulk read of these initializers has to do.
+    Return the plan for a bulk read of these initializers.
     """
 
 def schema() -> dict[str, Any]:
     """
-    Every message and enum that is read, as dicts.
+    Return all messages and enums of the schema, as dicts.
     """
 
 def start_stream(
@@ -1265,15 +1351,15 @@ def start_stream(
 ) -> Stream: ...
 def tensor_path(tensor: Tensor) -> str:
     """
-    Where in the model it is, like `graph.initializer[3]`.
+    Return the path of the tensor in the model, such as `graph.initializer[3]`.
     """
 
 def use_kernels(name: str) -> None:
     """
-    Uses one of them from now on, in the whole process.
+    Use a kernel set from now on, in the whole process.
     """
 
 def wrap(view: ProtoView) -> Any:
     """
-    The friendly object of a message, where its type has one.
+    Return the object of a message's class, or a ProtoView if its type has no class.
     """
