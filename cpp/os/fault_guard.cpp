@@ -29,7 +29,8 @@ thread_local WayOut* way_out = nullptr;
 
 }  // namespace
 
-// In a child process no page is covered any more (see page_covers), so no guard has to uncover one.
+// In a child process no page is covered any longer (see page_covers), so no guard has to uncover
+// one.
 void FaultGuard::forget_covers() noexcept {
     for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
         guard->fell_ = false;
