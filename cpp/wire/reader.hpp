@@ -18,7 +18,7 @@ struct Field {
     std::uint64_t value = 0;              // of a varint, fixed32 or fixed64
     ByteView bytes;                       // what a length or a group encloses
     const std::uint8_t* begin = nullptr;  // of the tag
-    const std::uint8_t* end = nullptr;    // behind the last byte of the field
+    const std::uint8_t* end = nullptr;    // after the last byte of the field
 
     /// The low 32 bits, which int32 and enum fields read from any varint.
     [[nodiscard]] std::int32_t int32() const noexcept {

@@ -22,7 +22,7 @@ struct Trace {
 };
 
 struct Frame {
-    std::uint64_t end;          // offset behind the message, or of the parent's for a group
+    std::uint64_t end;          // offset after the message; for a group, after its parent
     const MessageTable* table;  // null inside an unknown group: every field is unknown there
     Occurrences* notes;         // null for messages that are not indexed
     std::uint32_t group;        // field number of the group, 0 for a message
@@ -294,7 +294,7 @@ class StructurePass {
             return;
         }
         if (row == nullptr || !is_payload(*row)) feed_.keep(offset(), nbytes);
-        limit_offset_ = offset() + nbytes;  // an empty window behind the payload
+        limit_offset_ = offset() + nbytes;  // an empty window after the payload
         limit_ = stop_ = p_;
     }
 
