@@ -1,5 +1,5 @@
-// How a single pass over a file gets its bytes without holding the file: the reader asks for
-// bytes at an offset, whoever feeds it (a buffer, a window that is read as it goes) answers.
+// Supplies a single pass over a file with bytes, without holding the whole file. The reader asks
+// for bytes at an offset, and the feed (a buffer, or a window that moves along) returns them.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class ByteFeed {
 
     [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
 
-    /// Bytes from `offset` on: at least min(`least`, size() - offset) of them, often more.
-    /// Valid until the next call. Throws Error `file.changed` where the file became shorter.
+    /// Bytes from `offset` on: at least min(`least`, size() - offset), often more. Valid until the
+    /// next call. Throws Error `file.changed` if the file became shorter.
     [[nodiscard]] virtual ByteView at(std::uint64_t offset, std::uint64_t least) = 0;
 
-    /// Says that these bytes are skipped now but are no payload: they will be looked at later.
+    /// Announces bytes that are skipped now but are not payload: they will be read later.
     virtual void keep(std::uint64_t offset, std::uint64_t nbytes) {
         static_cast<void>(offset);
         static_cast<void>(nbytes);

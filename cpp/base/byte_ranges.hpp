@@ -1,4 +1,4 @@
-// Which bytes of something have been dealt with.
+// A set of byte ranges: the bytes that have been processed.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Borrowed bytes. A view never owns: whoever hands one out says what keeps it alive.
+// Borrowed bytes. A view owns nothing: the function that returns a view documents what keeps the
+// bytes alive.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// 64-bit arithmetic on numbers that come from a file: false instead of a wrapped result.
+// 64-bit arithmetic on numbers from a file: returns false instead of a wrapped result.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The exceptions of the core: Error for bad input, FileError for what the operating system refuses.
-// A mistake of our own is an assert.
+// The exceptions of the core: Error for bad input, FileError for failures of the operating system.
+// A mistake in onnxmap itself is an assert.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Failure : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// `code` is stable and decides the class in Python (`wire.*` is a ParseError, and so on).
+/// `code` is stable and determines the class in Python (`wire.*` is a ParseError, and so on).
 class Error : public Failure {
   public:
     Error(std::string code_, const std::string& message)
@@ -26,12 +26,12 @@ class Error : public Failure {
     std::string code;
     std::optional<std::uint64_t> offset;  // of the byte where the bad item starts, in the file
     std::string path;                     // like graph.initializer[3].dims
-    std::string file;                     // the file that is bad, where there is one
+    std::string file;                     // the bad file, if there is one
     std::string tensor;                   // tensor.* and ext.*: the tensor's name
     std::string location;                 // ext.*: as written in the model
 };
 
-/// A failure of the operating system, with the file it is about.
+/// A failure of the operating system, with the file that it concerns.
 class FileError : public Failure {
   public:
     FileError(int number_, std::string path_)
@@ -43,13 +43,13 @@ class FileError : public Failure {
     std::string path;
 };
 
-/// Throws Error `file.changed`: what was found in the model when it was loaded is not there now.
+/// Throws Error `file.changed`: the model no longer has what the load pass found.
 [[noreturn]] void fail_changed();
 
 /// Text of the input with control characters, backslashes and the quote escaped.
 [[nodiscard]] std::string escaped(std::string_view text, char quote);
 
-/// Text of the input made fit for a message: control characters escaped, cut at 200 characters.
+/// Text of the input for an error text: control characters escaped, cut at 200 characters.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 }  // namespace onnxmap

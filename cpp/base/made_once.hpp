@@ -1,6 +1,6 @@
-// A value that is made when it is first needed. There is no lock: if several threads come at once,
-// each makes a value and the first one is kept. A lock, like that of a local static variable or of
-// std::call_once, would stay locked in the child if another thread forked meanwhile.
+// A value that is made on first use. There is no lock: if several threads come at once, each makes
+// a value and the first one is kept. A lock, such as that of a local static variable or of
+// std::call_once, would stay locked in the child of a fork if another thread held it.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,9 @@
 
 namespace onnxmap {
 
-/// Returns what `place` points to. If `place` is null, it gets the value of make(), which returns a
-/// std::unique_ptr<T>. The value is never destroyed: arrays may outlive everything else.
+/// Returns the value that `place` points to. If `place` is null, first sets it to the value of
+/// make(), which returns a std::unique_ptr<T>. The value is never destroyed: arrays may outlive
+/// everything else.
 template <class T, class Make>
 T& made_once(std::atomic<T*>& place, Make&& make) {
     if (T* known = place.load(std::memory_order_acquire)) return *known;

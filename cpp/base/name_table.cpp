@@ -14,7 +14,7 @@ namespace onnxmap {
 
 namespace {
 
-// Up to this many names are compared one by one: most lists have no more, and need no memory then.
+// Up to this many names are compared one by one. Most lists have no more, and then need no memory.
 constexpr std::size_t kFew = 8;
 
 using Seeds = std::array<std::uint64_t, 2>;
@@ -28,7 +28,8 @@ const Seeds& seeds() {
     });
 }
 
-// Both halves of the product: each bit of the result depends on all bits of both numbers.
+// Combines both halves of the product, so that each bit of the result depends on all bits of both
+// numbers.
 std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;

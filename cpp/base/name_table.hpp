@@ -1,4 +1,4 @@
-// The positions of names: what a list knows by name is found in the time of one look-up.
+// Maps names to positions, so that an element of a list is found by name in one look-up.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace onnxmap {
 
-/// A hash table from names to 0, 1, 2 ... in the order in which they were added. A file chooses the
-/// names, so the hash is seeded anew in each process: no file can make a table slow.
+/// A hash table from names to 0, 1, 2 ... in the order in which they were added. Files choose the
+/// names, so each process uses a new random seed: no file can make a table slow.
 class NameTable {
   public:
     struct Added {
@@ -39,12 +39,12 @@ class NameTable {
     };
     static constexpr std::uint32_t kFree = UINT32_MAX;
 
-    // The slot of the name, or the free one in which it belongs. There must be slots.
+    // The slot of the name, or the free slot in which it belongs. The table must have slots.
     [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const noexcept;
     void append(std::string_view name);
     void grow();
 
-    // Copies: views of the file would have the system map its pages at every look-up.
+    // Copies, because views of the file would map its pages at every look-up.
     std::vector<char> text_;
     std::vector<std::uint64_t> ends_;  // of each name in text_
     std::vector<Slot> slots_;          // a power of two, at most half are taken; none at first

@@ -77,8 +77,9 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
                               const py::object& external_root) {
     model::LoadOptions options;
     options.root = onnx::find_message(message);
-    if (options.root == nullptr)
+    if (options.root == nullptr) {
         throw py::value_error("there is no message type named " + std::string(message));
+    }
     options.scan_packed = given.attr("check").cast<std::string>() == "full";
     options.watch = is_true(given.attr("watch"));
     set_root(options.external, external_root);

@@ -122,13 +122,12 @@ void bind_facts(GuardedClass<Tensor>& cls) {
         .def_property_readonly(
             "proto", [](const Tensor& self) { return ProtoView{self}; },
             "The source message under the exact names of onnx.proto.")
-        .def(
-            "verify", unguarded([](const py::object& self) -> py::object {
-                return package::verify_tensor()(self);
-            }),
-            R"(Compare the external file with its declared SHA-1, and return whether one is declared.
+        .def("verify", unguarded([](const py::object& self) -> py::object {
+                 return package::verify_tensor()(self);
+             }),
+             R"(Return whether a SHA-1 is declared, after comparing the file with it.
 
-Reads the whole file. Returns False, without reading, if the model declares no checksum.
+Reads the whole external file, or nothing if the model declares no checksum for it.
 
 Raises:
     ChecksumError: the file and the checksum differ.

@@ -19,8 +19,9 @@ bool at_least_1_0(const py::object& version) {
 
 py::object dlpack(const Tensor& tensor, const py::object& stream, const py::object& max_version,
                   const py::object& device, const py::object& copy) {
-    if (!stream.is_none())
+    if (!stream.is_none()) {
         throw py::buffer_error("a tensor is in CPU memory and has no stream; pass stream=None");
+    }
     if (!device.is_none() && !device.equal(py::make_tuple(1, 0))) {
         throw py::buffer_error("a tensor is in CPU memory; pass dl_device=(1, 0) or None");
     }

@@ -69,8 +69,9 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
     // A plain view of the same memory, because a subclass may report anything about its arrays.
     const py::object out = python_object<"numpy", "asarray">()(given);
     const py::object flags = out.attr("flags");
-    if (!flags.attr("writeable").cast<bool>())
+    if (!flags.attr("writeable").cast<bool>()) {
         throw py::value_error("out is read-only; pass a writable array");
+    }
     const py::object out_dtype = out.attr("dtype");
     if (!dtype.is_none() && !out_dtype.equal(dtype_of(dtype))) {
         throw py::value_error(
@@ -115,12 +116,14 @@ py::object numpy(const Tensor& tensor, const py::object& dtype, const py::object
     const Copying copying(copy);
     return with_values(tensor, [&](Values& values) -> py::object {
         if (!out.is_none()) {
-            if (copying.never)
+            if (copying.never) {
                 throw py::value_error(
                     "copy=False contradicts out=, which is always a copy; pass only one of them");
-            if (writable)
+            }
+            if (writable) {
                 throw py::value_error(
                     "writable=True has no effect with out=; pass only one of them");
+            }
             return fill(tensor, values, out, dtype);
         }
         if (!dtype.is_none()) {
@@ -152,8 +155,9 @@ py::object array_protocol(const Tensor& tensor, const py::object& dtype, const p
 // The values as bytes in the layout of raw_data, in whatever way they are stored.
 py::bytes tobytes(const Tensor& tensor) {
     return with_values(tensor, [&](Values& values) {
-        if (values.type().bits == 0)
+        if (values.type().bits == 0) {
             throw py::type_error("a tensor of strings has no raw bytes; use numpy()");
+        }
         {
             const WithoutLock unlocked;
             values.check_count();

@@ -1,4 +1,4 @@
-// Objects of the Python package that the bindings hand out or call. Imported when first needed.
+// Objects of Python packages that the bindings return or call. Imported when first needed.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -156,8 +156,8 @@ class Reader {
                 split(i++);
             }
         }
-        // A caller with `on_absent` drops the pages that it is told about. Nobody could tell it
-        // about pages that the system reads ahead.
+        // A caller with `on_absent` drops the pages that are passed to it. It would not learn of
+        // pages that the system reads ahead.
         if (!on_absent_) find_those_in_order();
     }
 

@@ -31,9 +31,10 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
 
     State next(std::chrono::milliseconds patience, Step& step) {
         const std::unique_lock reader(reader_, std::try_to_lock);
-        if (!reader)
+        if (!reader) {
             throw std::invalid_argument(
                 "another thread is reading this stream; open a stream for each thread");
+        }
         if (!start()) return State::end;
         if (taken_ == items_.size()) {
             end(true);
@@ -259,9 +260,10 @@ TensorStream::TensorStream(std::shared_ptr<const Plan> plan, StreamOptions optio
 TensorStream::~TensorStream() { stop(); }
 
 TensorStream::State TensorStream::next(std::chrono::milliseconds patience, Step& step) {
-    if (run_->is_forked())
+    if (run_->is_forked()) {
         throw std::runtime_error(
             "a stream cannot be used in a forked process; open a new one there");
+    }
     return run_->next(patience, step);
 }
 

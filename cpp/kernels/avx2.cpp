@@ -1,5 +1,5 @@
-// AVX2, F16C and BMI. Each function is compiled for them by its attribute, not the file by a flag:
-// inline functions of headers would otherwise be compiled for them too, and used everywhere.
+// AVX2, F16C and BMI. An attribute enables them for each function. A flag for the file would also
+// compile inline functions of headers for them, and the linker could use these everywhere.
 #include "kernels/avx2.hpp"
 
 #if defined(__x86_64__)
@@ -56,7 +56,7 @@ ONNXMAP_AVX2 void unpack6(Bytes from, std::uint64_t count, std::uint8_t* to) {
     // Three bytes into each 32-bit lane, from 12 bytes in each half of the register.
     const __m256i spread = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 0,
                                             1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
-    // 28 bytes are loaded, of which 24 hold these 32 elements.
+    // Loads 28 bytes, of which 24 hold these 32 elements.
     for (; count >= 40; count -= 32, from += 24, to += 32) {
         const __m256i x =
             _mm256_shuffle_epi8(_mm256_set_m128i(load16(from + 12), load16(from)), spread);
@@ -122,7 +122,7 @@ ONNXMAP_AVX2 void float32_to_bfloat16(Bytes from, std::uint64_t count, std::uint
     scalar::float32_to_bfloat16(from, count, to);
 }
 
-// Where varints end in 64 bytes: a bit for each that is below 0x80.
+// The ends of varints in 64 bytes: one bit for each byte that is below 0x80.
 ONNXMAP_AVX2 inline std::uint64_t varint_stops(Bytes p) {
     const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(load32(p)));
     const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(load32(p + 32)));
@@ -138,7 +138,7 @@ ONNXMAP_AVX2 inline std::uint64_t load_word(Bytes p) {
 ONNXMAP_AVX2 std::uint64_t read_varints(Bytes& p, Bytes end, std::uint64_t count,
                                         std::uint8_t* to) {
     constexpr std::ptrdiff_t kBlock = 64;
-    constexpr std::ptrdiff_t kBehind = 16;  // the last one's bytes 9 and 10 are looked at
+    constexpr std::ptrdiff_t kBehind = 16;  // bytes 9 and 10 of the last varint are read
     Bytes at = p;
     std::uint64_t i = 0;
     while (count - i >= kBlock && end - at >= kBlock + kBehind) {
@@ -164,7 +164,8 @@ ONNXMAP_AVX2 std::uint64_t read_varints(Bytes& p, Bytes end, std::uint64_t count
             const std::uint64_t low =
                 _pext_u64(_bzhi_u64(load_word(at + begin), static_cast<unsigned>(8 * nbytes)),
                           0x7f7f'7f7f'7f7f'7f7f);
-            // Of the ninth byte seven bits, of the tenth one: there are no more than 64.
+            // Takes seven bits of the ninth byte and one of the tenth: a varint has at most 64
+            // bits.
             const std::uint64_t high = _pext_u64(
                 _bzhi_u64(load_word(at + begin + 8), static_cast<unsigned>(8 * rest)), 0x017f);
             const std::uint64_t value = low | high << 56;
@@ -172,7 +173,7 @@ ONNXMAP_AVX2 std::uint64_t read_varints(Bytes& p, Bytes end, std::uint64_t count
             longest = longest > nbytes ? longest : nbytes;
             begin = behind;
         }
-        if (longest > 10 || begin == 0) break;  // left to who says what is wrong with it
+        if (longest > 10 || begin == 0) break;  // left to the code that reports the fault
         i = read;
         at += begin;
     }

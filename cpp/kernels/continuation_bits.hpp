@@ -1,5 +1,5 @@
-// The continuation bits of varints, 64 bytes at a time. Part of the load pass, in a loop of the
-// caller, and therefore no member of a KernelSet: the call would cost as much as the work.
+// The continuation bits of varints, 64 bytes at a time. Not part of a KernelSet: the load pass uses
+// it in its own loop, and a call would cost as much as the work.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace onnxmap::kernels {
 
-/// The highest bits of the 64 bytes at `p`; that of the first byte is the lowest of the result.
-/// By words of eight bytes.
+/// The highest bits of the 64 bytes at `p`; the lowest bit of the result is that of the first byte.
+/// Reads words of eight bytes.
 [[nodiscard]] inline std::uint64_t continuation_bits_by_words(const std::uint8_t* p) noexcept {
     std::uint64_t bits = 0;
     for (unsigned k = 0; k < 64; k += 8) {
@@ -24,7 +24,7 @@ namespace onnxmap::kernels {
     return bits;
 }
 
-/// The same, by what the processor has for it.
+/// The same result, with the instructions of the processor.
 [[nodiscard]] inline std::uint64_t continuation_bits(const std::uint8_t* p) noexcept {
 #if defined(__SSE2__)
     std::uint64_t bits = 0;

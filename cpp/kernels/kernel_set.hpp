@@ -1,8 +1,8 @@
-// The loops that turn stored elements into array elements. They know no ONNX: only widths and
-// bits. Every set computes the same, bit for bit; the best one for this processor is chosen when
-// the first is needed.
+// The loops that turn stored elements into array elements. They know no ONNX, only widths and bits.
+// Every set computes the same results, bit for bit. The best set for this processor is chosen at
+// the first use.
 //
-// All take `count` elements at `from` and write them at `to`; neither need be aligned, and the
+// All take `count` elements at `from` and write them at `to`. Neither need be aligned, and the
 // ranges do not overlap. Nothing outside the ranges is read or written.
 #pragma once
 
@@ -20,8 +20,8 @@ using LookUp = void (*)(const std::uint8_t* from, std::uint64_t count, Table tab
                         std::uint8_t* to);
 
 /// Reads up to `count` varints of a packed run from `p` on, and writes them as 64-bit integers.
-/// Stops early where it would have to look out for the end, or at one of more than ten bytes.
-/// Leaves `p` behind the last that it read, and returns how many those are.
+/// Stops early near the end of the run, and at a varint of more than ten bytes. Leaves `p` after
+/// the last varint that it read, and returns how many it read.
 using ReadVarints = std::uint64_t (*)(const std::uint8_t*& p, const std::uint8_t* end,
                                       std::uint64_t count, std::uint8_t* to);
 
@@ -29,14 +29,14 @@ struct KernelSet {
     std::string_view name;
     bool (*supported)() noexcept;
 
-    // Packed elements to a byte each, the code in the low bits, the others zero; the first element
-    // is in the lowest bits. Source: onnx.proto, TensorProto.raw_data.
+    // Unpacks elements to one byte each: the code in the low bits, the other bits zero. The first
+    // element is in the lowest bits. Source: onnx.proto, TensorProto.raw_data.
     Kernel unpack2;
     Kernel unpack4;
     Kernel unpack6;
 
-    // Rounding to nearest, ties to even. NaN keeps its payload between float16 and float32, as
-    // NumPy has it; as bfloat16 it is the quiet NaN of its sign, as ml_dtypes has it.
+    // Rounds to nearest, ties to even. Between float16 and float32 a NaN keeps its payload, as in
+    // NumPy. As bfloat16 it becomes the quiet NaN of its sign, as in ml_dtypes.
     Kernel float16_to_float32;
     Kernel bfloat16_to_float32;
     Kernel float32_to_float16;
@@ -52,11 +52,12 @@ struct KernelSet {
 /// Sets that this processor can run, the plainest first.
 [[nodiscard]] std::span<const KernelSet* const> supported_sets();
 
-/// For tests: uses this set from now on, in the whole process. False if there is no such set.
+/// For tests: uses the set with this name from now on, in the whole process. False if there is no
+/// such set.
 bool use_set(std::string_view name) noexcept;
 
-/// Elements of 2, 4 or 6 bits, a byte each at `codes`, packed as `raw_data` has them: the rest of
-/// the last byte is zero.
+/// Packs elements of 2, 4 or 6 bits, one byte each at `codes`, in the layout of `raw_data`. The
+/// unused bits of the last byte are zero.
 void pack(std::uint32_t bits, const std::uint8_t* codes, std::uint64_t count, std::uint8_t* to);
 
 }  // namespace onnxmap::kernels

@@ -1,5 +1,5 @@
-// Conversions of one value between float32 and the 16-bit types, on their bits. Written without
-// branches, so that a loop over them is vectorised.
+// Conversions of one value between float32 and the 16-bit types, on their bits. They have no
+// branches, so a loop over them is vectorised.
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ namespace onnxmap::kernels {
 [[nodiscard]] constexpr std::uint16_t float32_to_float16(std::uint32_t bits) noexcept {
     const std::uint32_t sign = (bits >> 16) & 0x8000;
     const std::uint32_t magnitude = bits & 0x7fff'ffff;
-    // Half of the last place that stays, less one where that place is even.
+    // Adds half of the last kept place, less one if that place is even.
     const std::uint32_t rounded = magnitude + 0x0fff + ((magnitude >> 13) & 1);
     std::uint32_t normal = (rounded - ((127 - 15) << 23)) >> 13;
     normal = rounded < 0x4780'0000 ? normal : 0x7c00;

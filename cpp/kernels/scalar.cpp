@@ -9,7 +9,7 @@ namespace onnxmap::kernels {
 
 namespace {
 
-// Applies `one` to each element. memcpy is how bytes at any alignment are loaded and stored.
+// Applies `one` to each element. memcpy loads and stores bytes at any alignment.
 template <class From, class To, To (*one)(From)>
 void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -38,7 +38,7 @@ void unpack_in_bytes(const std::uint8_t* from, std::uint64_t count, std::uint8_t
 
 constexpr std::uint64_t kContinuationBits = 0x8080'8080'8080'8080;
 
-// The seven low bits of each of eight bytes, put together.
+// Joins the seven low bits of each of eight bytes.
 std::uint64_t gather_sevens(std::uint64_t word) noexcept {
     word = (word & 0x007f'007f'007f'007f) | ((word & 0x7f00'7f00'7f00'7f00) >> 1);
     word = (word & 0x0000'3fff'0000'3fff) | ((word & 0x3fff'0000'3fff'0000) >> 2);
@@ -122,11 +122,12 @@ std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std:
             at += 8;
             continue;
         }
-        // Without branches on the length, which nothing could predict.
+        // Does not branch on the length, which no processor could predict.
         const std::uint64_t ninth = at[8];
         const std::uint64_t tenth = at[9];
-        const std::uint64_t more = stops == 0 ? 1 : 0;  // the ninth byte belongs to it
-        const std::uint64_t ten = more & ninth >> 7;    // and the tenth
+        const std::uint64_t more =
+            stops == 0 ? 1 : 0;  // whether the ninth byte belongs to the varint
+        const std::uint64_t ten = more & ninth >> 7;  // whether the tenth does, too
         if ((ten & tenth >> 7) != 0) break;
         const std::uint64_t high = (ninth & 0x7f) << 56 | (tenth & ten) << 63;
         const std::uint64_t value =

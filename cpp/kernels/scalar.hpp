@@ -1,5 +1,5 @@
-// The plain set: C++ that the compiler vectorises as far as the baseline of the target goes (SSE2,
-// NEON). It is also what the others do with the last few elements.
+// The plain set: C++ that the compiler vectorises for the baseline of the target (SSE2, NEON). The
+// other sets also use it for the last few elements.
 #pragma once
 
 #include "kernels/kernel_set.hpp"

@@ -33,13 +33,14 @@ class FieldIndex {
     /// The last occurrence: the value of a singular field that is in no oneof.
     [[nodiscard]] std::optional<wire::Field> last(const wire::FieldRow& row) const;
 
-    /// Goes through the occurrences of one field in order, without looking anything up.
+    /// Iterates over the occurrences of one field in order, without look-ups. The index must
+    /// outlive it.
     class Cursor {
       public:
         Cursor(const FieldIndex& index, const wire::FieldRow& row)
             : index_(&index), row_(&row), left_(index.count(row)), walk_(index.message_) {}
 
-        /// False behind the last one.
+        /// Returns false after the last occurrence.
         bool next(wire::Field& field);
 
       private:

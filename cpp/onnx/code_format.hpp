@@ -1,4 +1,4 @@
-// How the bits of one element stand for a number: the facts that conversions are derived from.
+// How the bits of one element encode a number. Conversions are derived from these facts.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ enum class Numbers : std::uint8_t {
     unsigned_integer,
     signed_integer,
     complex,
-    ieee,      // exponent all ones: infinity, or NaN where the mantissa is not zero
+    ieee,      // exponent all ones: infinity, or NaN if the mantissa is not zero
     fn,        // no infinity; all ones below the sign is NaN
     fnuz,      // no infinity and no negative zero: its code is NaN; bias one larger
     finite,    // neither infinity nor NaN
@@ -27,8 +27,8 @@ struct CodeFormat {
     [[nodiscard]] constexpr bool is_float() const noexcept { return numbers >= Numbers::ieee; }
 };
 
-/// The float32 of a float or integer code of at most 16 bits, as its bits. Every such value is a
-/// float32; NaN is quiet, its payload dropped, its sign kept.
+/// The bits of the float32 that a float or integer code of at most 16 bits stands for. Every value
+/// of these types is a float32. A NaN becomes quiet, loses its payload and keeps its sign.
 /// Source: onnx.proto's comments of TensorProto.DataType, and ml_dtypes for the bits of NaN.
 [[nodiscard]] constexpr std::uint32_t float32_bits(const CodeFormat& format, std::uint32_t bits,
                                                    std::uint32_t code) noexcept {
@@ -69,7 +69,8 @@ struct CodeFormat {
                (static_cast<std::uint32_t>(static_cast<int>(exponent) - bias + kBias) << 23) |
                shifted;
     }
-    // Subnormal: move the leading one into place. All but bfloat16's are normal as float32.
+    // Subnormal: moves the leading one into place. All values become normal float32s, except
+    // bfloat16's.
     const int lead = std::countl_zero(mantissa) - (31 - format.mantissa_bits);
     const int normal = 1 - bias - lead + kBias;
     if (normal <= 0) return sign | shifted;  // bfloat16: the same exponent, the same scale

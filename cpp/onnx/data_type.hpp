@@ -1,4 +1,4 @@
-// Element types: the table of data_type.def, and what follows from it.
+// Element types: the table of data_type.def, and the facts that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ enum class DlpackCode : std::uint8_t {
     float4_e2m1fn = 17,
 };
 
-/// How elements stand in bytes; see data_type.def.
+/// How elements are stored in bytes; see data_type.def.
 enum class Packing : std::uint8_t { whole, packed, strict };
 
 struct DataTypeInfo {
@@ -46,13 +46,13 @@ struct DataTypeInfo {
     const wire::FieldRow* storage;  // the typed field, for tensors without raw_data
     Packing packing;
     std::string_view numpy;     // name of the dtype in NumPy, or else in ml_dtypes
-    const char* buffer_format;  // in the buffer protocol; empty where that has none
+    const char* buffer_format;  // in the buffer protocol; empty if it has none
     DlpackCode dlpack;
     CodeFormat format;
 
-    /// Whole bytes per element: such a payload can be looked at in place.
+    /// Whether each element has whole bytes: arrays can then be views of the payload.
     [[nodiscard]] constexpr bool fixed_width() const noexcept { return bits >= 8; }
-    /// Two or more elements share a byte as they are stored; arrays have a byte for each.
+    /// Whether elements share bytes when stored; arrays have one byte per element.
     [[nodiscard]] constexpr bool sub_byte() const noexcept { return bits > 0 && bits < 8; }
     /// Elements that one entry of the typed field holds.
     [[nodiscard]] constexpr std::uint32_t per_entry() const noexcept {
@@ -64,7 +64,7 @@ struct DataTypeInfo {
     }
     /// Bytes of one element in an array; 0 for STRING.
     [[nodiscard]] constexpr std::uint32_t itemsize() const noexcept { return (bits + 7) / 8; }
-    /// Values that a complex element is made of, or 1.
+    /// The number of values in a complex element; 1 for other types.
     [[nodiscard]] constexpr std::uint32_t parts() const noexcept {
         return format.numbers == Numbers::complex ? 2 : 1;
     }
@@ -73,7 +73,7 @@ struct DataTypeInfo {
 /// Every element type, by number.
 [[nodiscard]] std::span<const DataTypeInfo> data_types() noexcept;
 
-/// Facts of the type with this number; null for 0 and for numbers that nobody has assigned.
+/// Facts of the type with this number; null for 0 and for numbers that are not assigned.
 [[nodiscard]] const DataTypeInfo* find_data_type(std::int32_t number) noexcept;
 
 /// Facts of a type that is known to exist.

@@ -6,7 +6,7 @@ namespace onnxmap::onnx {
 
 namespace {
 
-// Whether a field of the message takes the place of `row`: another member of its oneof.
+// Whether a later field `other` replaces `row`, as another member of the same oneof does.
 bool replaces(const wire::FieldRow& row, const wire::FieldRow* other) noexcept {
     return other != nullptr && other != &row && !row.oneof.empty() && other->oneof == row.oneof;
 }
@@ -35,7 +35,7 @@ std::size_t Message::piece_at(const std::uint8_t* p) const noexcept {
 std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
     std::optional<wire::Field> found;
     if (row.oneof.empty() && row.type != wire::Type::enumeration) {
-        // No other field makes a difference: they need not be looked up in the schema.
+        // Only this field matters, so other fields need not be looked up in the schema.
         read_fields([&](const wire::Field& field) {
             if (field.number == row.number && row.accepts(field.type)) found = field;
         });
@@ -53,7 +53,7 @@ std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
 
 std::optional<Message> Message::child(const wire::FieldRow& row) const {
     bool present = false;
-    ByteView empty;  // where an empty one is: a message is known by its address
+    ByteView empty;  // an empty piece: a message is identified by its address
     std::optional<ByteView> first;
     std::vector<ByteView> pieces;  // only from the second on, so that the usual case is free
     for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {

@@ -1,7 +1,7 @@
-// A message of the schema as a view of its bytes. Nothing is decoded until it is asked for, and
-// nothing is kept: reading a field walks the bytes (tens of nanoseconds for a node). A singular
-// message that occurs more than once merges, and merging is reading its pieces one after the
-// other: a Message is a list of pieces, nearly always one.
+// A message of the schema as a view of its bytes. Fields are decoded on each access and not cached:
+// reading a field walks over the bytes (tens of nanoseconds for a node). A singular message that
+// occurs more than once merges: its pieces are read one after the other. A Message is therefore a
+// list of pieces, nearly always one.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ class Message {
         return pieces_ ? pieces_->nbytes : bytes_.size();
     }
 
-    /// Calls visit(field, row) for each field in file order; `row` is null for an unknown one: a
-    /// number the schema lacks, another wire type, an enum value that is not listed.
+    /// Calls visit(field, row) for each field in file order. `row` is null for an unknown field:
+    /// the schema lacks its number, or it has another wire type, or its enum value is not listed.
     template <class Visit>
     void for_each_field(Visit&& visit) const {
         read_fields([&](const wire::Field& field) { visit(field, known_row(field)); });
@@ -54,8 +54,8 @@ class Message {
         });
     }
 
-    /// The value of a singular field: its last occurrence, unless another member of its oneof
-    /// came later. Absent and explicitly default are different.
+    /// The value of a singular field: its last occurrence, unless another member of its oneof came
+    /// later. An absent field differs from an explicit default.
     [[nodiscard]] std::optional<wire::Field> find(const wire::FieldRow& row) const;
 
     /// A singular message field, merged from all its occurrences.
@@ -74,7 +74,7 @@ class Message {
     /// The member of the oneof that is set, or null.
     [[nodiscard]] const wire::FieldRow* which(std::string_view oneof) const;
 
-    /// Which row of the schema a field belongs to; see for_each_field.
+    /// The row of the schema that a field belongs to, or null; see for_each_field.
     [[nodiscard]] const wire::FieldRow* known_row(const wire::Field& field) const noexcept {
         const wire::FieldRow* row = table_->find(field.number);
         if (row == nullptr || !row->accepts(field.type)) return nullptr;
@@ -120,7 +120,7 @@ class Message {
             reader_ = wire::Reader(begin, piece.data() + piece.size());
         }
 
-        /// Returns false behind the last field.
+        /// Returns false after the last field.
         bool next(wire::Field& field) {
             while (!reader_.next(field)) {
                 if (next_piece_ == message_->piece_count()) return false;

@@ -36,7 +36,7 @@ consteval std::uint8_t enum_index(std::string_view name) {
     throw "no such enum";
 }
 
-/// All rows, one message after the other, with the names of types resolved.
+/// All rows, message by message, with the names of types resolved.
 consteval auto resolve_fields() {
     std::array<wire::FieldRow, count_fields()> fields{};
     std::size_t next = 0;
@@ -86,7 +86,7 @@ consteval const wire::MessageTable& find_message(std::string_view name) {
 }
 
 consteval const wire::FieldRow& find_field(std::string_view path) {
-    // A loop and no null to compare with: gcc 12 has none of that at compile time under UBSan.
+    // A loop without a comparison with null, which gcc 12 rejects at compile time under UBSan.
     const std::size_t dot = path.rfind('.');
     for (const wire::FieldRow& row : find_message(path.substr(0, dot)).fields) {
         if (row.name == path.substr(dot + 1)) return row;

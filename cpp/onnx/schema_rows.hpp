@@ -1,5 +1,6 @@
 // The messages and enums of ONNX, IR version 14: one row per field, in the order of the .proto
-// files. Everything that knows a field (the reader, .proto views, text form, tests) is derived.
+// files. All code that knows fields is derived from these rows: the reader, .proto views, text
+// format, tests.
 // Source: onnx-ml.proto, onnx-operators-ml.proto, onnx-data.proto.
 #pragma once
 
@@ -254,7 +255,7 @@ inline constexpr FieldRow kFunctionProto[] = {
     {13, "overload", optional, string},
     {12, "value_info", repeated, message, "ValueInfoProto"},
     {14, "metadata_props", repeated, message, "StringStringEntryProto"},
-    // Gone since IR version 8; read by name, unknown fields elsewhere.
+    // Removed in IR version 8. Can be read by name; otherwise treated as unknown fields.
     {2, "since_version", optional, int64, "", "", !kPacked, kRetired},
     {3, "status", optional, enumeration, "OperatorStatus", "", !kPacked, kRetired},
 };

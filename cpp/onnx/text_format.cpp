@@ -13,7 +13,7 @@ namespace onnxmap::onnx {
 
 namespace {
 
-// Length of the UTF-8 sequence at the front, or 0 where there is none.
+// Length of the UTF-8 sequence at the front, or 0 if there is none.
 // Source: Unicode 15, table 3-7 (no surrogates, nothing overlong, nothing past U+10FFFF).
 std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -35,7 +35,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
     return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
 }
 
-// The shortest of two precisions that reads back as the same number.
+// The number in the lower of two precisions that reads back as the same number.
 template <class Real>
 std::string number_text(Real value, int precision, int exact_precision) {
     if (std::isnan(value)) return "nan";
@@ -62,7 +62,8 @@ class Printer {
     void print(const Message& message) {
         for (std::uint32_t number = 1; number <= wire::MessageTable::kMaxNumber; ++number) {
             const wire::FieldRow* found = message.table().find(number);
-            // What is retired is unknown to today's proto, and text form has no unknown fields.
+            // Retired fields are unknown to today's proto, and the text format omits unknown
+            // fields.
             if (found == nullptr || found->retired) continue;
             const wire::FieldRow& row = *found;
             if (row.repeated()) {

@@ -10,13 +10,14 @@
 namespace onnxmap::onnx {
 
 struct TextOptions {
-    /// Text, bytes and runs of numbers longer than this are cut, and a comment says so.
+    /// Text, bytes and packed numbers longer than this are cut, and a comment says so.
     std::uint64_t longest = UINT64_MAX;
     /// The most bytes of text. Longer text is an Error `limit.text_bytes`.
     std::uint64_t max_bytes = UINT64_MAX;
-    /// Messages below this one; more means that the bytes changed (Error `file.changed`).
+    /// The deepest nesting below this message. Deeper nesting means that the bytes changed (Error
+    /// `file.changed`).
     std::uint32_t max_depth = wire::kDefaultDepth;
-    /// Brings bytes into memory before they are looked at; see source::Source::resident.
+    /// Brings bytes into memory before they are read; see source::Source::resident.
     std::function<ByteView(ByteView)> resident = {};
 };
 

@@ -1,4 +1,4 @@
-// Memory for some bytes of a large file, each at the address that its offset gives it.
+// Memory for some bytes of a large file, each at the address that corresponds to its offset.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace onnxmap::os {
 
-/// Addresses begin() .. begin() + nbytes. They are reserved, and cost memory where they are written
-/// to. If the process may not have so much address space (RLIMIT_AS), Linux maps only the pages
-/// that are asked for, in a region that it hands out to nobody by itself. POSIX cannot do that.
+/// Addresses begin() .. begin() + nbytes. They are reserved, and only cost memory when written to.
+/// If the process may not have enough address space (RLIMIT_AS), Linux maps only the requested
+/// pages, in a region that it never uses by itself. POSIX cannot do that.
 class AddressRange {
   public:
-    /// Throws std::bad_alloc, also where that is more than a process has addresses for.
+    /// Throws std::bad_alloc, also if a process does not have so many addresses.
     explicit AddressRange(std::uint64_t nbytes);
     ~AddressRange();
     AddressRange(const AddressRange&) = delete;
@@ -20,7 +20,7 @@ class AddressRange {
 
     [[nodiscard]] std::uint8_t* begin() const noexcept { return begin_; }
 
-    /// Makes bytes begin .. end writable; zeros at first. Throws std::bad_alloc.
+    /// Makes bytes begin .. end writable. At first they are zeros. Throws std::bad_alloc.
     void use(std::uint64_t begin, std::uint64_t end);
 
   private:

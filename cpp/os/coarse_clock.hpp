@@ -1,4 +1,4 @@
-// A clock that costs next to nothing to look at.
+// A clock that is very cheap to read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A descriptor of the operating system, closed by whoever owns it.
+// A descriptor of the operating system, which its owner closes.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ class Descriptor {
     Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor() {
         if (number_ < 0) return;
-        const int kept = errno;  // of the failure that it may be closed for
+        const int kept = errno;  // the failure before this close may still be reported
         ::close(number_);
         errno = kept;
     }

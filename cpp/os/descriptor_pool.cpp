@@ -35,7 +35,7 @@ std::shared_ptr<const void> HeldOpen::find() {
 }
 
 void HeldOpen::keep(std::shared_ptr<const void> open) {
-    std::shared_ptr<const void> closed;  // after the lock
+    std::shared_ptr<const void> closed;  // destroyed after the lock is released
     const std::lock_guard lock(pool().mutex);
     auto& held = pool().newest_first;
     if (open_) {

@@ -1,6 +1,6 @@
-// What is kept open between two uses. There may be thousands of data files and of models, and a
-// process may have as few as 256 descriptors: the ones that were used last stay open, the others
-// are closed and opened again when they are needed.
+// Descriptors that stay open between two uses. There may be thousands of data files and models, and
+// a process may have as few as 256 descriptors. The most recently used ones stay open; the others
+// are closed and opened again on demand.
 #pragma once
 
 #include <cerrno>
@@ -12,10 +12,10 @@
 
 namespace onnxmap::os {
 
-/// As many as are kept open by the whole process.
+/// The most descriptors that the whole process keeps open.
 inline constexpr std::size_t kMostHeldOpen = 32;
 
-/// One thing that has a descriptor. Safe to share between threads.
+/// One object that has a descriptor. Safe to share between threads.
 class HeldOpen {
   public:
     HeldOpen() = default;
@@ -23,24 +23,24 @@ class HeldOpen {
     HeldOpen& operator=(const HeldOpen&) = delete;
     ~HeldOpen();
 
-    /// What was kept, or null where it was closed since. It stays open while the result lives.
+    /// The kept object, or null if it was closed since. It stays open while the result lives.
     [[nodiscard]] std::shared_ptr<const void> find();
 
-    /// Closes what was not used for longest where there are too many.
+    /// Keeps the object open. If there are too many, closes the least recently used one.
     void keep(std::shared_ptr<const void> open);
 
   private:
     friend void close_held();
 
     std::shared_ptr<const void> open_;
-    std::list<HeldOpen*>::iterator place_;  // where open_ is set
+    std::list<HeldOpen*>::iterator place_;  // valid if open_ is set
 };
 
-/// Closes all that is not in use right now.
+/// Closes all kept objects that are not in use now.
 void close_held();
 
-/// A descriptor from `open()`, which gives -1 and sets errno where it fails; once more, with ours
-/// closed, where the process has none left.
+/// A descriptor from `open()`, which returns -1 and sets errno on failure. If the process has no
+/// descriptor left, closes the kept ones and tries once more.
 template <class Open>
 [[nodiscard]] Descriptor open_descriptor(Open&& open) {
     Descriptor opened(open());

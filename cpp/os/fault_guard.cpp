@@ -9,14 +9,14 @@ namespace onnxmap::os {
 
 namespace {
 
-// In the first block of thread-local memory: the handler must not be the one to allocate it. (musl
-// has none for libraries that are loaded later.)
+// In the first block of thread-local memory, because the handler must not allocate it. (musl has no
+// such block for libraries that are loaded later.)
 #ifdef __GLIBC__
 [[gnu::tls_model("initial-exec")]]
 #endif
 thread_local FaultGuard* innermost = nullptr;
 
-// Where a thread goes on that runs into lost pages of a region.
+// The place where a thread continues after it hits lost pages of a region.
 struct WayOut {
     GuardedRegion region;
     WayOut* outer;
@@ -29,7 +29,8 @@ thread_local WayOut* way_out = nullptr;
 
 }  // namespace
 
-// In a child process no page is covered any more (see page_covers), so no guard has to uncover one.
+// In a child process no page is covered any longer (see page_covers), so no guard has to uncover
+// one.
 void FaultGuard::forget_covers() noexcept {
     for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
         guard->fell_ = false;
@@ -38,7 +39,7 @@ void FaultGuard::forget_covers() noexcept {
 
 bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context) {
     use_fault_handler(FaultGuard::mend, FaultGuard::may_fault);
-    // Where another thread has zeros in the place of pages, they would be read without a fault.
+    // If another thread has covered pages with zeros, they would be read without a fault.
     const LostPages& lost = *region.lost;
     const std::uint64_t times_before = lost.times.load();
     if (lost.covered.load() != 0) return false;

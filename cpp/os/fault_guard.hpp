@@ -1,6 +1,6 @@
-// Touching a mapped page that its file has lost, without dying of SIGBUS. A thread that has a guard
-// gets zeros for such a page, and learns afterwards that bytes were missing. The guards of a thread
-// form a list, the innermost first.
+// Touches lost pages of a mapping without dying of SIGBUS. A thread that has a guard reads zeros
+// from a lost page, and is told afterwards that bytes were missing. The guards of a thread form a
+// list, the innermost first.
 //
 // The handler is installed when the first guard is made, and gives all other faults to the handler
 // before it. ONNXMAP_SIGBUS_HANDLER=0 in the environment leaves the handler out.
@@ -20,8 +20,8 @@ class FaultGuard {
     FaultGuard(const FaultGuard&) = delete;
     FaultGuard& operator=(const FaultGuard&) = delete;
 
-    /// Whether bytes were missing since the guard was made. If so, nothing that was read is to be
-    /// used.
+    /// Whether bytes were missing since the guard was made. If so, the caller must discard all
+    /// bytes that were read.
     [[nodiscard]] bool lost_bytes() const noexcept;
 
     /// The innermost guard of this thread, for threads that work for it: see GuardOfCaller.
@@ -41,9 +41,9 @@ class FaultGuard {
     bool fell_ = false;  // this guard is counted in LostPages::guards
 };
 
-/// Calls work(context) and leaves it by a jump if it touches a lost page of the region. Returns
-/// false if it was left, or if bytes were missing meanwhile. The work makes no objects and takes no
-/// locks, since it may be left in the middle.
+/// Calls work(context), and leaves it by a jump if it touches a lost page of the region. Returns
+/// false if work was left, or if bytes were missing meanwhile. The work must make no objects and
+/// take no locks, since it may be left in the middle.
 [[nodiscard]] bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* context);
 
 /// Lends a thread the guards of the thread that waits for it.

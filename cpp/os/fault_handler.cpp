@@ -19,7 +19,7 @@ namespace {
 
 using Action = struct sigaction;
 
-// A handler must not be the one to allocate thread-local memory. (musl has this only for what is
+// The handler must not allocate thread-local memory. (musl has this model only for code that is
 // linked with the program.)
 #ifdef __GLIBC__
 #define ONNXMAP_EARLY_TLS [[gnu::tls_model("initial-exec")]]
@@ -27,12 +27,13 @@ using Action = struct sigaction;
 #define ONNXMAP_EARLY_TLS
 #endif
 
-// Whose turn it is after us. Published as a whole: handlers read it at any time.
+// The handlers that are called after ours. Published as a whole, because handlers may read it at
+// any time.
 struct Others {
-    Action first;  // what there was before us
-    Action newer;  // what was installed since, and knows us as the one before it
+    Action first;  // the handler before ours
+    Action newer;  // a handler installed later, which calls ours next
     bool has_newer = false;
-    const Others* older = nullptr;  // what was published before
+    const Others* older = nullptr;  // the chain that was published before
 };
 std::atomic<const Others*> others = nullptr;
 std::atomic<MendFault> mend_fault = nullptr;
@@ -47,8 +48,8 @@ struct PassedOn {
 };
 ONNXMAP_EARLY_TLS thread_local PassedOn passed_on;
 
-// A handler that returns without mending anything, as Python's faulthandler does once it is
-// disabled, would be called for ever.
+// A handler that returns without mending the fault would be called for ever, such as Python's
+// faulthandler after it was disabled.
 constexpr unsigned kMostReturns = 1000;
 
 void on_fault(int number, siginfo_t* info, void* context) noexcept;
@@ -72,14 +73,14 @@ void die(int number, const siginfo_t* info) noexcept {
     Action fatal{};
     fatal.sa_handler = SIG_DFL;
     ::sigaction(number, &fatal, nullptr);
-    // A fault happens again by itself; what was sent has to be sent again.
+    // A fault happens again by itself; a sent signal must be sent again.
     if (info->si_code <= 0) ::raise(number);
 }
 
 void pass_on(int number, siginfo_t* info, void* context) noexcept {
     const Others& chain = *others.load();
     PassedOn& passed = passed_on;
-    // The newer one hands on to us what it got from us: by a call, or by raising it again.
+    // The newer handler returns the signal to us: by a call, or by raising it again.
     const bool again = passed.active && (info == passed.info || info->si_code <= 0);
     const Action& next = chain.has_newer && !again ? chain.newer : chain.first;
     const bool is_fault = info->si_code > 0;
@@ -105,8 +106,8 @@ void on_fault(int number, siginfo_t* info, void* context) noexcept {
     const bool is_fault = info->si_code > 0;
     const bool mended =
         is_fault && mend_fault.load()(reinterpret_cast<std::uintptr_t>(info->si_addr));
-    // A handler above ours, like Python's faulthandler, raises the signal again once it has done
-    // its part. The read faults again, too, and then comes here by itself.
+    // A handler above ours, such as Python's faulthandler, raises the signal again after its own
+    // work. The read faults again, too, and then arrives here by itself.
     const bool comes_again = is_raised_here(*info) && !passed_on.active && may_fault_here.load()();
     if (!mended && !comes_again) pass_on(number, info, context);
     errno = kept;
@@ -115,8 +116,8 @@ void on_fault(int number, siginfo_t* info, void* context) noexcept {
 constexpr std::int64_t kLookEvery = 10;   // milliseconds
 std::atomic<std::int64_t> next_look = 0;  // by the coarse clock
 
-// A thread that blocks the signal of a fault of its own is killed by it, handler or not. Threads
-// that block all signals, to leave them to another one, do not mean that.
+// If a thread blocks the signal of its own fault, the kernel kills the process despite the handler.
+// Threads that block all signals, to leave them to another thread, do not intend that.
 thread_local bool unblocked = false;
 
 void unblock() noexcept {
@@ -130,7 +131,7 @@ void unblock() noexcept {
 enum class Wanted { unknown, yes, no };
 constinit std::atomic<Wanted> wanted = Wanted::unknown;
 
-// The environment counts as it was at the first call.
+// The variable is read once, at the first call.
 bool is_wanted() noexcept {
     if (wanted.load(std::memory_order_relaxed) == Wanted::unknown) {
         const char* text = std::getenv("ONNXMAP_SIGBUS_HANDLER");
@@ -144,7 +145,8 @@ bool is_wanted() noexcept {
 constinit ForkSafeMutex installing;
 
 void put_in_front() noexcept {
-    // The first ones wait until it is there; later nobody waits for one who is just looking.
+    // The first threads wait until the handler is installed. Later no thread waits for another that
+    // only checks.
     std::unique_lock lock(installing, std::defer_lock);
     if (others.load() == nullptr) {
         lock.lock();
@@ -155,7 +157,7 @@ void put_in_front() noexcept {
     if (::sigaction(SIGBUS, nullptr, &now) != 0 || is_ours(now)) return;
     const Others* const known = others.load();
     if (known == nullptr) prepare_for_lost_pages();
-    // None is ever freed: another thread may be in the handler.
+    // Chains are never freed: another thread may be in the handler.
     auto* const chain = new (std::nothrow) Others{};
     if (chain == nullptr) return;
     *chain = known == nullptr ? Others{now, {}, false, nullptr} : *known;
@@ -170,7 +172,7 @@ void put_in_front() noexcept {
     ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-// At the end of the process, or where the library is unloaded.
+// Runs at the end of the process, or when the library is unloaded.
 const struct RemoveAtEnd {
     RemoveAtEnd() = default;
     RemoveAtEnd(const RemoveAtEnd&) = delete;

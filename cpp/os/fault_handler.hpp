@@ -1,4 +1,4 @@
-// The process's handler of SIGBUS, as long as there are guards: see fault_guard.hpp.
+// The process's handler of SIGBUS, installed while there are guards: see fault_guard.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ using MendFault = bool (*)(std::uintptr_t address) noexcept;
 /// Whether this thread may run into faults that can be mended. Async-signal-safe.
 using MayFault = bool (*)() noexcept;
 
-/// Installs the handler, or puts it in front again where another library has installed its own
-/// since, looking for that every 10 ms. Faults that are not ours go to the others. Cheap to call
-/// often.
+/// Installs the handler. If another library has installed its own handler since, puts ours in front
+/// again; checks for that every 10 ms. Faults that are not ours go to the other handlers. Cheap to
+/// call often.
 void use_fault_handler(MendFault mend, MayFault may_fault) noexcept;
 
-/// Has the next call of use_fault_handler look, where a system call more is of no account.
+/// Forces the next call of use_fault_handler to check again. For callers to which one more system
+/// call does not matter.
 void renew_fault_handler() noexcept;
 
 }  // namespace onnxmap::os

@@ -1,4 +1,4 @@
-// What systems tell differently of the signal of a fault. Async-signal-safe.
+// The facts about a fault's signal that systems report differently. Async-signal-safe.
 #pragma once
 
 #include <csignal>

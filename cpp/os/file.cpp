@@ -22,10 +22,10 @@ void check_unchanged(const std::string& path, const FileIdentity& before, const 
     if (now == before) return;
     std::string message = quoted(path);
     if (!now.same_file(before)) {
-        message += " is not the file any more that was opened before";
+        message += " is no longer the file that was opened; load the model again";
     } else if (now.size == before.size) {
-        message += " was written to after it was opened; it still has " + std::to_string(now.size) +
-                   " bytes";
+        message += " was written to after it was opened, and still has " +
+                   std::to_string(now.size) + " bytes";
     } else {
         message += " had " + std::to_string(before.size) + " bytes when it was opened, and has " +
                    std::to_string(now.size) + " now";

@@ -1,4 +1,4 @@
-// What the system tells of what is open as a descriptor, whatever it is.
+// The status of an object that is open as a descriptor, whatever its kind.
 #pragma once
 
 #include <compare>
@@ -7,17 +7,17 @@
 
 namespace onnxmap::os {
 
-/// What tells one state of a file from another. A rename, a link or a chmod changes none of it.
+/// Distinguishes one state of a file from another. A rename, a link or a chmod does not change it.
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0;
-    std::int64_t born_ns = 0;  // 0 if the system does not tell; inodes are used again
+    std::int64_t born_ns = 0;  // 0 if unknown; needed since inode numbers are reused
 
     [[nodiscard]] auto operator<=>(const FileIdentity&) const = default;
 
-    /// Whether it is the same file, in whatever state.
+    /// Whether both are the same file, in any state.
     [[nodiscard]] bool same_file(const FileIdentity& other) const noexcept {
         return device == other.device && inode == other.inode && born_ns == other.born_ns;
     }
@@ -35,8 +35,8 @@ struct FileStatus {
 /// Throws FileError, with `path`.
 [[nodiscard]] FileStatus status_of(int descriptor, const std::string& path);
 
-/// The current path, without links, of what is open as `descriptor`. Empty if the system does not
-/// tell. If the file no longer has a name, the text leads to no file.
+/// The current path, without links, of the object that is open as `descriptor`. Empty if the system
+/// does not report it. If the file no longer has a name, the text leads to no file.
 [[nodiscard]] std::string path_of_open(int descriptor);
 
 }  // namespace onnxmap::os

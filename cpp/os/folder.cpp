@@ -18,14 +18,14 @@ std::shared_ptr<const Descriptor> open_shared_descriptor(const std::string& path
     return std::make_shared<const Descriptor>(open_folder(path));
 }
 
-// Includes the path, because messages show it. Size and time are left out: they change with the
+// Includes the path, because error texts show it. Leaves out size and time, which change with the
 // contents of the folder.
 using FolderKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::string>;
 using Folders = WeakRegistry<FolderKey, const Folder>;
 constinit std::atomic<Folders*> folders = nullptr;
 
-// What is there, not what a link there leads to; nothing in common with anything where it cannot be
-// looked at.
+// The identity of the object at the path itself, not of a link's target. If the path cannot be
+// examined, an identity that equals no other.
 FileIdentity identity_at(const std::string& path) {
     try {
         return FoundObject(path, AtLink::the_link).status().identity;
@@ -65,7 +65,9 @@ std::shared_ptr<const Descriptor> Folder::open() const {
     if (auto opened = std::static_pointer_cast<const Descriptor>(held_.find())) return opened;
     auto opened = open_shared_descriptor(path_);
     if (!status_of(opened->number(), path_).identity.same_file(identity_)) {
-        Error error("file.changed", quoted(path_) + " is not the folder any more that it was");
+        Error error(
+            "file.changed",
+            quoted(path_) + " is no longer the folder that was opened; load the model again");
         error.file = path_;
         throw error;
     }
@@ -76,8 +78,9 @@ std::shared_ptr<const Descriptor> Folder::open() const {
 std::string Folder::real_path() const {
     const auto opened = open();
     std::string real = path_of_open(opened->number());
-    if (real.empty()) real = real_path_of(path_);  // where the system does not tell
-    // A folder that was deleted, or cannot be seen from here, has no path, but some text.
+    if (real.empty()) real = real_path_of(path_);  // if the system does not report the path
+    // A folder that was deleted, or that is not visible from here, has no path; the system then
+    // gives some other text.
     return real.starts_with('/') && identity_at(real).same_file(identity_) ? real : std::string();
 }
 
@@ -88,7 +91,8 @@ std::shared_ptr<const Folder> real_folder_of(const std::string& path, const File
     if (slash == std::string::npos) return nullptr;
     try {
         auto folder = Folder::open_shared(real.substr(0, std::max<std::size_t>(slash, 1)));
-        // The link may have been changed since the file was opened: the folder counts if it has it.
+        // The link may have changed since the file was opened: the folder counts only if it
+        // contains the file.
         const FoundObject object(folder->open(), real.substr(slash + 1), AtLink::the_link, real);
         if (!object.status().identity.same_file(file)) return nullptr;
         return folder;

@@ -1,4 +1,4 @@
-// A folder that was opened once and stays the same, whatever becomes of its name.
+// A folder that was opened once and stays the same, even if its name changes.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,23 @@ namespace onnxmap::os {
 
 class Folder {
   public:
-    /// The folder at `path`; one that is known already is shared. Throws FileError.
+    /// The folder at `path`. A folder that is known already is shared. Throws FileError.
     [[nodiscard]] static std::shared_ptr<const Folder> open_shared(const std::string& path);
 
     /// Throws FileError.
     explicit Folder(std::string path);
 
-    /// As it was opened; messages say this.
+    /// The path that opened the folder, for error texts.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// What open() gives again if it was closed meanwhile.
+    /// The identity that the folder must have if open() opens it again.
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
 
-    /// The folder, open for looking up what is below it. Throws FileError, and Error `file.changed`
-    /// where it had to be closed and another folder has its name by now.
+    /// Opens the folder to look up objects below it. Throws FileError, and Error `file.changed` if
+    /// the folder had to be closed and another folder has its name now.
     [[nodiscard]] std::shared_ptr<const Descriptor> open() const;
 
-    /// Its path without links, as it is now; empty where that cannot be told.
+    /// The current path without links; empty if it is unknown.
     [[nodiscard]] std::string real_path() const;
 
   private:
@@ -42,8 +42,8 @@ class Folder {
 [[nodiscard]] std::optional<std::string_view> path_below(std::string_view path,
                                                          std::string_view folder);
 
-/// The folder that really holds `file`, where `path`, by which it was opened, is a link to it;
-/// otherwise null.
+/// The folder that really holds `file`, if `path`, which opened it, is a link to it; otherwise
+/// null.
 [[nodiscard]] std::shared_ptr<const Folder> real_folder_of(const std::string& path,
                                                            const FileIdentity& file);
 

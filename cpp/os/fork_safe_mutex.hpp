@@ -1,9 +1,10 @@
-// A mutex that the child of a fork always finds unlocked, with its data in order. The child has
-// only the thread that forked: a mutex that another thread held would stay locked for ever.
+// A mutex that is always unlocked in the child of a fork, with its data in order. The child has
+// only the thread that forked: without this, a mutex that another thread held would stay locked for
+// ever.
 //
-// A fork waits until no thread holds such a mutex, and threads that want one meanwhile wait for the
+// A fork waits until no thread holds such a mutex, and meanwhile threads that want one wait for the
 // fork. Therefore code that holds one must not take long. It must not wait for the interpreter lock
-// either, which the thread that forks may hold: it runs no Python and drops no Python object.
+// either, which the forking thread may hold: it runs no Python code and releases no Python object.
 #pragma once
 
 #include <mutex>

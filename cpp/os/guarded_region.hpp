@@ -1,4 +1,4 @@
-// The addresses of a mapping whose pages may be lost while they are read: what a guard protects.
+// The addresses of a mapping whose pages may be lost during a read. A guard protects them.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace onnxmap::os {
 
 namespace {
 
-// Models that share a file, and spellings of its name, may be many; a few ways are enough.
+// Many models may share a file, with many spellings of its name; a few ways suffice.
 constexpr std::size_t kMostWays = 8;
 
 class Path final : public WayToFile {
@@ -41,7 +41,7 @@ auto if_it_leads_there(Try&& attempt) -> decltype(attempt()) {
     } catch (const FileError& error) {
         if (is_shortage(error)) throw;
     } catch (const std::runtime_error&) {
-        // The way leads to another folder, or out of the folders that are allowed.
+        // The way now leads to another folder, or out of the allowed folders.
     }
     return {};
 }
@@ -95,8 +95,10 @@ std::shared_ptr<const File> HeldFile::open() const {
         if (file) break;
     }
     if (!file) {
-        Error error("file.changed",
-                    quoted(path_) + " cannot be opened again: it is gone or another file by now");
+        Error error(
+            "file.changed",
+            quoted(path_) +
+                " cannot be opened again: it was moved, deleted or replaced by another file");
         error.file = path_;
         throw error;
     }

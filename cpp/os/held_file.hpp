@@ -1,6 +1,5 @@
-// A file that is needed again and again. It stays open as long as the process holds few
-// descriptors; after that it is opened anew by a way that led to it before, and must then be the
-// very same file.
+// A file that is needed repeatedly. It stays open while the process holds few descriptors. After
+// that it is opened again by a way that led to it before, and must then be the same file.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@
 
 namespace onnxmap::os {
 
-/// A way to a file that was opened before. The file itself was judged when it was first opened: a
-/// way only judges where it leads. Both functions throw FileError, and another std::runtime_error
-/// if the way leads where it may not.
+/// A way to a file that was opened before. The file itself was checked when it was first opened; a
+/// way only checks where it leads. Both functions throw FileError, and another std::runtime_error
+/// if the way leads to a forbidden place.
 class WayToFile {
   public:
     WayToFile() = default;
@@ -26,10 +25,10 @@ class WayToFile {
     WayToFile& operator=(const WayToFile&) = delete;
     virtual ~WayToFile() = default;
 
-    /// Opens `file` and nothing else: the identity of what is there is compared first. Nothing if
-    /// another file is there.
+    /// Opens `file` and no other file: compares the identity first. Nothing if another file is
+    /// there.
     [[nodiscard]] virtual std::optional<File> open(const FileIdentity& file) const = 0;
-    /// The identity of what is there now.
+    /// The identity of the object that is there now.
     [[nodiscard]] virtual FileIdentity look() const = 0;
 };
 
@@ -37,7 +36,7 @@ class WayToFile {
 /// time may differ. Throws FileError if the process has no descriptor or memory left.
 [[nodiscard]] std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& file);
 
-/// By its path.
+/// A way by the file's path.
 [[nodiscard]] std::shared_ptr<const WayToFile> way_by_path(std::string path);
 
 class HeldFile {
@@ -45,21 +44,21 @@ class HeldFile {
     HeldFile(File file, std::shared_ptr<const WayToFile> way);
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    /// As it was when it was opened first.
+    /// The identity when the file was first opened.
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
 
-    /// One more way to the same file: the folder of the first may go.
+    /// Adds another way to the same file, since the folder of the first may go.
     void add_way(std::shared_ptr<const WayToFile> way);
 
-    /// The file, open. Throws Error `file.changed` where no way leads to it any more, and FileError
-    /// where the process has no descriptor left.
+    /// Returns the open file. Throws Error `file.changed` if no way leads to it any longer, and
+    /// FileError if the process has no descriptor left.
     [[nodiscard]] std::shared_ptr<const File> open() const;
 
     /// As File::read.
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
-    /// Throws Error `file.changed` where the file is in another state than it was. One that was
-    /// deleted, or replaced by another of its name, is as it was for those who have it.
+    /// Throws Error `file.changed` if the state of the file has changed. A file that was deleted,
+    /// or replaced under its name, has not changed for those who have it open.
     void check_unchanged() const;
 
   private:

@@ -1,4 +1,4 @@
-// Pages of a mapping that its file has lost: what the guards of a source know of them.
+// The lost pages of a mapping, as the guards of its source share them.
 #pragma once
 
 #include <array>
@@ -8,24 +8,24 @@
 namespace onnxmap::os {
 
 struct LostPages {
-    /// Zeros in the place of pages.
+    /// Zeros that are mapped over pages.
     struct Cover {
         std::uint8_t* begin = nullptr;
         std::uint8_t* end = nullptr;
         void* kept = nullptr;  // the first of the pages, mapped once more
     };
 
-    /// How often a read found pages missing.
+    /// How often a read hit lost pages.
     std::atomic<std::uint64_t> times{0};
-    /// How many covers there are right now.
+    /// The current number of covers.
     std::atomic<std::uint32_t> covered{0};
-    /// Whether somebody may write to the mapping: a caller's own.
+    /// Whether the mapping may be written to, as a caller's own memory may.
     bool writable = false;
 
-    // For the signal handler, which has a lock.
+    // For the signal handler, which locks it.
     std::array<Cover, 8> covers;
-    std::uint32_t guards = 0;           // that have run into them and are still there
-    LostPages* next_covered = nullptr;  // of all that have covers
+    std::uint32_t guards = 0;           // live guards that hit lost pages
+    LostPages* next_covered = nullptr;  // in the list of all mappings that have covers
 };
 
 }  // namespace onnxmap::os

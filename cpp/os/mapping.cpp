@@ -35,7 +35,7 @@ std::uint8_t* map_fresh(std::uint64_t nbytes) {
     void* const reserved = ::mmap(nullptr, nbytes + kHugePage, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (reserved == MAP_FAILED) throw std::bad_alloc();
-    // Only what begins at a multiple of kHugePage can be a huge page; the rest goes back.
+    // Only memory that begins at a multiple of kHugePage can be a huge page; the rest is unmapped.
     const std::uint64_t before = -reinterpret_cast<std::uintptr_t>(reserved) % kHugePage;
     auto* const begin = static_cast<std::uint8_t*>(reserved) + before;
     if (before > 0) unmap(reserved, before);

@@ -1,7 +1,6 @@
-// The pages of files that the operating system keeps in memory: asking for them, giving them back,
-// looking which are there. A mapping of a file is given by its bytes, which begin at a page. A
-// system without a call for something does nothing, or says that it cannot tell: all of it is only
-// advice.
+// The pages of files in the page cache: asks for them, drops them, and checks which are resident. A
+// mapping of a file is given by its bytes, which begin at a page. If the system has no call for an
+// operation, the function does nothing or reports that it does not know: all of it is only advice.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@
 
 namespace onnxmap::os {
 
-/// A fault maps what is in memory around it: at most this many bytes before and behind the page, a
-/// huge page. Pages of the cache come and go in pieces that may be as large.
+/// A fault maps the resident pages around it: at most this many bytes, a huge page, before and
+/// after the page. The page cache may load and drop pages in pieces of the same size.
 inline constexpr std::uint64_t kMappedAround = 2 << 20;
 
 /// Asks for the pages, and does not wait for them. May take as long as reading if much is asked
@@ -23,37 +22,37 @@ inline constexpr std::uint64_t kMappedAround = 2 << 20;
 void prefetch(const File& file, Pages pages) noexcept;
 void prefetch(ByteView mapping, Pages pages) noexcept;
 
-/// Maps the pages before they are touched, and waits until they are read. Pages that the file has
-/// lost are left to whoever touches them. False if the system cannot do this.
+/// Maps the pages before they are touched, and waits until they are read. Lost pages are not
+/// reported here but when they are touched. False if the system cannot do this.
 bool populate(ByteView mapping, Pages pages) noexcept;
 
 /// Whether the system has populate() (Linux 5.14) and lets this process use it.
 [[nodiscard]] bool can_populate(ByteView mapping) noexcept;
 
-/// The process lets go of these pages of a mapping: they no longer count as its memory, and come
-/// back when they are touched. They stay in the page cache.
+/// Unmaps these pages of a mapping: they no longer count as this process's memory, and are mapped
+/// again when touched. They stay in the page cache.
 void release(ByteView mapping, Pages pages) noexcept;
 
-/// The page cache drops the pages, except those that it must keep: what is not on disk yet, what
-/// others have mapped, parts of a folio, and all of a file that is nowhere but in memory.
+/// Drops the pages from the page cache, except pages that it must keep: dirty pages, pages that
+/// other processes have mapped, parts of a folio, and files that exist only in memory.
 void drop(const File& file, Pages pages) noexcept;
 
-/// Called for a run of pages that all are in memory, or all are not.
+/// Called for a run of pages that are all in memory, or all not.
 using VisitRun = std::function<void(std::uint64_t begin, std::uint64_t end, bool resident)>;
 
-/// Calls visit() for the runs that the pages consist of, in order. Linux tells this to the owner of
-/// a file and to those who may write to it; to others all pages are resident. Throws FileError if
-/// the system does not tell at all.
+/// Calls visit() for the runs of the pages, in order. Linux reports residency only to a file's
+/// owner and to users who may write to it; for others all pages count as resident. Throws FileError
+/// if the system does not report residency at all.
 void for_each_page_run(const File& file, Pages pages, const VisitRun& visit);
-/// The same; `path` is what messages say.
+/// Does the same for a mapping; `path` is for error texts.
 void for_each_page_run(ByteView mapping, const std::string& path, Pages pages,
                        const VisitRun& visit);
 
-/// Whether the byte at `offset`, within the file, could be read without waiting for a disk. Yes
-/// if the file system does not tell.
+/// Whether the byte at `offset`, within the file, could be read without waiting for a disk. True if
+/// the file system does not report it.
 [[nodiscard]] bool is_cached(const File& file, std::uint64_t offset) noexcept;
 
-/// How far the system reads ahead if the file is read on and on; 0 if it does not tell.
+/// The system's read-ahead for sequential reads of the file; 0 if the system does not report it.
 [[nodiscard]] std::uint64_t read_ahead_nbytes(const File& file);
 
 }  // namespace onnxmap::os

@@ -33,7 +33,7 @@ bool map_zeros(const LostPages& lost, std::uint8_t* begin, std::uint8_t* end) no
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | kMapUnreserved, -1, 0) != MAP_FAILED;
 }
 
-// Notes it before it is done: a guard that is made meanwhile must know.
+// Counts the cover before mapping it, so that a guard that is made meanwhile knows of it.
 bool cover_range(LostPages& lost, Cover& cover, std::uint8_t* begin, std::uint8_t* end) noexcept {
     const bool is_new = cover.begin == nullptr;
     const bool is_first = is_new || begin < cover.begin;
@@ -46,7 +46,7 @@ bool cover_range(LostPages& lost, Cover& cover, std::uint8_t* begin, std::uint8_
     lost.times.fetch_add(1);
     const bool mapped = map_zeros(lost, begin, end);
     if (is_first && !(is_new && mapped)) forget_page(mapped ? cover.kept : kept, page_nbytes);
-    if (!mapped) return false;  // a new cover stays counted: every guard says that bytes were lost
+    if (!mapped) return false;  // a new cover stays counted: every guard reports lost bytes
     cover.kept = kept;
     cover.begin = is_new ? begin : std::min(cover.begin, begin);
     cover.end = is_new ? end : std::max(cover.end, end);
@@ -58,7 +58,7 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
     std::uint8_t* const page = page_of(fault);
     auto* limit =
         page_of(reinterpret_cast<std::uintptr_t>(region.data + region.size) + page_nbytes - 1);
-    Cover* before = nullptr;  // the one that ends here, or else the last one below
+    Cover* before = nullptr;  // the cover that ends here, or else the last one below
     Cover* free = nullptr;
     for (Cover& cover : lost.covers) {
         if (cover.begin == nullptr) {
@@ -80,12 +80,13 @@ bool cover_page(GuardedRegion region, std::uintptr_t fault) noexcept {
     }
     if (before != nullptr && before->end == page) return cover_range(lost, *before, page, end);
     if (free != nullptr) return cover_range(lost, *free, page, end);
-    // Eight places on a bad disk. What is between two of them is good, and comes back with them.
+    // A bad disk may have many bad places. The good pages between two of them are covered, too, and
+    // come back with them.
     if (before != nullptr) return cover_range(lost, *before, before->end, end);
     return false;
 }
 
-// Where that fails the zeros stay, and every guard says so.
+// If this fails, the zeros stay, and every guard reports it.
 void uncover(LostPages& lost) noexcept {
     for (Cover& cover : lost.covers) {
         if (cover.begin == nullptr) continue;

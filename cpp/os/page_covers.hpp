@@ -1,5 +1,5 @@
-// Zeros mapped over the lost pages of a mapping while somebody reads it, and the pages put back.
-// All of it is for a signal handler: plain system calls and atomics.
+// Maps zeros over the lost pages of a mapping while a guard reads it, and then maps the file again.
+// A signal handler does this, so it uses only plain system calls and atomics.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace onnxmap::os {
 
-/// Covers the page of `fault`, an address in the region; up to its end where the last page is lost,
-/// too: then the file was truncated. Notes the guard that ran into it where it is the first time.
-/// False where that cannot be done.
+/// Covers the page of `fault`, an address in the region. If the last page of the region is lost,
+/// too, the file was truncated, and all pages up to its end are covered. Sets `fell` at the guard's
+/// first lost page. False if the page cannot be covered.
 [[nodiscard]] bool cover_lost_pages(GuardedRegion region, std::uintptr_t fault,
                                     bool& fell) noexcept;
 
-/// A guard that fell is gone; with the last one the pages of the file come back.
+/// A guard that hit lost pages is gone. After the last one, the pages of the file are mapped again.
 void uncover_lost_pages(LostPages& lost) noexcept;
 
-// A fork holds this lock: its child must not find a cover half-made.
+// A fork holds this lock, so that its child never finds a half-made cover.
 void lock_covers() noexcept;
 void unlock_covers() noexcept;
-/// For the child of a fork. Puts all pages back, because the threads that had guards are gone, and
-/// unlocks.
+/// For the child of a fork. Maps all pages of the file again, because the threads that had guards
+/// are gone, and unlocks.
 void drop_all_covers() noexcept;
 
 }  // namespace onnxmap::os

@@ -11,7 +11,7 @@ std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(::sysconf
 Pages pages_around(std::uint64_t size, std::uint64_t begin, std::uint64_t end) noexcept {
     const std::uint64_t page = page_size();
     const std::uint64_t over = end % page;
-    // From the left side on: the sum could be past 64 bits.
+    // Compares differences, since the sum could exceed 64 bits.
     if (over != 0) end = size - end < page - over ? size : end + page - over;
     return {begin - begin % page, end};
 }

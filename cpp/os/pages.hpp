@@ -1,14 +1,14 @@
-// The pages that bytes of a file are in.
+// The pages that hold bytes of a file.
 #pragma once
 
 #include <cstdint>
 
 namespace onnxmap::os {
 
-/// Bytes of a file that the operating system deals with as one.
+/// The page size of the system.
 [[nodiscard]] std::uint64_t page_size() noexcept;
 
-/// Pages of a file: offsets of whole pages, but the file may end within the last one.
+/// A range of whole pages of a file, as offsets. The file may end within the last page.
 struct Pages {
     std::uint64_t begin;
     std::uint64_t end;
@@ -16,11 +16,11 @@ struct Pages {
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
 };
 
-/// Those that bytes begin .. end of a file of `size` bytes are in.
+/// The pages that hold bytes begin .. end of a file of `size` bytes.
 [[nodiscard]] Pages pages_around(std::uint64_t size, std::uint64_t begin,
                                  std::uint64_t end) noexcept;
-/// Those that are wholly within the bytes, which may be none. Behind the end of the file nothing is
-/// left of a page.
+/// The pages that lie wholly within the bytes, possibly none. The last page of the file counts as
+/// whole if the bytes reach the end of the file.
 [[nodiscard]] Pages pages_within(std::uint64_t size, std::uint64_t begin,
                                  std::uint64_t end) noexcept;
 

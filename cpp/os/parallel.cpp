@@ -78,7 +78,7 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
         try {
             for (std::uint64_t i = 0; i < helper_count; ++i) helpers.emplace_back(take_ranges);
         } catch (const std::system_error&) {
-            // No more threads are to be had: those that there are do it.
+            // No more threads can start: the existing ones do the work.
         }
         take_ranges();
     }
@@ -112,7 +112,7 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
         try {
             worker = std::jthread(run);
         } catch (const std::system_error&) {
-            run();  // no thread is to be had
+            run();  // no thread can start
         }
         const int process = process_number();
         std::unique_lock lock(mutex);
@@ -129,7 +129,7 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
                 static_cast<void>(new std::jthread(std::move(worker)));
                 if (interruption) std::rethrow_exception(interruption);
                 throw std::runtime_error(
-                    "this process was forked during the call, which ends here; call again");
+                    "the process was forked during this call; repeat the call in the child");
             }
             lock.lock();
             if (interruption) ended.wait(lock, [&] { return done; });

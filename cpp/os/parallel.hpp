@@ -1,5 +1,5 @@
-// Work on large arrays by several threads. They are started for one call and joined before it
-// returns, so that none outlives it and a fork finds none.
+// Works on large arrays with several threads. They are started for one call and joined before it
+// returns, so no thread outlives the call and a fork finds none.
 #pragma once
 
 #include <atomic>
@@ -9,19 +9,20 @@
 
 namespace onnxmap::os {
 
-/// Another number in the child of a fork, which has none of its parent's threads.
+/// A number that identifies the process: it is different in the child of a fork, which has none of
+/// its parent's threads.
 [[nodiscard]] int process_number() noexcept;
 
-/// How much may be spent on the parallel work that a thread begins.
+/// The limits of the parallel work that a thread starts.
 struct Effort {
     unsigned threads = 0;                        // 0: as many as processors are usable
-    const std::atomic<bool>* stopped = nullptr;  // whether nobody wants the result any more
+    const std::atomic<bool>* stopped = nullptr;  // set when nobody wants the result any longer
 };
 
-/// Thrown by for_each_range where nobody wants the result any more.
+/// Thrown by for_each_range if nobody wants the result any longer.
 struct Stopped {};
 
-/// While one lives, parallel work of this thread is done with that effort.
+/// While an object of this class exists, this thread's parallel work has that effort.
 class WithEffort {
   public:
     explicit WithEffort(Effort effort) noexcept;
@@ -33,25 +34,25 @@ class WithEffort {
     Effort before_;
 };
 
-/// Whether nobody wants the result of this thread's work any more.
+/// Whether nobody wants the result of this thread's work any longer.
 [[nodiscard]] bool is_stopped() noexcept;
 
-/// Whether this thread works for the effort that ends by `stopped`.
+/// Whether this thread works for the effort that `stopped` ends.
 [[nodiscard]] bool works_for(const std::atomic<bool>& stopped) noexcept;
 
-/// Throws Stopped where nobody wants the result of this thread's work any more.
+/// Throws Stopped if nobody wants the result of this thread's work any longer.
 void leave_if_stopped();
 
-/// Calls work(begin, end) for ranges of at most `grain` that make up 0 .. total, in any order, by
-/// as many threads as are allowed and of use; the calling thread is one of them. What work() itself
-/// does in parallel is done by the thread that it is called in. The first exception is thrown again
-/// here, once all threads have stopped. Throws Stopped.
+/// Calls work(begin, end) for ranges of at most `grain` that make up 0 .. total, in any order. Uses
+/// as many threads as are allowed and help, including the calling thread. Parallel work that work()
+/// starts is done by the thread that called work(). The first exception is thrown again here after
+/// all threads have stopped. Throws Stopped.
 void for_each_range(std::uint64_t total, std::uint64_t grain,
                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
 
-/// Calls work() in another thread, with `effort`, and meanwhile look() in this one, again and again
-/// after `interval`. Where look() throws, the work is stopped, waited for, and that is thrown;
-/// otherwise what work() throws. `effort.stopped` is not looked at.
+/// Calls work() in another thread with `effort`, and meanwhile look() in this thread, once per
+/// `interval`. If look() throws, stops the work, waits for it and rethrows that exception;
+/// otherwise throws what work() throws. `effort.stopped` is ignored.
 void work_while_looking(Effort effort, std::chrono::milliseconds interval,
                         const std::function<void()>& work, const std::function<void()>& look);
 

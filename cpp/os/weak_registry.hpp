@@ -1,4 +1,5 @@
-// What is open in this process, by what it is: found again as long as somebody holds it.
+// Objects that are open in this process, by a key that identifies them. An object is found as long
+// as somebody holds it.
 #pragma once
 
 #include <map>
@@ -13,14 +14,15 @@ namespace onnxmap::os {
 template <class Key, class T>
 class WeakRegistry {
   public:
-    /// Null where nobody holds such a thing any more.
+    /// The object with this key, or null if nobody holds one any longer.
     [[nodiscard]] std::shared_ptr<T> find(const Key& key) {
         const std::lock_guard lock(mutex_);
         const auto known = entries_.find(key);
         return known == entries_.end() ? nullptr : known->second.lock();
     }
 
-    /// Remembers `value`, and returns it; or returns what is known by that key already.
+    /// Remembers and returns `value`. If an object with the key is known already, returns that
+    /// object.
     [[nodiscard]] std::shared_ptr<T> keep(const Key& key, std::shared_ptr<T> value) {
         const std::lock_guard lock(mutex_);
         if (entries_.size() >= next_sweep_) {

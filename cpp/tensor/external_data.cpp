@@ -123,7 +123,7 @@ ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
         if (place_.model_folder) roots.push_back(place_.model_folder);
         opener_ = std::make_shared<const contain::ContainedOpen>(std::move(roots), place_.policy);
     } catch (const FileError& error) {
-        // There is no such folder, and a folder that is made later is not used. Opening a file
+        // The folder does not exist, and a folder that is made later is not used. Opening a file
         // throws this error.
         if (os::is_shortage(error)) throw;
         no_folder_ = error;

@@ -61,8 +61,8 @@ class ExternalFiles {
     /// root. Throws Error `ext.location` or `ext.unsafe_path`.
     [[nodiscard]] std::string path_of(std::string_view location, std::string_view tensor) const;
 
-    /// The folders that may have the files: the folder of the locations, and the folder that really
-    /// holds the model if that is another one.
+    /// The folders that may hold the files: the folder of the locations, and the folder that really
+    /// holds the model if it is a different one.
     [[nodiscard]] std::vector<std::shared_ptr<const os::Folder>> folders() const;
 
     [[nodiscard]] const std::string& root() const noexcept { return place_.root; }

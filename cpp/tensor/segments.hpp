@@ -15,7 +15,7 @@ namespace onnxmap::tensor {
 struct Segment {
     onnx::Message tensor;
     std::uint64_t begin;
-    std::uint64_t end;  // behind the last element
+    std::uint64_t end;  // after the last element
 
     [[nodiscard]] std::uint64_t count() const noexcept { return end - begin; }
 };

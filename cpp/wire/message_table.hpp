@@ -1,5 +1,5 @@
-// What protobuf's descriptors say, as plain constant data: messages, fields, enums. The rows
-// themselves are written in onnx/schema_rows.hpp; everything here is true of any proto2 file.
+// The content of protobuf's descriptors as plain constant data: messages, fields, enums. The rows
+// are in onnx/schema_rows.hpp; everything here applies to any proto2 file.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct EnumTable {
     std::string_view name;
     std::span<const EnumValue> values;
 
-    /// proto2 enums are closed: a number that is not listed goes to the unknown fields.
+    /// proto2 enums are closed: a value that is not listed is an unknown field.
     [[nodiscard]] constexpr const EnumValue* find(std::int32_t number) const noexcept {
         for (const EnumValue& value : values) {
             if (value.number == number) return &value;
@@ -49,10 +49,10 @@ struct FieldRow {
     Label label = Label::optional;
     Type type = Type::int64;
     std::string_view type_name = {};  // of a message or enum
-    std::string_view oneof = {};      // of which it is a member, or empty
+    std::string_view oneof = {};      // the oneof that it is a member of, or empty
     bool packed = false;              // how it is written; both forms are read
-    bool retired = false;  // gone from today's proto: read by name, elsewhere an unknown field
-    std::uint8_t type_index = 0;  // of `type_name` in the Schema; filled in by the builder
+    bool retired = false;             // gone from today's proto: read by name, otherwise unknown
+    std::uint8_t type_index = 0;      // of `type_name` in the Schema; filled in by the builder
 
     [[nodiscard]] constexpr bool repeated() const noexcept { return label == Label::repeated; }
     [[nodiscard]] constexpr bool is_text() const noexcept {
@@ -73,13 +73,13 @@ struct FieldRow {
             default: return WireType::varint;
         }
     }
-    /// Whether a field that arrives with this wire type is this one; otherwise it is unknown.
+    /// Whether a field with this wire type belongs to this row; otherwise it is unknown.
     [[nodiscard]] constexpr bool accepts(WireType wire) const noexcept {
         return wire == wire_type() || (wire == WireType::length_delimited && packable());
     }
 };
 
-/// What the load pass may do with a field whose tag is one byte, seeing no more than the tag.
+/// How the load pass may handle a field whose tag is one byte, from the tag alone.
 enum class Quick : std::uint8_t { no, skip_varint, skip_length };
 
 struct MessageTable {
@@ -104,14 +104,14 @@ struct MessageTable {
     }
 };
 
-/// Varints, and lengths whose content has no structure of its own: text, bytes, unknown fields.
+/// Varints, and length-delimited fields without inner structure: text, bytes, unknown fields.
 [[nodiscard]] consteval Quick quick_for(const MessageTable& table, std::uint8_t tag) noexcept {
     const std::uint32_t number = tag >> 3;
     if (number == 0) return Quick::no;
     const auto type = static_cast<WireType>(tag & 7);
     if (type == WireType::varint) return Quick::skip_varint;
-    // Not by find(): under -fsanitize=undefined gcc 12 compares no pointer with null at compile
-    // time.
+    // Does not use find(): under -fsanitize=undefined, gcc 12 cannot compare a pointer with null at
+    // compile time.
     const std::uint8_t position = table.position[number];
     const bool plain = position == MessageTable::kNone || !table.fields[position].accepts(type) ||
                        table.fields[position].is_text();

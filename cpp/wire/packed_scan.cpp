@@ -20,7 +20,7 @@ static_assert(has_ten_in_a_row(0b11'1111'1111'0) && !has_ten_in_a_row(0b1'1111'1
 }  // namespace
 
 bool PackedScan::feed(ByteView bytes) noexcept {
-    constexpr unsigned kMost = kMaxVarintBytes - 1;  // bytes of a varint that goes on
+    constexpr unsigned kMost = kMaxVarintBytes - 1;  // bytes of a varint that has not ended
     const std::uint8_t* p = bytes.data();
     const std::uint8_t* end = p + bytes.size();
     std::uint64_t history = history_;

@@ -1,5 +1,5 @@
-// Whether a packed run of varints is well formed, 64 bytes at a time: it is when its last byte is
-// below 0x80 and no ten bytes in a row have the continuation bit.
+// Checks whether a packed run of varints is well formed, 64 bytes at a time. It is if its last byte
+// is below 0x80 and no ten bytes in a row have the continuation bit.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace onnxmap::wire {
 
 class PackedScan {
   public:
-    /// Looks at the next bytes of the run; false once a varint is too long.
+    /// Checks the next bytes of the run. Returns false after a varint that is too long.
     [[nodiscard]] bool feed(ByteView bytes) noexcept;
 
     /// Whether the run may end here.
     [[nodiscard]] bool complete() const noexcept { return history_ >> 63 == 0; }
 
-    /// How many bytes the varint that is not finished has so far.
+    /// The number of bytes of the unfinished varint so far.
     [[nodiscard]] int unfinished() const noexcept;
 
   private:

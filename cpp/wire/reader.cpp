@@ -21,8 +21,9 @@ std::uint64_t Reader::tag_at(const std::uint8_t*& p) const {
     if (tag.nbytes < 0 || tag.nbytes > kMaxTagBytes) {
         fail("wire.tag_too_long", "a tag has more than five bytes");
     }
-    if (tag.value > kMaxTag || tag.value < 8)
-        fail("wire.field_number", "field number out of range");
+    if (tag.value > kMaxTag || tag.value < 8) {
+        fail("wire.field_number", "a field number is out of range");
+    }
     p += tag.nbytes;
     return tag.value;
 }
@@ -49,19 +50,21 @@ const std::uint8_t* Reader::read_value(const std::uint8_t* p, Field& field) cons
             const Varint length = read_varint(p, end_);
             if (length.nbytes == 0) fail("wire.truncated", "the message ends inside a length");
             if (length.nbytes < 0 || length.value > left - static_cast<unsigned>(length.nbytes)) {
-                fail("wire.length_overrun", "a length exceeds what remains of its message");
+                fail("wire.length_overrun",
+                     "a length exceeds the rest of its message; is the file incomplete?");
             }
             p += length.nbytes;
             field.bytes = {p, length.value};
             return p + length.value;
         }
-        default: fail("wire.wire_type", "wire type 6 or 7");
+        default: fail("wire.wire_type", "wire types 6 and 7 do not exist");
     }
 }
 
 const std::uint8_t* Reader::skip_group(const std::uint8_t* p, Field& group) const {
     const std::uint8_t* inside = p;
-    std::vector<std::uint32_t> open{group.number};  // no recursion: the file chooses the depth
+    std::vector<std::uint32_t> open{
+        group.number};  // no recursion, since the file chooses the depth
     while (true) {
         const std::uint8_t* begin = p;
         const std::uint64_t tag = tag_at(p);
@@ -71,7 +74,10 @@ const std::uint8_t* Reader::skip_group(const std::uint8_t* p, Field& group) cons
         if (field.type == WireType::start_group) {
             open.push_back(field.number);
         } else if (field.type == WireType::end_group) {
-            if (field.number != open.back()) fail("wire.group_mismatch", "a group ends as another");
+            if (field.number != open.back()) {
+                fail("wire.group_mismatch",
+                     "the end of a group has another field number than its start");
+            }
             open.pop_back();
             if (open.empty()) {
                 group.bytes = {inside, begin};

@@ -1,6 +1,6 @@
-// A cursor over the fields of one message that is in memory. It knows no schema and copies
-// nothing. It checks every read against its span, always: the load pass settles the verdict,
-// but a mapped file or a caller's buffer can change after it.
+// A cursor over the fields of one message in memory. It knows no schema and copies nothing. It
+// always checks every read against its span: the load pass validated the bytes, but a mapped file
+// or a caller's buffer can change later.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Field {
     std::uint64_t value = 0;              // of a varint, fixed32 or fixed64
     ByteView bytes;                       // what a length or a group encloses
     const std::uint8_t* begin = nullptr;  // of the tag
-    const std::uint8_t* end = nullptr;    // behind the last byte of the field
+    const std::uint8_t* end = nullptr;    // after the last byte of the field
 
-    /// Low 32 bits, as int32 and enum fields read any varint.
+    /// The low 32 bits, which int32 and enum fields read from any varint.
     [[nodiscard]] std::int32_t int32() const noexcept {
         return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
     }
@@ -40,15 +40,15 @@ class Reader {
     /// Starts in the middle of a message, at the tag that `p` points to.
     Reader(const std::uint8_t* p, const std::uint8_t* end) noexcept : begin_(p), p_(p), end_(end) {}
 
-    /// The next field, or false at the end. Throws Error `wire.*` on malformed bytes, with the
-    /// offset counted from where this reader began; the position is then unchanged.
+    /// Reads the next field, or returns false at the end. Throws Error `wire.*` on malformed bytes,
+    /// with the offset counted from where this reader began; the position is then unchanged.
     bool next(Field& field) {
         if (end_ - p_ >= 2 && next_short(field)) return true;
         return next_any(field);
     }
 
   private:
-    // Nearly every field: a tag of one byte, then a varint or length of one byte.
+    // The fast path for nearly every field: a tag of one byte, then a varint or length of one byte.
     bool next_short(Field& field) noexcept {
         const std::uint8_t tag = p_[0];
         const std::uint8_t value = p_[1];
@@ -86,8 +86,8 @@ class PackedVarints {
   public:
     explicit PackedVarints(ByteView run) noexcept : p_(run.data()), end_(p_ + run.size()) {}
 
-    /// False at the end. Throws Error `wire.truncated` or `wire.varint_too_long`: a load with
-    /// check="lazy" has not looked at the run.
+    /// Returns false at the end. Throws Error `wire.truncated` or `wire.varint_too_long`: a load
+    /// with check="lazy" has not checked the run.
     bool next(std::uint64_t& value) {
         if (p_ == end_) return false;
         const Varint varint = read_varint(p_, end_);

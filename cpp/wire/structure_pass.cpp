@@ -12,24 +12,24 @@ namespace onnxmap::wire {
 
 namespace {
 
-// A tag and a length or value never need more.
+// The most bytes of a tag and a length or value.
 constexpr std::uint64_t kLookahead = kMaxTagBytes + kMaxVarintBytes + 1;
 
-// Which field of a message is being read, and for the path of an error: which occurrence.
+// The field of a message that is being read, and for the path of an error, its occurrence.
 struct Trace {
     std::uint32_t number = 0;
     std::array<std::uint64_t, MessageTable::kMaxNumber + 1> counts{};
 };
 
 struct Frame {
-    std::uint64_t end;          // offset behind the message, or of the parent's for a group
+    std::uint64_t end;          // offset after the message; for a group, after its parent
     const MessageTable* table;  // null inside an unknown group: every field is unknown there
     Occurrences* notes;         // null for messages that are not indexed
     std::uint32_t group;        // field number of the group, 0 for a message
     std::uint64_t begin;        // of the tag
 };
 
-// kTrace: also count occurrences, for the path of the error that a first, fast pass has met.
+// kTrace: also counts occurrences, for the path of an error that the first, fast pass found.
 template <bool kTrace>
 class StructurePass {
   public:
@@ -71,9 +71,9 @@ class StructurePass {
     }
 
   private:
-    // Passes over fields of one byte each for tag and value or length, which nearly all are, as
-    // long as nothing about them is noted. Returns whether it got anywhere, and so perhaps to the
-    // end of the message or of the window; what it cannot judge is left to read_field.
+    // Skips fields whose tag and value or length have one byte each, as nearly all have, while
+    // nothing about them is noted. Returns whether it skipped any field, and so perhaps reached the
+    // end of the message or of the window. Leaves all other fields to read_field.
     bool skip_quick() noexcept {
         const Frame& frame = frames_.back();
         if (frame.notes != nullptr || frame.table == nullptr) return false;
@@ -113,7 +113,7 @@ class StructurePass {
         if (frames_.size() > options_.max_depth) {
             fail("limit.depth", frame.begin,
                  "messages are nested more than " + std::to_string(options_.max_depth) +
-                     " deep; raise it with limits=Limits(depth=...)");
+                     " deep; raise the limit with limits=Limits(depth=...)");
         }
         frames_.push_back(frame);
         if constexpr (kTrace) traces_.emplace_back();
@@ -177,7 +177,7 @@ class StructurePass {
         frame.notes->note(frame.table->position[row->number], begin);
     }
 
-    // Null for an enum value that is not listed: to a closed enum that is an unknown field.
+    // Null for an enum value that is not listed: for a closed enum the field is unknown.
     [[nodiscard]] const FieldRow* listed(const FieldRow* row, std::uint64_t value) const noexcept {
         if (row == nullptr || row->type != Type::enumeration) return row;
         return schema_.enum_of(*row).find(static_cast<std::int32_t>(value)) ? row : nullptr;
@@ -197,7 +197,7 @@ class StructurePass {
         const std::uint64_t left = frames_.back().end - content;
         if (length.value > left) {
             fail("wire.length_overrun", begin,
-                 "a length says " + std::to_string(length.value) + " bytes where " +
+                 "a length is " + std::to_string(length.value) + " bytes, but only " +
                      std::to_string(left) + " are left; is the file incomplete?");
         }
         if (row != nullptr && row->is_message()) {
@@ -215,7 +215,7 @@ class StructurePass {
         if (&table == options_.payload_message && ++counted_ > options_.max_payload_messages) {
             fail("limit.tensors", begin,
                  "more than " + std::to_string(options_.max_payload_messages) +
-                     " tensors; raise it with limits=Limits(tensors=...)");
+                     " tensors; raise the limit with limits=Limits(tensors=...)");
         }
         Occurrences* notes = nullptr;
         if (frames_.size() == 1 && &row == options_.indexed_child) {
@@ -224,7 +224,7 @@ class StructurePass {
             if (structure_.child_parts.size() > options_.max_pieces) {
                 fail("limit.pieces", begin,
                      "one message is in more than " + std::to_string(options_.max_pieces) +
-                         " pieces; raise it with limits=Limits(pieces=...)");
+                         " pieces; raise the limit with limits=Limits(pieces=...)");
             }
         }
         if (nbytes == 0 && frames_.size() <= options_.max_depth) return;
@@ -237,7 +237,7 @@ class StructurePass {
             const unsigned width = element == WireType::fixed32 ? 4 : 8;
             if (nbytes % width != 0) {
                 fail("wire.packed_length", begin,
-                     "a packed run of " + std::to_string(nbytes) + " bytes is no multiple of " +
+                     "a packed run of " + std::to_string(nbytes) + " bytes is not a multiple of " +
                          std::to_string(width));
             }
         } else if (options_.scan_packed || !is_payload(row)) {
@@ -262,7 +262,7 @@ class StructurePass {
         }
     }
 
-    // The varint that is too long begins in this chunk or up to nine bytes before it.
+    // The varint that is too long begins in this chunk, or up to nine bytes before it.
     [[noreturn]] void fail_packed(std::uint64_t chunk) {
         const std::uint64_t here = offset();
         const std::uint64_t from = here - std::min<std::uint64_t>(here, kMaxVarintBytes);
@@ -294,7 +294,7 @@ class StructurePass {
             return;
         }
         if (row == nullptr || !is_payload(*row)) feed_.keep(offset(), nbytes);
-        limit_offset_ = offset() + nbytes;  // an empty window behind the payload
+        limit_offset_ = offset() + nbytes;  // an empty window after the payload
         limit_ = stop_ = p_;
     }
 
@@ -399,7 +399,7 @@ Structure read_structure(ByteFeed& feed, const Schema& schema, const MessageTabl
     } catch (const Error& error) {
         if (error.code == "file.changed") throw;
         static_cast<void>(StructurePass<true>(feed, schema, root, options).run());
-        throw;  // the bytes changed between the two
+        throw;  // the bytes changed between the two passes
     }
 }
 

@@ -1,10 +1,10 @@
-// One walk over the structure of a serialized message: gives protobuf's verdict on every byte
-// that is not payload, and notes where the fields of the root (and of one child) occur.
-// Payloads are skipped, never read: raw_data, text, fixed-width runs. It allocates nothing per
-// field and does not recurse, so neither memory nor stack is the file's to choose.
+// One walk over the structure of a serialized message. It validates every byte that is not payload
+// as protobuf does, and notes where the fields of the root (and of one child) occur. Payload is
+// skipped, never read: raw_data, text, fixed-width runs. The walk allocates nothing per field and
+// does not recurse, so a file cannot choose its memory or stack.
 //
-// The verdict is upb's (the engine of Python's protobuf), with two deviations:
-// field number 0 inside an unknown group is refused, and lengths past 2 GiB are read.
+// It accepts exactly what upb accepts (the engine of Python's protobuf), with two deviations: field
+// number 0 inside an unknown group is rejected, and lengths past 2 GiB are read.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace onnxmap::wire {
 
 struct PassOptions {
     std::uint32_t max_depth = kDefaultDepth;
-    bool scan_packed = true;                  // look at every varint of packed runs of payload
+    bool scan_packed = true;                  // check every varint of packed runs of payload
     const FieldRow* indexed_child = nullptr;  // a message field of the root, indexed as well
-    /// The message that holds payload, in fields of which each has a bit for its number. How many
-    /// there may be is limited (an Error `limit.tensors`).
+    /// The message that holds payload, and the payload fields, one bit per field number. The number
+    /// of these messages is limited (Error `limit.tensors`).
     const MessageTable* payload_message = nullptr;
     std::uint32_t payload_fields = 0;
     std::uint64_t max_payload_messages = UINT64_MAX;
@@ -42,8 +42,8 @@ struct Structure {
     std::vector<Span> child_parts;  // non-empty contents of the indexed child, in file order
 };
 
-/// Throws Error with code (`wire.*`, `limit.*`), offset and path; the operating system's
-/// failures come from the feed.
+/// Throws Error (`wire.*`, `limit.*`) with offset and path. The feed throws the errors of the
+/// operating system.
 [[nodiscard]] Structure read_structure(ByteFeed& feed, const Schema& schema,
                                        const MessageTable& root, const PassOptions& options);
 

@@ -12,7 +12,7 @@ struct Varint {
     int nbytes;  // 0: the bytes ended before the varint did; -1: more than ten bytes
 };
 
-/// Reads the varint that starts at `p`, looking at no byte from `end` on.
+/// Reads the varint that starts at `p`. Reads no byte from `end` on.
 [[nodiscard]] inline Varint read_varint(const std::uint8_t* p, const std::uint8_t* end) noexcept {
     if (p < end && *p < 0x80) return {*p, 1};
     std::uint64_t value = 0;

@@ -18,13 +18,14 @@ namespace {
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-// Where Linux puts nothing by itself: it goes down from the top, and programs lie either there or
-// at the bottom. (Of the 47 bits that x86-64 and most of arm64 have; others run out of memory.)
+// A region where Linux maps nothing by itself: it maps from the top down, and programs lie at the
+// top or at the bottom. (This is for the 47 bits of x86-64 and most of arm64; systems with fewer
+// run out of memory.)
 constexpr std::uintptr_t kFirst = 0x2000'0000'0000;
 constexpr std::uintptr_t kLast = 0x5000'0000'0000;
 constexpr std::uint64_t kGap = 1 << 30;
 
-// Parts of that region that are in use, by where they begin.
+// The parts of that region that are in use, by their first address.
 struct Region {
     ForkSafeMutex mutex;
     std::map<std::uintptr_t, std::uintptr_t> used;

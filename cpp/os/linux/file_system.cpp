@@ -28,8 +28,8 @@ constexpr std::array<std::uint32_t, 12> kNetworkFileSystems = {
     0x73757245,  // Coda
 };
 
-// File systems whose regular files are doors to the kernel: reading may have effects, or show what
-// belongs to the process. Source: linux/magic.h.
+// File systems whose regular files are interfaces to the kernel: reading may have effects, or show
+// data of the process. Source: linux/magic.h.
 constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
     0x9fa0,      // proc
     0x62656572,  // sysfs
@@ -70,7 +70,7 @@ bool on_network(int descriptor) noexcept {
 
 bool leads_to_kernel(int descriptor, const FileStatus&, std::uint64_t, const std::string& path) {
     struct statfs status{};
-    // If nobody can say, it could be one.
+    // If the system does not report the kind, the file could be one.
     if (::fstatfs(descriptor, &status) != 0) throw FileError(errno, path);
     return is_one_of(kPseudoFileSystems, status);
 }

@@ -1,4 +1,4 @@
-// By descriptors of the kind O_PATH, which refer to an object and do not open it.
+// Uses O_PATH descriptors, which refer to an object without opening it.
 #include "os/found_object.hpp"
 
 #include <fcntl.h>

@@ -22,14 +22,14 @@ namespace onnxmap::os {
 
 namespace {
 
-// Of one request, Linux takes no more than the read-ahead window of the device, or what it moves at
-// once, and silently leaves out the rest. 128 KiB is the window of a device that nobody has tuned.
+// Linux reads at most the device's read-ahead window or its largest transfer for one request, and
+// silently ignores the rest. 128 KiB is the default window of a device.
 constexpr std::uint64_t kAskedAtOnce = 128 << 10;
 
-// Bytes of a file that are looked at by one call, with one byte of answer for each page.
+// Bytes of a file that one call checks, with one byte of answer for each page.
 constexpr std::uint64_t kLookedAtOnce = 128 << 20;
 
-// MADV_POPULATE_READ of Linux 5.14; earlier ones refuse it, and the pages come when they are
+// MADV_POPULATE_READ of Linux 5.14. Earlier kernels refuse it, and the pages are mapped when
 // touched.
 constexpr int kPopulateRead = 22;
 
@@ -55,7 +55,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
     return number;
 }
 
-// Some pages of a file, mapped so that they can be asked about and not touched.
+// Some pages of a file, mapped to check their residency without touching them.
 class Glimpse {
   public:
     Glimpse(const File& file, Pages pages) : nbytes_(pages.nbytes()) {
@@ -135,7 +135,7 @@ void release(ByteView mapping, Pages pages) noexcept {
 }
 
 void drop(const File& file, Pages pages) noexcept {
-    if (pages.nbytes() == 0) return;  // to the call below, 0 bytes are all up to the end
+    if (pages.nbytes() == 0) return;  // to the call below, 0 means all bytes up to the end
     ::posix_fadvise(file.descriptor(), static_cast<off_t>(pages.begin),
                     static_cast<off_t>(pages.nbytes()), POSIX_FADV_DONTNEED);
 }
@@ -167,7 +167,8 @@ std::uint64_t read_ahead_nbytes(const File& file) {
     if (::fstat(file.descriptor(), &status) != 0) return 0;
     const std::string device =
         std::to_string(major(status.st_dev)) + ':' + std::to_string(minor(status.st_dev));
-    // Of a disk, or of a file system that is on none; of the disk that a partition is of.
+    // The first path is for a disk, or a file system without a disk; the second for the disk of a
+    // partition.
     for (const std::string& path : {"/sys/class/bdi/" + device + "/read_ahead_kb",
                                     "/sys/dev/block/" + device + "/../queue/read_ahead_kb"}) {
         if (const auto kibibytes = number_in(path)) {

@@ -1,5 +1,5 @@
-// If the system sets memory aside for pages that can be written to, and has not enough for all,
-// they can be read at first, as zeros, and those that are used can be written to.
+// If the system reserves memory for writable pages and has too little for all, they are readable at
+// first, as zeros, and the pages in use become writable.
 #include "os/address_range.hpp"
 
 #include <sys/mman.h>

@@ -13,7 +13,7 @@ FileStatus status_of(int descriptor, const std::string& path) {
     return status_from(status);
 }
 
-// POSIX has no call that tells this.
+// POSIX has no call that reports the path.
 std::string path_of_open(int) { return {}; }
 
 }  // namespace onnxmap::os

@@ -2,11 +2,11 @@
 
 namespace onnxmap::os {
 
-// POSIX does not name file systems: a file on the network is mapped as others are.
+// POSIX does not report the kind of file system, so files on the network are mapped, too.
 bool on_network(int) noexcept { return false; }
 
-// Files of the kernel take no blocks, and are on a device of their own. The rule also refuses a
-// file that consists of nothing but a hole if a link leads to it on another device.
+// Files of the kernel have no blocks, and are on a device of their own. The rule also refuses a
+// file that consists only of a hole, if a link leads to it on another device.
 bool leads_to_kernel(int, const FileStatus& status, std::uint64_t root_device, const std::string&) {
     return status.blocks == 0 && status.identity.device != root_device;
 }

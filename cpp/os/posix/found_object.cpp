@@ -1,5 +1,5 @@
-// By name: POSIX has no descriptor that refers to an object and does not open it. An object is
-// looked at by fstatat(), and whoever opens it later compares what they got with that.
+// Works by name: POSIX has no descriptor that refers to an object without opening it. fstatat()
+// examines the object, and a later open compares its result with that status.
 #include "os/found_object.hpp"
 
 #include <fcntl.h>
@@ -44,13 +44,13 @@ std::string FoundObject::link_target() const {
     std::string target(PATH_MAX, '\0');
     const ssize_t count =
         ::readlinkat(number_of(folder_), name_.c_str(), target.data(), target.size());
-    // What has the name by now is no link: the one that was found is gone.
+    // EINVAL: the object with this name is no longer a link, so the link that was found is gone.
     if (count < 0) throw FileError(errno == EINVAL ? ENOENT : errno, name_);
     target.resize(static_cast<std::size_t>(count));
     return target;
 }
 
-// It may be another folder by now, but it is no link: it is in folder_ all the same.
+// It may be another folder now, but not a link, so it is in folder_.
 std::shared_ptr<const Descriptor> FoundObject::open_folder() {
     if (status_.kind != FileKind::folder) throw FileError(ENOTDIR, name_);
     Descriptor opened = open_descriptor(

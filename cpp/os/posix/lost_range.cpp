@@ -1,5 +1,5 @@
-// POSIX cannot map a second time what is mapped. Instead of the file, an empty file is put back:
-// touching a page behind its end is SIGBUS, as touching the lost page was.
+// POSIX cannot map an existing mapping a second time. An empty file is mapped instead of the file:
+// touching a page after its end raises SIGBUS, as touching the lost page did.
 #include "os/lost_range.hpp"
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@ namespace onnxmap::os {
 
 namespace {
 
-// -1: there is none. They stay open for the rest of the process, since a handler may run at any
-// time.
+// -1 means none. The descriptors stay open for the rest of the process, since a handler may run at
+// any time.
 constinit std::atomic<int> empty_file = -1;
 constinit std::atomic<int> pipe_in = -1;
 constinit std::atomic<int> pipe_out = -1;
@@ -51,7 +51,7 @@ void prepare_for_lost_pages() noexcept {
     open_pipe();
 }
 
-// A system call that reads the page fails, and there is no signal.
+// A system call that reads the lost page fails, and raises no signal.
 bool is_lost(std::uint8_t* page, std::size_t) noexcept {
     if (::write(pipe_in.load(), page, 1) != 1) return true;
     std::uint8_t byte = 0;
@@ -66,7 +66,7 @@ bool keep_page(std::uint8_t*, std::size_t, void*& kept) noexcept {
 
 void forget_page(void*, std::size_t) noexcept {}
 
-// Where it fails zeros stay, and all guards say that bytes were lost.
+// If this fails, the zeros stay, and all guards report that bytes were lost.
 bool put_back(void*, std::uint8_t* begin, std::size_t nbytes) noexcept {
     const int file = empty_file.load();
     return file >= 0 &&

@@ -1,4 +1,4 @@
-// The status of a file from what stat() and its like give.
+// The status of a file from the result of stat() and similar calls.
 #pragma once
 
 #include <sys/stat.h>

@@ -145,7 +145,7 @@ TEST_CASE("held_file: replaced by another it stays as it was, if it is open") {
         REQUIRE(error);
         CHECK(error->code == "file.changed");
         CHECK(error->file == held.path);
-        CHECK(std::string(error->what()).find("another file by now") != std::string::npos);
+        CHECK(std::string(error->what()).find("replaced by another file") != std::string::npos);
         CHECK(code_of([&] { return held.text(); }) == "file.changed");
         CHECK(held.code() == "accepted");
     }
