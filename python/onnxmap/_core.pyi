@@ -992,9 +992,9 @@ class Tensor:
 
     def verify(self) -> bool:
         """
-        Compare the external file with its declared SHA-1, and return whether one is declared.
+        Return whether a SHA-1 is declared, after comparing the file with it.
 
-        Reads the whole file. Returns False, without reading, if the model declares no checksum.
+        Reads the whole external file, or nothing if the model declares no checksum for it.
 
         Raises:
             ChecksumError: the file and the checksum differ.

@@ -279,7 +279,7 @@ class TestWithoutRich:
         work(True, clock, steps=4, stderr=terminal)
         shown = terminal.getvalue().split("\r")[1:]
         assert [line.rstrip() for line in shown] == [
-            "working  0 bytes of 1.0 MB",
+            "working  0 B of 1.0 MB",
             "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
             "working  500.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
             "working  750.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
@@ -315,7 +315,7 @@ class TestNotebook:
         monkeypatch.setitem(sys.modules, "ipywidgets", None)
         output = io.StringIO()
         work(True, clock, stderr=output)
-        assert output.getvalue().startswith("\rworking  0 bytes of 1.0 MB")
+        assert output.getvalue().startswith("\rworking  0 B of 1.0 MB")
 
     def test_with_widgets_a_bar(
         self, notebook: None, clock: Clock, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from support.stored_tensors import NUMERIC, model_head, random_codes, stored, va
 from support.tensor_places import PLACES, place
 
 import onnxmap
+from onnxmap import _slicing
 from onnxmap.interop import dask as interop
 
 SHAPE = (3, 5, 7)
@@ -34,13 +35,13 @@ def one_thread() -> Any:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(first element, how many) of each read for a chunk."""
     seen: list[tuple[int, int]] = []
-    read = interop._elements
+    read = _slicing._elements
 
     def noting(tensor: onnxmap.Tensor, begin: int, count: int) -> Any:
         seen.append((begin, count))
         return read(tensor, begin, count)
 
-    monkeypatch.setattr(interop, "_elements", noting)
+    monkeypatch.setattr(_slicing, "_elements", noting)
     return seen
 
 
@@ -146,8 +147,8 @@ def test_columns_are_read_through_small_gaps_and_across_large_ones(
     assert box.compute().tobytes() == values[:, 15:, 25:].tobytes()
     assert len(reads) == 1
     for gap, at_once, expected in ((0, 1 << 20, 300), (30, 1 << 20, 20), (2000, 4000, 10)):
-        monkeypatch.setattr(interop, "_GAP", gap)
-        monkeypatch.setattr(interop, "_AT_ONCE", at_once)
+        monkeypatch.setattr(_slicing, "_GAP", gap)
+        monkeypatch.setattr(_slicing, "_AT_ONCE", at_once)
         reads.clear()
         assert box.compute().tobytes() == values[:, 15:, 25:].tobytes()
         assert len(reads) == expected
