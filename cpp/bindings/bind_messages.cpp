@@ -56,7 +56,7 @@ py::object attribute_value(const Attribute& self) {
 }
 
 std::optional<model::ValueType> type_of(const ValueInfo& info) {
-    return model::type_of_value(info.message, info.document->limits().depth);
+    return model::type_of_value(*info.document, info.message);
 }
 
 py::object value_type(const ValueInfo& info) {

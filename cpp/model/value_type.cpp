@@ -83,9 +83,9 @@ std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max
     return opaque;
 }
 
-std::optional<ValueType> type_of_value(const onnx::Message& value_info, std::uint32_t max_depth) {
-    const auto type = value_info.child(field<"ValueInfoProto.type">);
-    return type ? value_type(*type, max_depth) : std::nullopt;
+std::optional<ValueType> type_of_value(const Document& document, const onnx::Message& value_info) {
+    const auto type = document.child(value_info, field<"ValueInfoProto.type">);
+    return type ? value_type(*type, document.limits().depth) : std::nullopt;
 }
 
 }  // namespace onnxmap::model

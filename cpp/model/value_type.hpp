@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/document.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
@@ -43,8 +44,8 @@ struct ValueType {
 [[nodiscard]] std::optional<ValueType> value_type(const onnx::Message& type,
                                                   std::uint32_t max_depth);
 
-/// The type of a ValueInfoProto, or nothing.
-[[nodiscard]] std::optional<ValueType> type_of_value(const onnx::Message& value_info,
-                                                     std::uint32_t max_depth);
+/// The type of a ValueInfoProto of the document, or nothing.
+[[nodiscard]] std::optional<ValueType> type_of_value(const Document& document,
+                                                     const onnx::Message& value_info);
 
 }  // namespace onnxmap::model

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "caught.hpp"
+#include "loaded_model.hpp"
+#include "model/message_list.hpp"
 #include "onnx/schema.hpp"
-#include "sample_models.hpp"
 
 namespace onnxmap::test {
 
@@ -92,7 +93,10 @@ TEST_CASE("value_type: as deep as the limit, and no deeper") {
 
 TEST_CASE("value_type: of a value") {
     const auto of_value = [](const Bytes& info) {
-        const auto found = model::type_of_value({onnx::message<"ValueInfoProto">, info}, 100);
+        const LoadedModel loaded(blob(11, info));
+        const auto input =
+            model::MessageList(loaded.graph.fields(), onnx::field<"GraphProto.input">).at(0);
+        const auto found = model::type_of_value(*loaded.document, input);
         return words(found ? &*found : nullptr);
     };
     CHECK(of_value(join(blob(1, "x"), blob(2, tensor_of(1)))) == "tensor 1");
