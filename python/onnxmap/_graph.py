@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap._display import describe
 
@@ -14,22 +14,17 @@ if TYPE_CHECKING:
     from onnxmap._enums import DataType
 
 
-class Initializers(Mapping[str, "_core.Tensor"]):
-    """The initializers of a graph by name, in file order.
+T_co = TypeVar("T_co", covariant=True)
 
-    Keys are unique. If several initializers have the same name, looking it up raises ParseError
-    `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them,
-    and the unnamed ones.
-    """
+
+class _ByName(Mapping[str, T_co]):
+    """Tensors of a graph by name: keys are unique, and the core decides what a name stands for."""
 
     __slots__ = ("_core", "_names")
 
-    def __init__(self, core: _core.Graph) -> None:
+    def __init__(self, core: _core.Graph, names: _core.TensorNames) -> None:
         self._core = core
-        self._names = core.names(sparse=False)
-
-    def __getitem__(self, name: str) -> _core.Tensor:
-        return self._core.initializer(self._names.position(name))
+        self._names = names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names.list())
@@ -39,6 +34,26 @@ class Initializers(Mapping[str, "_core.Tensor"]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.{type(self).__name__} of {len(self)} tensors>"
+
+
+class Initializers(_ByName["_core.Tensor"]):
+    """The initializers of a graph by name, in file order.
+
+    Keys are unique. If several initializers have the same name, looking it up raises ParseError
+    `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them,
+    and the unnamed ones.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, core: _core.Graph) -> None:
+        super().__init__(core, core.names(sparse=False))
+
+    def __getitem__(self, name: str) -> _core.Tensor:
+        return self._core.initializer(self._names.position(name))
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""
@@ -86,41 +101,25 @@ class Initializers(Mapping[str, "_core.Tensor"]):
 
         return [name for name in self if fnmatch.fnmatchcase(name, names)]
 
-    def __repr__(self) -> str:
-        return f"<onnxmap.Initializers of {len(self)} tensors>"
 
-
-class SparseInitializers(Mapping[str, "_core.SparseTensor"]):
+class SparseInitializers(_ByName["_core.SparseTensor"]):
     """The sparse initializers of a graph by the name of their values, in file order.
 
     Looking up a name that several have raises ParseError `model.duplicate_name`; `all()` yields
     each of those, and unnamed ones.
     """
 
-    __slots__ = ("_core", "_names")
+    __slots__ = ()
 
     def __init__(self, core: _core.Graph) -> None:
-        self._core = core
-        self._names = core.names(sparse=True)
+        super().__init__(core, core.names(sparse=True))
 
     def __getitem__(self, name: str) -> _core.SparseTensor:
         return self._core.field("sparse_initializer")[self._names.position(name)]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names.list())
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
     def all(self) -> Iterator[_core.SparseTensor]:
         """Every sparse initializer in file order, repeated and unnamed ones included."""
         return iter(self._core.field("sparse_initializer"))
-
-    def __repr__(self) -> str:
-        return f"<onnxmap.SparseInitializers of {len(self)} tensors>"
 
 
 class Graph:
