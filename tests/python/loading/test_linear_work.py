@@ -51,7 +51,7 @@ def _without_collections():
 
 # Messages are indexed from 32 kB on. Below, an error walks over the message to find the path of its
 # tensor, so its time grows with the message, up to 0.1 ms.
-INDEXED = 6_000
+INDEXED = 10_000
 ERRORS_OF_INDEXED = [
     *(shape for shape in FILES if shape.startswith("bad tensors")),
     "a graph of many pieces in an attribute",

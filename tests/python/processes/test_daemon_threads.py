@@ -22,7 +22,7 @@ import onnxmap
 
 SCRIPT = Path(__file__).parents[1] / "support/ending_in_threads.py"
 TOGETHER = (
-    100 if LONG else 4 if EXHAUSTIVE and not SANITIZED else 2
+    100 if LONG else 4 if EXHAUSTIVE or SANITIZED else 2
 )  # processes with a thread for each call
 ALONE = 10 if LONG else 0  # processes for each call
 

@@ -10,7 +10,7 @@ def _is_set(name: str) -> bool:
 
 
 LONG = _is_set("ONNXMAP_TEST_LONG")  # forms that take minutes or hours, before a release
-# CI: tests marked `exhaustive` run, and sweeps and races take more samples.
+# CI: sweeps and races take more samples.
 EXHAUSTIVE = LONG or _is_set("ONNXMAP_TEST_EXHAUSTIVE")
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
 IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here

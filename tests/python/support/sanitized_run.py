@@ -20,7 +20,6 @@ LEFT_OUT = {
     "project/test_architecture.py": _TEXT,
     "external_data/test_containment_fallbacks.py": _PATHS,
     "external_data/test_containment_random.py": _PATHS,
-    "changes/test_truncated_handlers.py": "starts interpreters; tests/cpp/os/fault_handlers.cpp",
     "interop/test_dask_cluster.py": "processes; test_stream and test_arrays read the same bytes",
     "processes/test_fork.py": "ASan keeps the marks of stacks whose threads the child lacks",
     "api/test_import.py": "starts interpreters, to see what they import and how long it takes",
