@@ -10,23 +10,12 @@
 #include "caught.hpp"
 #include "child_process.hpp"
 #include "needs_linux.hpp"
+#include "source/guard_outcomes.hpp"
 #include "source/mapped_pages.hpp"
 
 namespace onnxmap::test {
 
 namespace {
-
-std::string code(const source::ReadGuard& guard) {
-    return code_of([&] {
-        guard.check();
-        return 0;
-    });
-}
-
-// What becomes of a process that reads a page without a guard.
-Ending read_unguarded(const MappedPages& pages, std::size_t number) {
-    return in_child([&] { return pages.byte_of(number); });
-}
 
 const Ending kBusError{-1, SIGBUS};
 

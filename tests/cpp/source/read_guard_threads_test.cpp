@@ -13,24 +13,13 @@
 #include "child_process.hpp"
 #include "needs_linux.hpp"
 #include "os/parallel.hpp"
+#include "source/guard_outcomes.hpp"
 #include "source/mapped_pages.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::test {
 
 namespace {
-
-std::string code(const source::ReadGuard& guard) {
-    return code_of([&] {
-        guard.check();
-        return 0;
-    });
-}
-
-// What becomes of a process that reads a page without a guard.
-Ending read_unguarded(const MappedPages& pages, std::size_t number) {
-    return in_child([&] { return pages.byte_of(number); });
-}
 
 constexpr int kCut = 8;  // a page that is cut off
 
