@@ -9,10 +9,10 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "bindings/tensor_access.hpp"
+#include "contain/location.hpp"
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
 #include "os/parallel.hpp"
-#include "tensor/location.hpp"
 
 namespace onnxmap::bindings {
 
@@ -63,13 +63,13 @@ void warn(const Error& fault) {
 }
 
 // `external_root`: the path of a folder, or an onnxmap._remote.RemoteFolder.
-void set_root(tensor::ExternalPlace& place, const py::object& external_root) {
+void set_root(tensor::ExternalFolder& external, const py::object& external_root) {
     if (py::isinstance<py::bytes>(external_root)) {
-        place.root = std::string(py::bytes(external_root));
+        external.root = std::string(py::bytes(external_root));
         return;
     }
-    place.remote = remote_folder(external_root);
-    place.root = to_text(external_root.attr("url"));
+    external.remote = remote_folder(external_root);
+    external.root = to_text(external_root.attr("url"));
 }
 
 // `given`: an onnxmap._options.Options.
@@ -161,7 +161,7 @@ void bind_document(py::module_& module) {
     module.def(
         "is_safe_location",
         [](const py::bytes& location) {
-            return tensor::is_safe_location(std::string_view(location));
+            return contain::is_safe_location(std::string_view(location));
         },
         py::arg("location"),
         "Return whether the text of an external location names a file that may be opened.");

@@ -1,7 +1,8 @@
 // The properties of Tensor and SparseTensor.
+#include <optional>
 #include <string>
+#include <tuple>
 
-#include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/package_seam.hpp"
@@ -10,68 +11,56 @@
 #include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/sparse_tensor.hpp"
-#include "model/tensor_place.hpp"
+#include "model/tensor.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-// The values that numpy() would use, or nothing if they are not valid: reading them reports the
-// fault.
-std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
-    const tensor::OverlookQuietly quietly;
-    try {
-        return values_of(tensor);
-    } catch (const Error&) {
-        return std::nullopt;
-    }
+std::optional<tensor::Values> values_if_valid(const Tensor& tensor) {
+    const model::Tensor core = core_of(tensor);
+    return without_lock_if(opens_or_searches(core), [&] { return core.values_if_valid(); });
 }
 
 bool is_view(const Tensor& tensor) {
-    const auto values = values_if_good(tensor);
+    const auto values = values_if_valid(tensor);
     return values && values->is_view();
 }
 
 bool is_aligned_view(const Tensor& tensor) {
-    const auto values = values_if_good(tensor);
+    const auto values = values_if_valid(tensor);
     return values && values->is_view() && is_aligned(values->type(), values->payload()->bytes());
 }
 
 py::tuple shape(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
-    return to_tuple(header.dims());
+    const model::Tensor core = core_of(tensor);
+    std::ignore = core.count();  // throws if no array can have the shape
+    return to_tuple(core.header().dims());
 }
 
 py::object dtype(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (header.data_type != 0) {
-        naming(tensor, [&] { static_cast<void>(tensor::element_type(header)); });
-    }
-    return data_type_or_int(header.data_type);
+    const model::Tensor core = core_of(tensor);
+    if (core.header().data_type != 0) std::ignore = core.type();
+    return data_type_or_int(core.header().data_type);
 }
 
-std::uint64_t size(const Tensor& tensor) {
-    return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
-}
+std::uint64_t size(const Tensor& tensor) { return core_of(tensor).count(); }
 
-// Returns ask(place). No Python object is used meanwhile.
+// Returns ask(tensor), which uses no Python object. It opens no file, but it may search for
+// segments.
 template <class Ask>
 auto place_of(const Tensor& tensor, Ask&& ask) {
-    return naming(tensor, [&] {
-        const model::TensorPlace place(*tensor.document, tensor.message);
-        if (!place.header().has_segment) return ask(place);
-        const WithoutLock unlocked;  // the first segment that is read finds all segments
-        return ask(place);
-    });
+    const model::Tensor core = core_of(tensor);
+    return without_lock_if(core.header().has_segment, [&] { return ask(core); });
 }
 
 std::uint64_t values_nbytes(const Tensor& tensor) {
-    return place_of(tensor, [](const auto& place) { return place.stored_nbytes(); });
+    return place_of(tensor, [](const model::Tensor& found) { return found.stored_nbytes(); });
 }
 
 py::object external(const Tensor& tensor) {
-    const auto entry = place_of(tensor, [](const auto& place) { return place.external(); });
+    const auto entry =
+        place_of(tensor, [](const model::Tensor& found) { return found.external(); });
     if (!entry) return py::none();
     py::object length = py::none();
     if (entry->length) length = py::int_(*entry->length);
@@ -81,12 +70,12 @@ py::object external(const Tensor& tensor) {
 }
 
 py::object file(const Tensor& tensor) {
-    const auto path = place_of(tensor, [](const auto& place) { return place.file(); });
+    const auto path = place_of(tensor, [](const model::Tensor& found) { return found.file(); });
     return path ? py::object(to_str(*path)) : py::none();
 }
 
 py::object offset(const Tensor& tensor) {
-    const auto found = place_of(tensor, [](const auto& place) { return place.offset(); });
+    const auto found = place_of(tensor, [](const model::Tensor& found) { return found.offset(); });
     return found ? py::object(py::int_(*found)) : py::none();
 }
 
@@ -95,20 +84,20 @@ void bind_facts(GuardedClass<Tensor>& cls) {
     bind_field(cls, "TensorProto", "metadata_props",
                "The metadata as a read-only mapping of names to values.");
     cls.def_property_readonly(
-           "name", [](const Tensor& self) { return to_str(header_of(self).name); },
+           "name", [](const Tensor& self) { return to_str(core_of(self).header().name); },
            "The name, or an empty string.")
         .def_property_readonly("dtype", dtype,
                                "The element type as a DataType. Raises TensorError `tensor.dtype`.")
         .def_property_readonly("shape", shape,
                                "The dimensions as a tuple of int. Raises TensorError.")
         .def_property_readonly(
-            "ndim", [](const Tensor& self) { return header_of(self).rank; },
+            "ndim", [](const Tensor& self) { return core_of(self).header().rank; },
             "The number of dimensions.")
         .def_property_readonly("size", size, "The number of elements. Raises TensorError.")
         .def_property_readonly("nbytes", values_nbytes,
                                "The number of bytes of the values, as stored.")
         .def_property_readonly(
-            "is_external", [](const Tensor& self) { return header_of(self).external; },
+            "is_external", [](const Tensor& self) { return core_of(self).header().external; },
             "Whether the values are in another file.")
         .def_property_readonly(
             "external", external,

@@ -137,28 +137,19 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     return merged_.try_emplace(key, std::move(merged)).first->second;
 }
 
-tensor::Values Document::values(const onnx::Message& tensor) const {
-    const tensor::Header header = tensor::read_header(tensor);
-    return values(tensor, header);
-}
-
 source::Moment Document::look_for_changes() const {
     const source::Moment started = source::now();
     store_.check_unchanged(*store_.source, started);
     return started;
 }
 
-tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header,
-                                std::optional<source::Moment> since) const {
-    if (!since) since = source::kRecently;
-    store_.check_unchanged(*store_.source, *since);
-    if (!header.has_segment) return {tensor, header, store_, *since};
+tensor::Segments Document::segments_of(const onnx::Message& tensor) const {
     const SegmentGroups& groups = segments_.get([&] {
         auto found = std::make_unique<SegmentGroups>();
         source::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
         return found;
     });
-    return {tensor, header, store_, *since, groups.whole(tensor)};
+    return groups.whole(tensor);
 }
 
 }  // namespace onnxmap::model

@@ -744,9 +744,9 @@ class TensorNames:
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
-    def find(self, frugal: bool) -> None:
+    def read(self, frugal: bool) -> None:
         """
-        Find the names now.
+        Read the names now.
 
         Args:
             frugal: release the pages that reading the names maps.

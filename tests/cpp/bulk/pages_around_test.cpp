@@ -41,7 +41,7 @@ template <class Device>
 constexpr FakePageCache::Kernel kKernel{Device::kNbytes / 2, 2 * Device::kNbytes, Device::kPiece};
 
 /// The item that is next.
-void bring_next(PagesAround& pages, PagesAround::Place& at) {
+void bring_next(PagesAround& pages, PagesAround::Cursor& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at 
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);
     files.touch(0);
@@ -99,7 +99,7 @@ TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for")
     const TwoFiles files(kKernel<ReadsNothingAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsNothingAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(files.mapped(0) == kFile);
     bring_next(pages, at);
@@ -112,7 +112,7 @@ TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
     const TwoFiles files(kKernel<ReadsFarAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(files.mapped(0) == kFile);
     bring_next(pages, at);
@@ -125,7 +125,7 @@ TEST_CASE("pages_around: what the system reads ahead is dropped, what was there 
     FakePageCache& cache = *files.caches[0];
     cache.bring(3 * kFile, 4 * kFile);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(cache.held(kFile, kFile + (2 << 20)) == 2 << 20);
     pages.reader_at(files.plan->items()[0]);
@@ -173,7 +173,7 @@ TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.look_first();
     for (const bulk::Item& item : file.plan->items()) {
         bring_next(pages, at);
@@ -190,7 +190,7 @@ TEST_CASE("pages_around: what may be brought again with a missing page is not dr
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     for (int i = 0; i < 6; ++i) bring_next(pages, at);
     const std::uint64_t brought = file.plan->items()[5].stored_end();
     pages.reader_at(file.plan->items()[0]);
@@ -206,7 +206,7 @@ TEST_CASE("pages_around: what the reader touches before anything is brought is d
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.look_first();
     files.touch(0);
     bring_next(pages, at);
@@ -222,7 +222,7 @@ TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Devic
     const TwoFiles files(kKernel<Device>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     for (const bulk::Item& item : files.plan->items()) {
         bring_next(pages, at);
         pages.reader_at(item);
@@ -239,7 +239,7 @@ TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gi
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     bring_next(pages, at);
     files.touch(0);
@@ -260,7 +260,7 @@ TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is g
     SUBCASE("on disk") {}
     if (!cold) files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.reader_at(files.plan->items()[0]);
     pages.reader_at(files.plan->items()[1]);
     bring_next(pages, at);
@@ -281,7 +281,7 @@ TEST_CASE_TEMPLATE("pages_around: what the reader is at stays until it is done w
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);

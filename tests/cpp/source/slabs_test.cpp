@@ -12,17 +12,17 @@ namespace onnxmap::test {
 
 namespace {
 
-using source::Place;
+using source::ArrayMemory;
 using source::Slabs;
 
 constexpr std::uint64_t kLarge = source::OwnedBytes::kLeastForHugePages;
 
-std::vector<Place> place(const std::vector<std::uint64_t>& sizes) {
+std::vector<ArrayMemory> place(const std::vector<std::uint64_t>& sizes) {
     std::uint64_t total = 0;
     for (const std::uint64_t nbytes : sizes) total += Slabs::taken(nbytes);
     Slabs slabs(total);
-    std::vector<Place> places;
-    for (const std::uint64_t nbytes : sizes) places.push_back(slabs.place(nbytes));
+    std::vector<ArrayMemory> places;
+    for (const std::uint64_t nbytes : sizes) places.push_back(slabs.allocate(nbytes));
     return places;
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("slabs: small arrays share memory of at most 16 MiB, large ones have t
     CHECK(places[1].memory != places[7].memory);
     CHECK(places[1].memory.use_count() == 1);
     CHECK(places[6].memory != places[0].memory);
-    for (const Place& one : places) CHECK(one.memory->size() <= Slabs::kMost);
+    for (const ArrayMemory& one : places) CHECK(one.memory->size() <= Slabs::kMost);
 }
 
 TEST_CASE("slabs: no more memory is taken than there is to come") {
@@ -76,9 +76,9 @@ TEST_CASE("slabs: no more memory is taken than there is to come") {
 
 TEST_CASE("slabs: what is kept is its slab, and nothing else") {
     auto places = place(std::vector<std::uint64_t>(40, 1 << 20));
-    const Place kept = places[20];
+    const ArrayMemory kept = places[20];
     std::vector<std::weak_ptr<source::OwnedBytes>> slabs;
-    for (const Place& one : places) slabs.emplace_back(one.memory);
+    for (const ArrayMemory& one : places) slabs.emplace_back(one.memory);
     places.clear();
     for (std::size_t i = 0; i < slabs.size(); ++i) {
         CHECK(slabs[i].expired() == (i < 16 || i >= 32));
