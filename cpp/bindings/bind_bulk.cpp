@@ -62,16 +62,16 @@ class ArrayMaker {
           frugal_(frugal),
           pages_(bulk_.plan->document().source(), frugal) {}
 
-    /// Name and array of an item. If the item is fresh, `array` has its bytes.
+    /// Name and array of an item. If the item is fresh, `memory` has its bytes.
     std::pair<py::object, py::object> operator()(const Item& item,
-                                                 const source::ArrayMemory& array) {
+                                                 const source::ArrayMemory& memory) {
         const bulk::Plan& plan = *bulk_.plan;
         return source::guard_reads(plan.document().source(), [&] {
             const model::Tensor tensor = plan.tensor(item);
             // The stream gives back the pages of views.
             if (item.is_fresh()) pages_.looked_at(item.message);
             py::object name = to_str(tensor.header().name);
-            py::object values = array(item, array, tensor.header().dims());
+            py::object values = array(item, memory, tensor.header().dims());
             // The file was last checked before these bytes were read, here or by the thread ahead.
             if (item.reading != Reading::view) plan.look_again({&item, 1});
             return std::pair(std::move(name), std::move(values));
@@ -86,7 +86,7 @@ class ArrayMaker {
     }
 
   private:
-    py::object array(const Item& item, const source::ArrayMemory& array,
+    py::object array(const Item& item, const source::ArrayMemory& memory,
                      std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
             tensor::Values values = bulk_.plan->values(item);
@@ -108,10 +108,10 @@ class ArrayMaker {
                              owner_of(source));
         }
         if (!item.is_cast_by_numpy()) {
-            return make_view(*item.made, dims, array.bytes, owner_of(array.memory), bulk_.copies);
+            return make_view(*item.made, dims, memory.bytes, owner_of(memory.owner), bulk_.copies);
         }
         const py::object made =
-            make_view(*item.made, dims, array.bytes, make_owner(array.memory), bulk_.copies);
+            make_view(*item.made, dims, memory.bytes, make_owner(memory.owner), bulk_.copies);
         return cast_by_numpy(made, item, dims);
     }
 

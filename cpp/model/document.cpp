@@ -116,8 +116,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     const auto fields = index(message);
     const std::uint64_t count = fields->count(row);
     if (count == 0) return std::nullopt;
-    const wire::MessageTable& table = onnx::kSchema.message_of(row);
-    if (count == 1) return onnx::Message(table, fields->last(row)->bytes);
+    if (count == 1) return onnx::message_in(row, *fields->last(row));
     const MergedKey key(key_of(message), &row);
     {
         const std::lock_guard lock(mutex_);
@@ -130,8 +129,8 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
         fields->for_each(row, [&](const wire::Field& piece) {
             if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
         });
-        if (pieces.empty()) return onnx::Message(table, fields->last(row)->bytes);
-        return onnx::Message(table, std::move(pieces));
+        if (pieces.empty()) return onnx::message_in(row, *fields->last(row));
+        return onnx::Message(onnx::kSchema.message_of(row), std::move(pieces));
     });
     const std::lock_guard lock(mutex_);
     return merged_.try_emplace(key, std::move(merged)).first->second;

@@ -97,7 +97,7 @@ class Initializers {
     static constexpr const wire::FieldRow& kField = onnx::field<"GraphProto.initializer">;
 
     static onnx::Message tensor_of(const wire::Field& element) {
-        return {onnx::message<"TensorProto">, element.bytes};
+        return onnx::message_in(kField, element);
     }
     // The indices 0 to positions.size() - 1, sorted by position. Throws std::out_of_range.
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(

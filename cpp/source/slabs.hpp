@@ -12,7 +12,7 @@ namespace onnxmap::source {
 
 /// Bytes for one array, and the owner that must live as long as the array.
 struct ArrayMemory {
-    std::shared_ptr<OwnedBytes> memory;
+    std::shared_ptr<OwnedBytes> owner;
     std::span<std::uint8_t> bytes;
 };
 

@@ -132,8 +132,8 @@ ExternalFiles::ExternalFiles(ExternalFolder folder) : folder_(std::move(folder))
 
 void ExternalFiles::check(std::string_view location, std::string_view tensor) const {
     try {
-        check_location(location);
-    } catch (const LocationFault& fault) {
+        contain::check_location(location);
+    } catch (const contain::LocationFault& fault) {
         const bool unsafe = std::string_view(fault.code) == "ext.unsafe_path";
         fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
                       folder_.root);

@@ -175,7 +175,7 @@ class Reading {
         if (found && row.is_text()) touch(found->bytes);
         if (!constant()) return;
         require(found.has_value() == same.has_value(), "a field is there one way only");
-        require(!found || found->begin == same->begin, "a field is found in two memory");
+        require(!found || found->begin == same->begin, "a field is found in two places");
     }
 
     // Compares the index of every field with a walk over the message.

@@ -61,7 +61,7 @@ TEST_CASE("plan: files in the order in which they are named, each from its begin
         return ranks(bulk::Plan(main.initializers(), positions, {}));
     };
     CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
-    // Ranks are memory in what was asked for, whose order chooses nothing else.
+    // The order of the request decides nothing but the index in it.
     CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
     CHECK(planned({}).empty());
     const bulk::Plan plan(main.initializers(), std::vector<std::uint32_t>{0, 1, 2}, {});

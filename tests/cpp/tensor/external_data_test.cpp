@@ -219,7 +219,7 @@ TEST_CASE("external_data: the message has everything that one needs to find the 
     tensor::ExternalFolder external = external_folder(model);
     external.policy.links = contain::LinkPolicy::strict;
     const auto strict =
-        error_of([&] { return tensor::ExternalFiles(place).open("link", "the tensor"); });
+        error_of([&] { return tensor::ExternalFiles(external).open("link", "the tensor"); });
     REQUIRE(strict);
     CHECK(has(strict->what(), "symlink"));
     CHECK(has(strict->what(), "link_policy=\"contained\""));
@@ -250,7 +250,7 @@ TEST_CASE("external_data: links may lead to the folder that really holds the mod
     std::filesystem::create_symlink("../blobs/m", folder / "snapshot/m.onnx");
     tensor::ExternalFolder external = external_folder(folder / "snapshot");
     const auto code = [&] {
-        return code_of([&] { return tensor::ExternalFiles(place).open("w.bin", "t"); });
+        return code_of([&] { return tensor::ExternalFiles(external).open("w.bin", "t"); });
     };
     CHECK(code() == "ext.unsafe_path");
     external.model_folder = os::real_folder_of(
