@@ -744,14 +744,6 @@ class TensorNames:
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
-    def read(self, frugal: bool) -> None:
-        """
-        Read the names now.
-
-        Args:
-            frugal: release the pages that reading the names maps.
-        """
-
     def list(self) -> builtins.list[str]:
         """
         Return the names in file order.
@@ -765,6 +757,14 @@ class TensorNames:
             KeyError: no initializer has the name.
             ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
                 the name.
+        """
+
+    def read(self, frugal: bool) -> None:
+        """
+        Read the names now.
+
+        Args:
+            frugal: release the pages that reading the names maps.
         """
 
 class Graph:
@@ -1241,15 +1241,15 @@ class Bulk:
         """
 
     @property
-    def nbytes(self) -> int:
+    def array_nbytes(self) -> int:
         """
         The bytes of all arrays, except arrays of strings.
         """
 
     @property
-    def streamed_nbytes(self) -> int:
+    def nbytes(self) -> int:
         """
-        The bytes of all arrays after NumPy's conversions, except arrays of strings.
+        The bytes that reading makes, before NumPy's conversions, except strings.
         """
 
 class Stream:
