@@ -3,10 +3,10 @@
 #include <string>
 
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/same_message.hpp"
 #include "bindings/value_types.hpp"
 #include "model/attribute.hpp"
 #include "model/entries.hpp"
@@ -16,13 +16,6 @@
 namespace onnxmap::bindings {
 
 namespace {
-
-template <class Class>
-void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__",
-            unguarded([](const py::object& self) { return package::describe()(self); }));
-    bind_equality(cls);
-}
 
 // A class with only the fields of its message.
 template <class Class>
