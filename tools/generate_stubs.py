@@ -64,7 +64,7 @@ RETURNS = {
     "SparseTensor.dtype": "DataType",
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
-    "SparseTensor._path": "str",
+    "SparseTensor._positions": ARRAY,
     "Stream.next": f"tuple[str, {ARRAY}] | None",
     "Tensor.__complex__": "complex",
     "Tensor.__float__": "float",

@@ -1,11 +1,15 @@
 // SparseTensor.
+#include <memory>
+#include <utility>
+
+#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/display.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/sparse_tensor.hpp"
-#include "model/tensor_path.hpp"
 
 namespace onnxmap::bindings {
 
@@ -18,6 +22,19 @@ Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of
 std::uint64_t count_of_values(const SparseTensor& self) {
     const Tensor values = sparse_values(self);
     return naming(values, [&] { return tensor::element_count(header_of(values)); });
+}
+
+py::object positions(const SparseTensor& self) {
+    std::shared_ptr<source::OwnedBytes> bytes;
+    std::int64_t count = 0;
+    {
+        const WithoutLock unlocked;
+        const model::SparseTensor core = core_of(self);
+        const model::SparseStructure structure = core.check_structure();
+        count = static_cast<std::int64_t>(structure.count);
+        bytes = core.positions(structure);
+    }
+    return make_owned(onnx::data_type(onnx::DataType::INT64), {&count, 1}, std::move(bytes), false);
 }
 
 }  // namespace
@@ -75,11 +92,12 @@ The indices are copied, the values only if needed.
 Raises:
     TensorError: as for `to_dense`.
     ValueError: SciPy has no arrays of this type or number of dimensions.)")
-        .def_property_readonly("_path",
-                               [](const SparseTensor& self) {
-                                   return to_str(model::sparse_tensor_path(
-                                       *self.document, self.message.piece(0).data()));
-                               })
+        .def(
+            "_check_structure",
+            [](const SparseTensor& self) { static_cast<void>(core_of(self).check_structure()); },
+            "Check types and shapes. Raises TensorError.")
+        .def("_positions", positions,
+             "Return the checked positions of the values in the flattened tensor.")
         .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
             return self.document->limits().dense_bytes;
         });

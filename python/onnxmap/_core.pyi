@@ -1110,6 +1110,16 @@ class SparseTensor:
     """
 
     def __repr__(self) -> str: ...
+    def _check_structure(self) -> None:
+        """
+        Check types and shapes. Raises TensorError.
+        """
+
+    def _positions(self) -> _ndarray[Any, Any]:
+        """
+        Return the checked positions of the values in the flattened tensor.
+        """
+
     def _repr_html_(self) -> str: ...
     def to_dense(self, *, max_bytes: Any = None) -> _ndarray[Any, Any]:
         """
@@ -1139,8 +1149,6 @@ class SparseTensor:
 
     @property
     def _dense_bytes(self) -> int: ...
-    @property
-    def _path(self) -> str: ...
     @property
     def dtype(self) -> DataType:
         """
