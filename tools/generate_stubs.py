@@ -114,6 +114,7 @@ RETURNS = {
     "friendly": "Any",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
+    "option_names": "dict[str, tuple[str, ...]]",
     "schema": "dict[str, Any]",
     "wrap": "Any",
 }

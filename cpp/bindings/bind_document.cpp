@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/option_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
@@ -44,17 +45,6 @@ class PythonBuffer final : public source::Source {
     Py_buffer view_{};
 };
 
-// Values are checked by onnxmap._options.
-source::IoMode io_mode(std::string_view name) {
-    if (name == "mmap") return source::IoMode::mmap;
-    return name == "read" ? source::IoMode::read : source::IoMode::automatic;
-}
-
-contain::LinkPolicy link_policy(std::string_view name) {
-    if (name == "strict") return contain::LinkPolicy::strict;
-    return name == "trusted" ? contain::LinkPolicy::trusted : contain::LinkPolicy::contained;
-}
-
 void warn(const Error& fault) {
     if (tensor::OverlookQuietly::active()) return;
     const WithLock locked;
@@ -80,12 +70,15 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
     if (options.root == nullptr) {
         throw py::value_error("there is no message type named " + std::string(message));
     }
-    options.scan_packed = given.attr("check").cast<std::string>() == "full";
+    const auto named = [&](const auto& choices, const char* option) {
+        return value_named(choices, given.attr(option).cast<std::string>());
+    };
+    options.scan_packed = named(kChecks, "check");
     options.watch = is_true(given.attr("watch"));
     set_root(options.external, external_root);
-    options.external.policy = {link_policy(given.attr("link_policy").cast<std::string>()),
+    options.external.policy = {named(kLinkPolicies, "link_policy"),
                                is_true(given.attr("allow_hardlinks"))};
-    options.external.mode = io_mode(given.attr("io").cast<std::string>());
+    options.external.mode = named(kIoModes, "io");
     const py::object limits = given.attr("limits");
     options.limits.tensors = limits.attr("tensors").cast<std::uint64_t>();
     options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
@@ -150,6 +143,16 @@ void bind_document(py::module_& module) {
              guarded([](const DocumentPtr& self) { return wrap_message({self, self->root()}); }))
         .def("tensors", guarded(tensors));
 
+    module.def(
+        "option_names",
+        [] {
+            py::dict names;
+            names["link_policy"] = names_of(kLinkPolicies);
+            names["io"] = names_of(kIoModes);
+            names["check"] = names_of(kChecks);
+            return names;
+        },
+        "Return the names that each option with several choices accepts.");
     module.def("load_file", load_file, py::arg("path"), py::arg("message"), py::arg("options"),
                py::arg("external_root"), py::arg("folder"));
     module.def("load_remote", load_remote, py::arg("file"), py::arg("message"), py::arg("options"),

@@ -62,6 +62,7 @@ __all__: list[str] = [
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
+    "option_names",
     "plan_bulk",
     "schema",
     "start_stream",
@@ -1336,6 +1337,11 @@ def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtyp
     """
 
 def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
+def option_names() -> dict[str, tuple[str, ...]]:
+    """
+    Return the names that each option with several choices accepts.
+    """
+
 def plan_bulk(
     graph: Graph,
     positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
