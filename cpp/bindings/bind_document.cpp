@@ -13,6 +13,7 @@
 #include "model/load.hpp"
 #include "model/tensor_walk.hpp"
 #include "os/parallel.hpp"
+#include "os/processors.hpp"
 #include "tensor/location.hpp"
 
 namespace onnxmap::bindings {
@@ -161,6 +162,8 @@ void bind_document(py::module_& module) {
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("is_stopped", os::is_stopped,
                "Return whether nobody waits any longer for this thread's work for the core.");
+    module.def("usable_cpus", os::usable_cpus,
+               "Return the number of processors that this process may run on.");
     module.def(
         "is_safe_location",
         [](const py::bytes& location) {

@@ -67,6 +67,7 @@ __all__: list[str] = [
     "schema",
     "start_stream",
     "tensor_path",
+    "usable_cpus",
     "use_kernels",
     "wrap",
 ]
@@ -1366,6 +1367,11 @@ def start_stream(
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.
+    """
+
+def usable_cpus() -> int:
+    """
+    Return the number of processors that this process may run on.
     """
 
 def use_kernels(name: str) -> None:
