@@ -114,8 +114,11 @@ RETURNS = {
     "friendly": "Any",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
+    "map_keys": "builtins.list[Any]",
     "option_names": "dict[str, tuple[str, ...]]",
+    "optional_value": "ProtoView | None",
     "schema": "dict[str, Any]",
+    "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
 IMPORTS = """

@@ -9,6 +9,7 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/value_types.hpp"
 #include "model/attribute.hpp"
+#include "model/data_value.hpp"
 #include "model/entries.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
@@ -147,6 +148,23 @@ void bind_messages(py::module_& module) {
     module.def("metadata_props", guarded([](const ProtoView& view) {
                    return read_only(model::metadata_props(*view.document, view.message));
                }));
+    module.def("sequence_values", guarded([](const ProtoView& view) {
+                   const auto* field = model::sequence_field(view.message);
+                   return field == nullptr ? py::list() : repeated_to_python(view, *field, true);
+               }),
+               py::arg("sequence"), "Return the messages that a SequenceProto holds.");
+    module.def("optional_value", guarded([](const ProtoView& view) -> py::object {
+                   auto value = model::optional_value(*view.document, view.message);
+                   if (!value) return py::none();
+                   return py::cast(ProtoView{{view.document, *std::move(value)}});
+               }),
+               py::arg("optional"), "Return the message that an OptionalProto holds, or None.");
+    module.def("map_keys", guarded([](const ProtoView& view) {
+                   const auto& field = model::keys_field(*view.document, view.message);
+                   return repeated_to_python(view, field, true);
+               }),
+               py::arg("map"),
+               "Return the keys of a MapProto, as many as it has values. Texts are bytes.");
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");

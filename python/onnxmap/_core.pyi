@@ -59,12 +59,15 @@ __all__: list[str] = [
     "load_buffer",
     "load_file",
     "load_remote",
+    "map_keys",
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
     "option_names",
+    "optional_value",
     "plan_bulk",
     "schema",
+    "sequence_values",
     "start_stream",
     "tensor_path",
     "usable_cpus",
@@ -1331,6 +1334,11 @@ def load_file(
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
+def map_keys(map: ProtoView) -> builtins.list[Any]:
+    """
+    Return the keys of a MapProto, as many as it has values. Texts are bytes.
+    """
+
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
@@ -1341,6 +1349,11 @@ def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
 def option_names() -> dict[str, tuple[str, ...]]:
     """
     Return the names that each option with several choices accepts.
+    """
+
+def optional_value(optional: ProtoView) -> ProtoView | None:
+    """
+    Return the message that an OptionalProto holds, or None.
     """
 
 def plan_bulk(
@@ -1357,6 +1370,11 @@ def plan_bulk(
 def schema() -> dict[str, Any]:
     """
     Return all messages and enums of the schema, as dicts.
+    """
+
+def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
+    """
+    Return the messages that a SequenceProto holds.
     """
 
 def start_stream(
