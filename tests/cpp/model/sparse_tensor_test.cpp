@@ -213,6 +213,8 @@ TEST_CASE("sparse_tensor: an index outside the shape") {
     CHECK(code(linear({-1}), {9}) == "tensor.sparse_range");
     CHECK(code(linear({kLowest}), {9}) == "tensor.sparse_range");
     CHECK(code(linear({INT64_MAX}), {9}) == "tensor.sparse_range");
+    CHECK(code(linear({-1, 1}), {9}, 2) == "tensor.sparse_range");
+    CHECK(code(linear({1, 9}), {9}, 2) == "tensor.sparse_range");
     CHECK(code(linear({0}), {0}) == "tensor.sparse_range");
     CHECK(code(linear({1}), {}) == "tensor.sparse_range");
     CHECK(code(linear({12}), {3, 4}) == "tensor.sparse_range");
