@@ -1,16 +1,15 @@
-// The properties of Tensor and SparseTensor.
+// The properties of Tensor.
 #include <optional>
 #include <string>
 #include <tuple>
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
-#include "model/sparse_tensor.hpp"
 #include "model/tensor.hpp"
 
 namespace onnxmap::bindings {
@@ -126,81 +125,6 @@ Raises:
 Source: onnx.proto, TensorProto.external_data.)");
 }
 
-template <class Class>
-void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__", unguarded([](const py::object& self) { return package::describe()(self); }))
-        .def("_repr_html_",
-             unguarded([](const py::object& self) { return package::describe_html()(self); }));
-    bind_equality(cls);
-}
-
-model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message}; }
-
-Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
-
-void bind_sparse(py::module_& module) {
-    GuardedClass<SparseTensor> cls(module, "SparseTensor",
-                                   "A sparse tensor: stored values and their indices.");
-    cls.def_property_readonly(
-           "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
-           "The name, which is stored as the name of the values.")
-        .def_property_readonly(
-            "dtype", [](const SparseTensor& self) { return dtype(sparse_values(self)); },
-            "The element type of the values as a DataType.")
-        .def_property_readonly(
-            "shape", [](const SparseTensor& self) { return to_tuple(core_of(self).dims()); },
-            "The shape of the dense tensor.")
-        .def_property_readonly("values", sparse_values,
-                               "The stored values: a Tensor of shape [nnz].")
-        .def_property_readonly(
-            "indices",
-            [](const SparseTensor& self) {
-                return Tensor{{self.document, core_of(self).indices()}};
-            },
-            "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
-        .def_property_readonly(
-            "nnz", [](const SparseTensor& self) { return size(sparse_values(self)); },
-            "The number of stored values.")
-        .def_property_readonly(
-            "proto", [](const SparseTensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.")
-        .def("to_dense",
-             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
-                 return package::to_dense()(self, max_bytes);
-             }),
-             py::kw_only(), py::arg("max_bytes") = py::none(),
-             R"(Return the dense tensor as a new, writable array.
-
-All other elements are zeros, or empty strings for STRING.
-
-Args:
-    max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
-        the load.
-
-Raises:
-    LimitError: `limit.dense_bytes`: the array would be larger.
-    TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.)")
-        .def("to_scipy", unguarded([](const py::object& self) -> py::object {
-                 return package::to_scipy()(self);
-             }),
-             R"(Return the sparse tensor as a `scipy.sparse.coo_array`.
-
-The indices are copied, the values only if needed.
-
-Raises:
-    TensorError: as for `to_dense`.
-    ValueError: SciPy has no arrays of this type or number of dimensions.)")
-        .def_property_readonly("_path",
-                               [](const SparseTensor& self) {
-                                   return to_str(model::sparse_tensor_path(
-                                       *self.document, self.message.piece(0).data()));
-                               })
-        .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
-            return self.document->limits().dense_bytes;
-        });
-    bind_display(cls);
-}
-
 }  // namespace
 
 void bind_tensor(py::module_& module) {
@@ -210,8 +134,7 @@ void bind_tensor(py::module_& module) {
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_exchange(cls);
-    bind_display(cls);
-    bind_sparse(module);
+    bind_html_display(cls);
 }
 
 }  // namespace onnxmap::bindings

@@ -5,6 +5,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/option_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
@@ -121,13 +122,9 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
 py::tuple policy(const Tensor& tensor) {
     const tensor::Store& store = tensor.document->store();
     const tensor::ExternalFolder& external = store.external.folder();
-    const char* links = external.policy.links == contain::LinkPolicy::contained ? "contained"
-                        : external.policy.links == contain::LinkPolicy::strict  ? "strict"
-                                                                                : "trusted";
-    const char* mode = external.mode == source::IoMode::automatic ? "auto"
-                       : external.mode == source::IoMode::mmap    ? "mmap"
-                                                                  : "read";
-    return py::make_tuple(links, external.policy.allow_hardlinks, mode, store.watch);
+    return py::make_tuple(name_of(kLinkPolicies, external.policy.links),
+                          external.policy.allow_hardlinks, name_of(kIoModes, external.mode),
+                          store.watch);
 }
 
 // The bytes of the TensorProto, or None for a part of a tensor.
