@@ -29,7 +29,7 @@ constexpr Fields kOfOptional = {
     &field<"OptionalProto.optional_value">,
 };
 
-const wire::FieldRow* field_of_type(const Fields& fields, std::int64_t type) {
+const wire::FieldRow* known_field(const Fields& fields, std::int64_t type) {
     const bool is_known = type > 0 && type <= static_cast<std::int64_t>(fields.size());
     return is_known ? fields[static_cast<std::size_t>(type - 1)] : nullptr;
 }
@@ -44,7 +44,7 @@ std::uint64_t count_of(const onnx::Message& message, const wire::FieldRow& row) 
 
 const wire::FieldRow* sequence_field(const onnx::Message& sequence) {
     const auto type = sequence.int64(field<"SequenceProto.elem_type">);
-    if (const auto* known = field_of_type(kOfSequence, type)) return known;
+    if (const auto* known = known_field(kOfSequence, type)) return known;
     for (const auto* row : kOfSequence) {
         if (count_of(sequence, *row) > 0) return row;
     }
@@ -53,7 +53,7 @@ const wire::FieldRow* sequence_field(const onnx::Message& sequence) {
 
 std::optional<onnx::Message> optional_value(const Document& document,
                                             const onnx::Message& optional) {
-    const auto* row = field_of_type(kOfOptional, optional.int64(field<"OptionalProto.elem_type">));
+    const auto* row = known_field(kOfOptional, optional.int64(field<"OptionalProto.elem_type">));
     return row == nullptr ? std::nullopt : document.child(optional, *row);
 }
 
