@@ -19,7 +19,7 @@ Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
                 blob(3, join(scalar(1, begin), scalar(2, end))));
 }
 
-// A model in a file with these initializers, and places of them.
+// A model in a file with these initializers, and the place of each.
 struct Saved {
     explicit Saved(const std::vector<Bytes>& tensors) {
         Bytes graph;
@@ -56,7 +56,7 @@ struct Saved {
 
 }  // namespace
 
-TEST_CASE("tensor_place: raw data and a packed run of floats stand in the model's file") {
+TEST_CASE("tensor_place: raw data and a packed run of floats are in the model's file") {
     const Saved saved({raw_tensor("raw", from_text("payload!")),
                        join(scalar(1, 2), scalar(2, 1), blob(4, "\1\2\3\4\5\6\7\10"))});
     const std::string_view text(reinterpret_cast<const char*>(saved.bytes.data()),
@@ -68,7 +68,7 @@ TEST_CASE("tensor_place: raw data and a packed run of floats stand in the model'
     CHECK(saved.offset(1) == text.find("\1\2\3\4\5\6\7\10"));
 }
 
-TEST_CASE("tensor_place: external data stand where the model says") {
+TEST_CASE("tensor_place: external data are in the file that the model names") {
     const Saved saved({external_tensor("e", "w.bin", 4, 3), external_tensor("u", "../w", 0, 1)});
     CHECK(saved.file(0) == saved.folder / "w.bin");
     CHECK(saved.offset(0) == 4U);
@@ -79,7 +79,7 @@ TEST_CASE("tensor_place: external data stand where the model says") {
     CHECK(code_of([&] { return saved.file(1); }) == "ext.unsafe_path");
 }
 
-TEST_CASE("tensor_place: what is decoded, in pieces or in memory stands nowhere") {
+TEST_CASE("tensor_place: values that are decoded, in pieces or in memory have no place in a file") {
     const Saved saved({join(scalar(1, 2), scalar(2, 6), packed(5, {1, 300})), segment("p", 0, 1),
                        segment("p", 1, 2), join(scalar(1, 1), scalar(2, 999), packed(5, {1}))});
     CHECK_FALSE(saved.file(0));

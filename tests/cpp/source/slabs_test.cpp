@@ -28,7 +28,7 @@ std::vector<Place> place(const std::vector<std::uint64_t>& sizes) {
 
 }  // namespace
 
-TEST_CASE("slabs: arrays are aligned, of their sizes, and do not overlap") {
+TEST_CASE("slabs: arrays are aligned, have their sizes, and do not overlap") {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t i = 0; i < 3000; ++i) sizes.push_back(i * 7919 % 20'000);
     sizes.insert(sizes.end(), {kLarge - 1, kLarge, kLarge + 1, 0, 1, 63, 64, 65});
@@ -61,11 +61,11 @@ TEST_CASE("slabs: small arrays share memory of at most 16 MiB, large ones have t
     for (const Place& one : places) CHECK(one.memory->size() <= Slabs::kMost);
 }
 
-TEST_CASE("slabs: no more memory is taken than there is to come") {
+TEST_CASE("slabs: takes no more memory than the rest of the arrays needs") {
     const auto places = place({1, 64, 65, 1000});
     CHECK(places[0].memory == places[3].memory);
     CHECK(places[0].memory->size() == 64 + 64 + 128 + 1024);
-    // The last slab is as large as what is left.
+    // The last slab is as large as the rest.
     std::vector<std::uint64_t> sizes(20, 1 << 20);
     const auto many = place(sizes);
     CHECK(many[0].memory->size() == Slabs::kMost);
@@ -74,7 +74,7 @@ TEST_CASE("slabs: no more memory is taken than there is to come") {
     CHECK(many[19].memory == many[16].memory);
 }
 
-TEST_CASE("slabs: what is kept is its slab, and nothing else") {
+TEST_CASE("slabs: an array that is kept keeps its slab, and no other") {
     auto places = place(std::vector<std::uint64_t>(40, 1 << 20));
     const Place kept = places[20];
     std::vector<std::weak_ptr<source::OwnedBytes>> slabs;
