@@ -237,7 +237,7 @@ SURROGATES = ["\ud800", "\udc80", "a\udfff"]
 
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
-def test_text_that_is_no_unicode(text: str) -> None:
+def test_text_that_is_not_unicode(text: str) -> None:
     tensor = OBJECTS[_core.Tensor]
     proto = OBJECTS[_core.Node].proto
     for use in (tensor.__array__, tensor.numpy):
@@ -272,7 +272,7 @@ def functions_with_text() -> list[tuple[str, Callable[..., object]]]:
     functions_with_text(),
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_text_is_a_runtime_error(name: str, function: Callable[..., object]) -> None:
+def test_no_text_raises_a_runtime_error(name: str, function: Callable[..., object]) -> None:
     for text in SURROGATES:
         for arguments in ((text,), (text, 1), (b"", text, None, None, b"")):
             with pytest.raises((TypeError, ValueError, AttributeError, KeyError)):
@@ -286,7 +286,7 @@ def test_the_version_of_dlpack_may_be_any_number() -> None:
         tensor.__dlpack__(max_version=("1", 0))
 
 
-def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
+def test_the_name_of_a_sparse_tensor_need_not_be_utf8() -> None:
     values = wire.scalar(1, 1) + wire.scalar(2, 1) + wire.blob(8, b"\xff") + wire.blob(9, bytes(4))
     sparse = wire.blob(1, values) + b"".join(wire.scalar(3, 1) for _ in range(65))
     model = onnxmap.loads(wire.blob(7, wire.blob(15, sparse)))
@@ -294,7 +294,7 @@ def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
         _ = model.graph.sparse_initializers["\udcff"].shape
 
 
-def test_nothing_of_this_ends_the_process() -> None:
+def test_none_of_these_calls_ends_the_process() -> None:
     """The same calls in a child process: each once ended it by an abort or a signal."""
     facts = facts_from(
         """

@@ -120,10 +120,10 @@ class TestNames:
         tensors = [floats(name, i + 1) for i, name in enumerate(names)]
         return onnxmap.loads(model_of(tensors).SerializeToString())
 
-    def test_all_that_have_one_in_file_order(self, model: onnxmap.Model) -> None:
+    def test_all_named_tensors_come_in_file_order(self, model: onnxmap.Model) -> None:
         assert list(model.arrays()) == ["b", "a.weight", "c.weight", "[ab]", "a", "*"]
 
-    def test_a_list_in_its_order(self, model: onnxmap.Model) -> None:
+    def test_a_list_of_names_keeps_its_order(self, model: onnxmap.Model) -> None:
         arrays = model.arrays(["c.weight", "b", "a.weight", "b"])
         assert {name: array.size for name, array in arrays.items()} == {
             "c.weight": 3, "b": 1, "a.weight": 2,
@@ -145,18 +145,20 @@ class TestNames:
             ("nothing", []),
         ],
     )
-    def test_a_string(self, model: onnxmap.Model, names: str, found: list[str]) -> None:
+    def test_a_string_is_a_name_or_a_pattern(
+        self, model: onnxmap.Model, names: str, found: list[str]
+    ) -> None:
         assert list(model.arrays(names)) == found
         assert [name for name, _ in model.stream(names)] == found
 
-    def test_missing_ones(self, model: onnxmap.Model) -> None:
+    def test_missing_names_are_key_errors(self, model: onnxmap.Model) -> None:
         for read in (model.arrays, model.stream):
             with pytest.raises(KeyError, match="nothing"):
                 read(["b", "nothing"])
             with pytest.raises(KeyError):
                 read([""])
 
-    def test_repeated_ones(self) -> None:
+    def test_repeated_names_are_refused(self) -> None:
         tensors = [floats("x", 1), floats("y", 1), floats("x", 2)]
         model = onnxmap.loads(model_of(tensors).SerializeToString())
         for read in (model.arrays, model.stream):
@@ -167,7 +169,7 @@ class TestNames:
         assert list(model.arrays(["y"])) == ["y"]
 
 
-def test_sparse_initializers_are_not_among_them() -> None:
+def test_sparse_initializers_are_left_out() -> None:
     values = numpy_helper.from_array(np.float32([1, 2]), "s")
     indices = numpy_helper.from_array(np.int64([0, 3]), "i")
     graph = helper.make_graph([], "g", [], [], [floats("w", 3)])

@@ -56,7 +56,7 @@ def test_others_stay_as_they_are(type_name: str) -> None:
     "dtype",
     ["float32", "f4", np.float32, np.dtype("<f4"), onnxmap.DataType.FLOAT, "=f4", np.single],
 )
-def test_ways_to_write_a_type(dtype: Any) -> None:
+def test_a_type_can_be_written_in_several_ways(dtype: Any) -> None:
     model = model_of("FLOAT16", 9)
     assert model.arrays(dtype=dtype)["t"].dtype == np.float32
     assert next(model.stream(dtype=dtype))[1].dtype == np.float32

@@ -30,7 +30,7 @@ def changed(data: bytearray, before: bytes, after: bytes) -> None:
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_more_values_than_there_was_memory_taken_for(copy: bool) -> None:
+def test_more_values_than_memory_was_taken_for(copy: bool) -> None:
     """Ten values of ten bytes become a hundred of one, in a message of the same size."""
     ten = wire.scalar(1, 10) + wire.blob(7, wire.varint(2**64 - 1) * 10)
     hundred = wire.scalar(1, 100) + wire.blob(7, b"\x05" * 100)
@@ -61,7 +61,7 @@ def test_more_strings_than_there_were() -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("copy", [False, True])
-def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: bool) -> None:
+def test_strings_and_names_that_are_overwritten(tmp_path: Path, io: str, copy: bool) -> None:
     """A minute may pass between the plan of a stream and its last tensor."""
     path = tmp_path / "m.onnx"
     numbers = np.arange(2, dtype=np.float32)
@@ -84,7 +84,7 @@ def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: 
                 next(stream)
 
 
-def test_pieces_in_a_file_of_their_own_are_bytes_of_their_own(tmp_path: Path) -> None:
+def test_pieces_in_a_file_of_their_own_do_not_overlap(tmp_path: Path) -> None:
     """Otherwise they would count as naming the model's few bytes again and again."""
     piece, count = 1 << 20, 300
     with (tmp_path / "w.bin").open("wb") as file:

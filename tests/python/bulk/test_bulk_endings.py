@@ -48,7 +48,7 @@ report(ends=ends)
 
 
 @pytest.mark.parametrize("way", ["arrays", "stream"])
-def test_typed_tensors_that_the_file_loses(way: str, tmp_path: Path) -> None:
+def test_a_file_loses_typed_tensors(way: str, tmp_path: Path) -> None:
     """They are decoded from the mapping, in threads of the core."""
     tensor = wire.scalar(1, 20) + wire.scalar(2, 7) + wire.blob(7, b"\5" * 20)
     fields = (wire.blob(5, tensor + wire.blob(8, b"t%d" % i)) for i in range(40_000))
@@ -93,7 +93,7 @@ def test_a_daemon_thread_at_the_end_of_the_interpreter(way: str, tmp_path: Path)
 @pytest.mark.parametrize(
     "options", [{}, {"copy": True}, {"dtype": "float64"}, {"dtype": "float16"}]
 )
-def test_a_data_file_that_is_written_over_during_a_stream(
+def test_a_data_file_is_overwritten_during_a_stream(
     options: dict[str, object], tmp_path: Path
 ) -> None:
     count, tensors = 1_000_000, 10
@@ -131,7 +131,7 @@ report(growth=(peak_kib() - before) << 10, sums=sums)
 
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
-def test_the_window_holds_what_is_decoded_as_well(tmp_path: Path) -> None:
+def test_the_window_counts_decoded_bytes_as_well(tmp_path: Path) -> None:
     """Ten stored bytes become one byte."""
     count, tensors = 2_000_000, 10
     run = b"\xff" * 9 + b"\x01"
@@ -171,7 +171,7 @@ def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own threads count, too")
 @pytest.mark.skipif(os.geteuid() != 0, reason="the limit holds for others only")
-def test_without_a_thread_to_be_had(tmp_path: Path) -> None:
+def test_no_thread_can_be_started(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     write_floats(path, [1000] * 10)
     code = """

@@ -71,7 +71,9 @@ model.evict(names)
 
 @pytest.mark.parametrize("io", MODES)
 @pytest.mark.parametrize("names", ["a", "b", "a b"])
-def test_the_pages_of_the_chosen_are_asked_for_and_dropped(two: Path, names: str, io: str) -> None:
+def test_pages_of_the_chosen_tensors_are_requested_and_dropped(
+    two: Path, names: str, io: str
+) -> None:
     size = two.stat().st_size
     ends = [payload(two, name) for name in names.split()]
     begin, end = ends[0][0], ends[-1][1]
@@ -124,7 +126,7 @@ def test_views_read_evicted_bytes_again(two: Path, io: str) -> None:
     np.testing.assert_array_equal(model.initializers["a"].numpy(copy=True), A)
 
 
-def test_heads_of_large_tensors_are_asked_for_again(tmp_path: Path) -> None:
+def test_heads_of_large_tensors_are_requested_again(tmp_path: Path) -> None:
     """Without them, a look at the names would read megabytes ahead of each."""
     path = tmp_path / "model.onnx"
     names = [f"w{i}" for i in range(120)]
@@ -156,7 +158,7 @@ for path in sys.argv[2:]:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_prefetch_asks_for_values_however_they_are_stored(tmp_path: Path, io: str) -> None:
+def test_prefetch_requests_values_in_every_storage(tmp_path: Path, io: str) -> None:
     files = {}
     for kind in paged.KINDS:
         (tmp_path / kind).mkdir()
@@ -255,7 +257,7 @@ def test_a_buffer_is_in_memory() -> None:
         np.testing.assert_array_equal(view, A)
 
 
-def test_a_file_that_is_nowhere_else_stays() -> None:
+def test_a_file_on_a_tmpfs_stays_in_memory() -> None:
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
         pytest.skip("no tmpfs")
@@ -274,7 +276,7 @@ def test_a_file_that_is_nowhere_else_stays() -> None:
 
 @pytest.mark.parametrize("action", ["prefetch", "evict", "residency"])
 @pytest.mark.parametrize("io", MODES)
-def test_what_is_wrong_is_an_error_as_for_views(tmp_path: Path, action: str, io: str) -> None:
+def test_errors_are_those_of_views(tmp_path: Path, action: str, io: str) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(paged.model_of(raw("a", A[: MIB // 4])))
     model = onnxmap.load(path, io=io)

@@ -57,7 +57,7 @@ def test_every_type_in_every_storage(every_type: Folder, place: str, copy: bool)
             assert file_of(kept[name].ctypes.data).endswith((".onnx", ".bin")) is False
 
 
-def test_views_are_of_the_file_where_they_can_be(every_type: Folder) -> None:
+def test_arrays_are_views_of_the_file_if_possible(every_type: Folder) -> None:
     model = every_type.open("mmap")
     views = model.views()
     for name, array in model.stream(window=50_000):
@@ -85,7 +85,7 @@ def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_pa
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
+def test_views_and_new_arrays_alternate(threads: int) -> None:
     """Typed fields are decoded; raw_data is viewed."""
     tensors = []
     for i in range(60):
@@ -104,7 +104,7 @@ def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
     assert found == [str(i) for i in range(60)]
 
 
-def test_order_is_that_of_storage(tmp_path: Path) -> None:
+def test_tensors_come_in_stored_order(tmp_path: Path) -> None:
     """Files in the order of their first use, tensors by offset; equal offsets as in the model."""
     (tmp_path / "b.bin").write_bytes(bytes(100))
     (tmp_path / "a.bin").write_bytes(bytes(100))
@@ -131,7 +131,7 @@ class TestTheEnd:
         return onnxmap.load(tmp_path / "model.onnx")
 
     @pytest.mark.parametrize("copy", [False, True])
-    def test_an_exhausted_one_stays_so(self, model: onnxmap.Model, copy: bool) -> None:
+    def test_an_exhausted_stream_stays_exhausted(self, model: onnxmap.Model, copy: bool) -> None:
         stream = model.stream(window=MIB, copy=copy)
         assert len(list(stream)) == 40
         for _ in range(3):
@@ -261,7 +261,7 @@ class TestTwoThreads:
         first.join()
         assert found == ["0", "1", "2", "3", "4"]
 
-    def test_what_it_calls_is_refused_too(self, model: onnxmap.Model) -> None:
+    def test_calls_from_its_own_progress_callable_are_refused(self, model: onnxmap.Model) -> None:
         def ask(done: int, total: int) -> None:
             with pytest.raises(ValueError, match="a callable that this stream calls"):
                 next(stream)

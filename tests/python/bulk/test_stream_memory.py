@@ -76,9 +76,7 @@ def bring(path: Path) -> None:
 
 @pytest.mark.parametrize("copy", [False, True])
 @pytest.mark.parametrize("warm", [False, True])
-def test_residence_grows_by_the_window_and_a_tensor(
-    model_path: Path, warm: bool, copy: bool
-) -> None:
+def test_memory_grows_by_the_window_and_a_tensor(model_path: Path, warm: bool, copy: bool) -> None:
     """The loop holds a new array until it has the next one, so there are two for a moment."""
     for path in model_path.parent.iterdir():
         (bring if warm else drop)(path)
@@ -143,7 +141,7 @@ def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str
     np.testing.assert_array_equal(dropped, absent)
 
 
-def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Path) -> None:
+def test_pages_of_a_large_file_that_the_stream_brought_are_dropped(tmp_path: Path) -> None:
     """Tensors that begin inside pages, in a file that is longer than the look-ahead."""
     path = tmp_path / "model.onnx"
     cold_files.write_sparse(path, [4 * MIB] * 48)
@@ -165,7 +163,7 @@ def test_pages_that_were_there_stay(cold: Path, options: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("taken", [1, 5])
-def test_leaving_the_loop_gives_back_what_was_brought_ahead(cold: Path, taken: int) -> None:
+def test_leaving_the_loop_drops_the_pages_read_ahead(cold: Path, taken: int) -> None:
     data = cold.parent / "0.bin"
     requests, absent, dropped = stream_traced(cold, data, taken, window=32 * MIB)
     brought = pages_of(requests.asked + requests.mapped, data.stat().st_size)
@@ -206,7 +204,7 @@ report(total=all_of_them - anonymous(), kept=with_one - anonymous())
 """
 
 
-def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
+def test_a_kept_array_keeps_its_slab_or_itself(tmp_path: Path) -> None:
     """A small array keeps its slab of at most 16 MiB, a large one itself."""
     path = tmp_path / "model.onnx"
     write_floats(path, [30_000] * 700 + [2_000_000] * 4)
@@ -217,7 +215,7 @@ def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
         assert facts["kept"] >= (120_000 if name != "701" else most)
 
 
-def test_files_that_are_nowhere_but_in_memory() -> None:
+def test_files_on_a_tmpfs() -> None:
     """A tmpfs drops nothing, and gives the same values."""
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):

@@ -133,7 +133,7 @@ def test_a_change_is_noticed(path: Path, change: str, name: str, io: str) -> Non
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("change", NOTICED)
-def test_whole_columns_look_at_once(path: Path, change: str, io: str) -> None:
+def test_whole_columns_check_at_once(path: Path, change: str, io: str) -> None:
     """They check the file at once, not after 10 ms: their work takes longer than a check."""
     columns: list[Callable[[onnxmap.Graph], Any]] = [
         lambda graph: graph.op_types(), lambda graph: graph.op_counts(),
@@ -150,7 +150,7 @@ def test_whole_columns_look_at_once(path: Path, change: str, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_views_look_at_data_files_at_once(path: Path, io: str) -> None:
+def test_views_check_data_files_at_once(path: Path, io: str) -> None:
     model, tensor, file = opened(path, "outside", io=io)
     overwritten(file, tensor.offset)
     with pytest.raises(onnxmap.FileChangedError):
@@ -260,7 +260,9 @@ NO_CHANGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("name", ["inside", "outside"])
 @pytest.mark.parametrize("change", NO_CHANGES)
-def test_what_is_no_change(tmp_path: Path, path: Path, change: str, name: str, io: str) -> None:
+def test_events_that_are_not_a_change(
+    tmp_path: Path, path: Path, change: str, name: str, io: str
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     for file_name in ("w.bin", "model.onnx"):
@@ -298,14 +300,14 @@ def test_a_fresh_load_sees_the_new_file(path: Path, io: str) -> None:
     assert model.views()["inside"][2] == 3
 
 
-def test_a_data_file_that_is_written_before_it_is_first_asked_for(path: Path) -> None:
+def test_a_data_file_that_is_written_before_its_first_use(path: Path) -> None:
     """Its first state counts: before that nothing was known of it."""
     model = onnxmap.load(path)
     put(path.with_name("w.bin"), 4, np.float32([50]).tobytes())
     assert model.initializers["outside"].numpy()[0] == 50
 
 
-def test_a_buffer_has_no_file_to_look_at(path: Path) -> None:
+def test_a_buffer_has_no_file_to_check(path: Path) -> None:
     data = bytearray(path.read_bytes())
     model = onnxmap.loads(data, external_root=path.parent)
     assert model.initializers["inside"].numpy()[1] == 2

@@ -49,7 +49,7 @@ def test_every_reading_of_a_cut_file(tmp_path: Path, kind: str, way: str) -> Non
     SANITIZED, reason="nothing is read in place; test_bulk_truncated reads such files"
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_that_are_read_and_not_mapped(tmp_path: Path, kind: str) -> None:
+def test_files_that_are_read_instead_of_mapped(tmp_path: Path, kind: str) -> None:
     """Values that were read before may still be there, and no others may appear."""
     found = answers(tmp_path, kind, "read")
     assert set(found.values()) <= {"changed", "right"}

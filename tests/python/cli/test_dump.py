@@ -88,7 +88,7 @@ class TestDump:
         ran = run("dump", small, field)
         assert (ran.status, ran.out, ran.err) == (0, expected, "")
 
-    def test_bytes_are_told_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_bytes_are_shown_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         path = tmp_path / "bytes.onnx"
         save(path, tensor("w", np.frombuffer(b"a\xe9\xff\n" * 50, np.uint8)))
         shown = r"a\xe9\xff\n" * 32

@@ -99,9 +99,7 @@ class TestLs:
         assert (ran.status, ran.out) == (2, "")
         assert "'zzz*'" in ran.err
 
-    def test_tensors_that_make_no_sense_are_listed(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_malformed_tensors_are_listed(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         path = tmp_path / "broken.onnx"
         missing = TensorProto(name="missing", data_type=1, dims=[2], data_location=1)
         for key, value in (("location", "gone.data"), ("offset", "64")):
@@ -145,7 +143,7 @@ class TestLs:
         assert [line[:end].split()[-1] for line in lines[1:6]] == ["80", "200", "8", "3", "4"]
         assert all(line[end - 1].isdigit() for line in lines[1:6])  # to the right
 
-    def test_narrow_terminal_gives_the_names_the_room(self, tmp_path: Path) -> None:
+    def test_a_narrow_terminal_leaves_its_width_to_the_names(self, tmp_path: Path) -> None:
         path = tmp_path / "names.onnx"
         name = "model.layers.17.self_attention.query_key.weight"
         save(path, *(tensor(f"{name}.{i}", np.ones((64, 64), np.float32)) for i in range(3)))

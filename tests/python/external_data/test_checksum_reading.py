@@ -57,7 +57,9 @@ class TestFilesThatChange:
         return run
 
     @pytest.mark.parametrize("size", [0, 100, MIB, SIZE - 1, SIZE + 1])
-    def test_another_size(self, tmp_path: Path, verify: Callable[..., bool], size: int) -> None:
+    def test_a_file_of_another_size(
+        self, tmp_path: Path, verify: Callable[..., bool], size: int
+    ) -> None:
         with pytest.raises(onnxmap.FileChangedError) as caught:
             verify(tmp_path, lambda path: os.truncate(path, size))
         assert caught.value.code == "file.changed"
@@ -74,7 +76,7 @@ class TestFilesThatChange:
             verify(tmp_path, write_to)
         assert caught.value.path == str(tmp_path / "w.bin")
 
-    def test_deleted_or_replaced_is_no_change(
+    def test_a_deleted_or_replaced_file_is_not_a_change(
         self, tmp_path: Path, verify: Callable[..., bool]
     ) -> None:
         def replace(path: Path) -> None:
@@ -85,7 +87,7 @@ class TestFilesThatChange:
         assert verify(tmp_path, replace)
         assert (tmp_path / "w.bin").read_bytes() == b"another"
 
-    def test_another_folder_of_its_name_is_no_change(
+    def test_another_folder_of_its_name_is_not_a_change(
         self, tmp_path: Path, verify: Callable[..., bool]
     ) -> None:
         folder = tmp_path / "model"
@@ -114,7 +116,7 @@ def test_a_file_that_changed_earlier_is_not_read(
     assert hashed.files == 0
 
 
-def test_files_that_are_not_watched_are_read_as_they_are(tmp_path: Path, io: str) -> None:
+def test_files_are_read_as_they_are_without_watching(tmp_path: Path, io: str) -> None:
     data_file(tmp_path / "w.bin")
     later = hashlib.sha1(DATA[::-1]).hexdigest()
     model = load(tmp_path, declared("w", "w.bin", later), io=io, watch=False)
@@ -148,7 +150,7 @@ class TestProgress:
         assert calls == sorted(set(calls))
         assert callers == {threading.get_ident()}
 
-    def test_what_it_raises_ends_the_work(
+    def test_an_error_of_the_callable_ends_the_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hashed = Hashed()
@@ -254,7 +256,7 @@ class TestTheOpenedFile:
         assert file is not None
         return file
 
-    def test_what_it_says(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
+    def test_the_attributes_of_the_file(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
         status = (tmp_path / "w.bin").stat()
         assert opened.path == str(tmp_path / "w.bin")
         assert opened.size == len(DATA)
@@ -283,7 +285,7 @@ class TestTheOpenedFile:
         with pytest.raises((BufferError, TypeError)):
             opened.readinto(0, buffer)
 
-    def test_it_notices_changes(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
+    def test_the_file_notices_changes(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
         opened.check_unchanged()
         os.truncate(tmp_path / "w.bin", 8)
         with pytest.raises(onnxmap.FileChangedError):
@@ -292,7 +294,7 @@ class TestTheOpenedFile:
             opened.readinto(8, bytearray(1))
         opened.readinto(0, bytearray(8))  # what is still there
 
-    def test_each_model_names_it_as_its_own(self, tmp_path: Path) -> None:
+    def test_each_model_has_its_own_name_for_the_file(self, tmp_path: Path) -> None:
         """Two ways to one file, which the process maps once."""
         data_file(tmp_path / "real" / "w.bin")
         (tmp_path / "alias").symlink_to("real")

@@ -38,7 +38,7 @@ def test_openat2_is_refused(folder: Path, error: str) -> None:
     assert differences_after(f"refuse(OPENAT2, errno.{error})", folder=folder) == []
 
 
-def test_refused_means_refused() -> None:
+def test_the_filter_really_refuses_openat2() -> None:
     """The tests with seccomp rely on it."""
     facts = facts_from(
         """

@@ -104,7 +104,7 @@ def test_a_link_into_the_blobs_of_another_model(cache: Cache, tmp_path: Path) ->
         assert trusted.initializers[name].numpy().tolist() == CANARY
 
 
-def test_only_the_data_are_a_link(cache: Cache, tmp_path: Path) -> None:
+def test_only_the_data_file_is_a_link(cache: Cache, tmp_path: Path) -> None:
     """The model is a copy: nothing says that the blobs belong to it."""
     link = cache.add("model.onnx", model_bytes({"w": b"model.onnx_data"}))
     cache.add("model.onnx_data", bytes_of(VALUES, tmp_path))

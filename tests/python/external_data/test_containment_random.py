@@ -26,7 +26,7 @@ def kernel_s(path: Path) -> str:
         return "ext.missing"
 
 
-def test_the_walk_goes_as_the_kernel_does(tmp_path: Path) -> None:
+def test_the_walk_agrees_with_the_kernel(tmp_path: Path) -> None:
     for seed in range(TREES):
         tree = RandomTree(tmp_path / str(seed), seed)
         for name in tree.locations:
@@ -34,7 +34,7 @@ def test_the_walk_goes_as_the_kernel_does(tmp_path: Path) -> None:
             assert verdict.code == kernel_s(tree.roots[0] / name), (seed, name)
 
 
-def test_here(tmp_path: Path) -> None:
+def test_with_openat2(tmp_path: Path) -> None:
     found, met = disagreements(tmp_path, range(TREES))
     assert found == []
     assert all_were_met(met), met

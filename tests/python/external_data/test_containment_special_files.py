@@ -56,7 +56,7 @@ def test_the_watch_notices_files_of_proc() -> None:
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
 @pytest.mark.parametrize("location", ["cwd/w.bin", "root/etc/passwd", "exe", "fd/{descriptor}"])
-def test_doors_of_proc(tmp_path: Path, location: str, policy: str) -> None:
+def test_magic_links_of_proc(tmp_path: Path, location: str, policy: str) -> None:
     """They look like links, and lead to files that have no name here or another one."""
     write(tmp_path / "w.bin", VALUES)
     with (tmp_path / "w.bin").open("rb") as file, inside(tmp_path):
@@ -69,7 +69,7 @@ def test_doors_of_proc(tmp_path: Path, location: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
-def test_a_root_may_be_given_by_way_of_proc(tmp_path: Path, policy: str) -> None:
+def test_a_root_may_be_a_path_through_proc(tmp_path: Path, policy: str) -> None:
     """The caller chooses the root. Only what the model says is checked."""
     write(tmp_path / "w.bin", VALUES)
     buffer = model_bytes({"w": b"w.bin", "up": b"../" + tmp_path.name.encode() + b"/w.bin"})
@@ -82,7 +82,7 @@ def test_a_root_may_be_given_by_way_of_proc(tmp_path: Path, policy: str) -> None
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm to write to")
-def test_files_in_memory_are_files(tmp_path: Path) -> None:
+def test_files_on_a_tmpfs_are_regular_files(tmp_path: Path) -> None:
     path = Path("/dev/shm", f"onnxmap-{os.getpid()}.bin")
     try:
         write(path, VALUES)

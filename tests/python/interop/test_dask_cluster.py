@@ -77,7 +77,7 @@ def test_weights_stay_where_they_are(
     assert sent < 1_500_000
 
 
-def test_the_count_sees_weights_that_are_sent(
+def test_the_count_includes_weights_that_are_sent(
     client: Client, model_file: Path, weights: np.ndarray[Any, Any]
 ) -> None:
     rows = onnxmap.load(model_file).to_dask(chunks=(512, -1))["t"][:1024]

@@ -167,7 +167,7 @@ def test_nothing_is_read_before_it_is_computed(
     assert pickle.loads(pickle.dumps(array)).compute().tobytes() == values.tobytes()
 
 
-def test_names_stand_for_the_state_of_the_file(tmp_path: Path) -> None:
+def test_the_names_of_arrays_identify_the_state_of_the_file(tmp_path: Path) -> None:
     path = write(model_of([floats("a", 10), floats("b", 10)]), tmp_path / "model.onnx")
 
     def names(**options: Any) -> list[str]:
@@ -182,7 +182,7 @@ def test_names_stand_for_the_state_of_the_file(tmp_path: Path) -> None:
     assert not set(first) & set(names())
 
 
-def test_what_is_chosen(tmp_path: Path) -> None:
+def test_names_and_patterns_choose_tensors(tmp_path: Path) -> None:
     tensors = [floats("a.weight", 2), floats("a.bias", 2), floats("b.weight", 2)]
     model = onnxmap.load(write(model_of(tensors), tmp_path / "model.onnx"))
     assert list(model.to_dask()) == ["a.weight", "a.bias", "b.weight"]
@@ -193,7 +193,7 @@ def test_what_is_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_what_no_file_has_as_it_is_goes_with_the_task(in_file: bool, tmp_path: Path) -> None:
+def test_values_that_no_file_has_go_with_the_task(in_file: bool, tmp_path: Path) -> None:
     piece = {"dims": [4], "data_type": 1}
     tensors = [
         TensorProto(name="text", dims=[2, 2], data_type=8, string_data=[b"a", b"", b"\xff", b"d"]),

@@ -52,7 +52,7 @@ def anonymous_kib() -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
 
-def test_every_type_has_its_place_here() -> None:
+def test_every_type_is_in_one_list_of_this_file() -> None:
     assert {*TORCH_TYPES, *WIDENED, *REFUSED} == set(NUMERIC)
 
 
@@ -85,7 +85,7 @@ def test_integers_narrower_than_a_byte_are_widened(type_name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("type_name", REFUSED)
-def test_floats_that_torch_lacks_are_refused_with_a_way_out(type_name: str, tmp_path: Path) -> None:
+def test_floats_that_torch_lacks_are_refused_with_a_hint(type_name: str, tmp_path: Path) -> None:
     tensor = place("mmap", type_name, SHAPE, data_of(type_name), tmp_path)
     with pytest.raises(TypeError, match=r"numpy\(dtype=") as caught:
         tensor.torch()
@@ -176,7 +176,7 @@ def test_the_tensor_holds_the_file_and_lets_it_go(tmp_path: Path) -> None:
         assert mapped() == 0
 
 
-def test_the_process_lives_through_every_write(tmp_path: Path) -> None:
+def test_no_write_ends_the_process(tmp_path: Path) -> None:
     """In a process of its own, for a write to a read-only page is the end of it."""
     for type_name in WRITTEN:
         folder = tmp_path / type_name

@@ -41,7 +41,7 @@ def test_large_values_are_left_on_disk(tmp_path: Path, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_small_values_are_read_over(tmp_path: Path, io: str) -> None:
+def test_small_values_are_read_through(tmp_path: Path, io: str) -> None:
     path = tmp_path / "model.onnx"
     write_sparse(path, SMALL)
     drop(path)
@@ -52,7 +52,7 @@ def test_small_values_are_read_over(tmp_path: Path, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_each_part_of_a_file_is_read_as_suits_it(tmp_path: Path, io: str) -> None:
+def test_each_part_of_a_file_is_read_in_its_own_way(tmp_path: Path, io: str) -> None:
     path = tmp_path / "model.onnx"
     sizes = [*LARGE[:8], *SMALL, *LARGE[:8]]
     write_sparse(path, sizes)

@@ -59,7 +59,7 @@ def test_a_file_object_is_pointed_to_loads(path: Path) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, 3, 1.5, [], object()])
-def test_other_things_are_no_path(nothing: object) -> None:
+def test_other_objects_are_not_a_path(nothing: object) -> None:
     with pytest.raises(TypeError):
         onnxmap.load(nothing)
 

@@ -141,9 +141,7 @@ report(**facts, left=descriptors() - before, mapped_after=mappings())
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_files_whose_descriptor_is_not_held_any_more(
-    sharded: Path, tmp_path: Path, io: str
-) -> None:
+def test_files_whose_descriptor_is_no_longer_held(sharded: Path, tmp_path: Path, io: str) -> None:
     """Replaced by rename, or deleted: no change. Written: a change. As for files that are held."""
     count = 200
     tensors = []
@@ -236,7 +234,7 @@ report(right=right, names=len(set(map(tuple, names))), most=most, left=descripto
 
 
 @pytest.mark.parametrize("io", ["mmap", "read", "auto"])
-def test_no_descriptor_left(sharded: Path, io: str) -> None:
+def test_no_descriptor_is_left(sharded: Path, io: str) -> None:
     """The system's error if none is left. If some are free again, everything works."""
     facts = facts_from(
         COUNTING

@@ -57,7 +57,7 @@ def test_unknown_fields_are_made_when_asked_for(make: str) -> None:
     assert times_the_file(make, f"sum(all(True for _ in one.data) for one in ({groups}))") < 4
 
 
-def test_the_text_of_a_message_is_in_memory_once() -> None:
+def test_the_text_of_a_message_is_kept_once() -> None:
     facts = growth_kib(NESTED, "text = str(onnxmap.loads(data).proto)\n    data = text")
     assert facts["size"] > 25_000  # of the text
     assert facts["growth"] < 1.2 * facts["size"]

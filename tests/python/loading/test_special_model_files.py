@@ -89,7 +89,7 @@ def test_devices(name: str) -> None:
         "/sys/kernel/mm", "/sys/kernel/uevent_seqnum", "/dev", "/",
     ],
 )  # fmt: skip
-def test_what_the_kernel_makes_up(path: str) -> None:
+def test_files_that_the_kernel_generates(path: str) -> None:
     said = load(path)
     assert path in said
     assert "loaded" not in said

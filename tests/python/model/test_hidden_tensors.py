@@ -184,7 +184,7 @@ def test_found_with_its_path_and_read(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_found_whatever_type_says(lie: str, tmp_path: Path) -> None:
+def test_tensors_are_found_whatever_the_type_says(lie: str, tmp_path: Path) -> None:
     check_each_form(
         tmp_path, {form: lies(one.SerializeToString())[lie] for form, one in FORMS.items()}
     )
@@ -212,7 +212,7 @@ def test_an_external_error_of_an_unnamed_one_says_where_it_is(path: str, tmp_pat
     assert caught.value.location == "none.bin"
 
 
-def test_all_of_them_in_one_model() -> None:
+def test_all_places_in_one_model() -> None:
     """Together: concatenated models are one model, whose repeated fields are joined."""
     one = FORMS["raw"].SerializeToString()
     everything = b"".join([*places(one).values(), *(data for _, data in lies(one).values())])

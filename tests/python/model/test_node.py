@@ -125,7 +125,7 @@ def test_a_reference_to_a_function_s_attribute() -> None:
     assert attribute.value is None
 
 
-def test_a_type_that_the_file_lacks_or_nobody_knows() -> None:
+def test_a_missing_or_unknown_type() -> None:
     """Type 99 is an unknown field (closed enum); the value is then what is there."""
     for kind in (b"", wire.scalar(20, 99)):
         attribute = wire.blob(1, b"a") + kind + wire.scalar(3, 5)

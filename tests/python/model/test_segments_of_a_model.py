@@ -35,7 +35,7 @@ def halves(name: str = "w") -> list[TensorProto]:
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_a_plain_tensor_of_the_same_name_is_a_duplicate_wherever_it_stands(order: int) -> None:
+def test_a_plain_tensor_of_the_same_name_is_a_duplicate_at_any_place(order: int) -> None:
     tensors = halves()
     tensors.insert(order, TensorProto(name="w", data_type=1, dims=[1], float_data=[7]))
     model = onnxmap.loads(model_of(*tensors))
@@ -45,7 +45,7 @@ def test_a_plain_tensor_of_the_same_name_is_a_duplicate_wherever_it_stands(order
         assert caught.value.code == "model.duplicate_name"
 
 
-def test_places_and_sizes_are_those_of_what_is_read(tmp_path: Path) -> None:
+def test_places_and_sizes_are_those_of_the_whole_tensor(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model_of(*halves()))
     model = onnxmap.load(path)
@@ -161,7 +161,7 @@ def test_a_hundred_thousand_lone_segments_take_little_memory() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10 << 10  # KiB
 
 
-def test_names_of_one_list_do_not_meet_those_of_another() -> None:
+def test_names_of_different_lists_are_different() -> None:
     """Two attributes of one name, each with a lone segment that is whole."""
     node = helper.make_node("N", [], [])
     for value in (1.0, 2.0):

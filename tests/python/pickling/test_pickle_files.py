@@ -107,7 +107,7 @@ def test_the_same_bytes_in_a_new_file_are_the_same_tensor(folder: Path, name: st
     assert pickle.loads(data).numpy().tobytes() == VALUES.tobytes()
 
 
-def test_a_change_elsewhere_in_the_file_is_none_of_the_tensor_s(folder: Path) -> None:
+def test_a_change_elsewhere_in_the_file_does_not_matter(folder: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     with (folder / "w.bin").open("r+b") as file:
         file.write(b"changed")
@@ -140,7 +140,7 @@ def test_a_file_that_is_gone(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_something_else_under_the_name(folder: Path, name: str) -> None:
+def test_something_else_has_the_name(folder: Path, name: str) -> None:
     tensor = tensor_of(folder, name)
     data, path = pickle.dumps(tensor), Path(tensor.file)
     path.unlink()
@@ -160,7 +160,7 @@ def test_something_else_under_the_name(folder: Path, name: str) -> None:
     assert facts_from(code, data.hex(), timeout=30)["refused"]
 
 
-def test_a_link_that_leads_outside_is_refused_like_on_loading(folder: Path) -> None:
+def test_a_link_that_leads_outside_is_refused_as_on_loading(folder: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     elsewhere = folder.parent / "elsewhere.bin"
     (folder / "w.bin").rename(elsewhere)
@@ -187,7 +187,7 @@ def test_relocate(folder: Path, name: str, tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(tensor)).file == str(moved / file)  # its place is the new one
 
 
-def test_relocate_checks_what_it_finds(folder: Path, tmp_path: Path) -> None:
+def test_relocate_checks_the_file_that_it_finds(folder: Path, tmp_path: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     other = tmp_path / "other"
     other.mkdir()

@@ -52,7 +52,7 @@ def test_files_of_a_cache(cache: Path, name: str) -> None:
     assert Path(found.file).parent == cache.parents[1] / "blobs"
 
 
-def test_a_link_that_only_the_caller_s_trust_follows(tmp_path: Path) -> None:
+def test_a_link_that_is_followed_only_if_links_are_trusted(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     models = tmp_path / "models"
     elsewhere.mkdir()

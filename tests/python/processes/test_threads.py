@@ -79,7 +79,7 @@ def test_many_models_in_many_threads(path: Path) -> None:
     assert all(in_threads(lambda: all(work() for _ in range(5))))
 
 
-def test_one_thread_closes_while_others_read(path: Path) -> None:
+def test_one_thread_closes_the_model_while_others_read(path: Path) -> None:
     """A reader gets its answer or "closed"; nothing else, and no array goes bad."""
     for _ in range(20):
         model = onnxmap.load(path)
@@ -116,7 +116,7 @@ def test_errors_in_many_threads() -> None:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs a second core to make progress on")
-def test_loading_lets_the_gil_go() -> None:
+def test_loading_releases_the_gil() -> None:
     """While one thread loads 40 MB of structure, another one counts on."""
     data = wire.blob(7, wire.blob(1, wire.blob(1, b"x") * 5 + wire.blob(4, b"Add")) * 1_700_000)
     done = threading.Event()

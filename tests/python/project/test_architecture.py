@@ -127,7 +127,7 @@ def test_only_os_knows_the_operating_system(layer: str) -> None:
                 assert not SYSTEM_HEADERS.match(name), f"{path} includes <{name}>"
 
 
-def test_os_is_where_it_is_used() -> None:
+def test_os_does_include_system_headers() -> None:
     """The rule above has something to rule: os/ does include system headers."""
     seen = [
         name for path in sources("os") for _, name in includes(path) if SYSTEM_HEADERS.match(name)
@@ -325,7 +325,7 @@ def test_imports_of_the_package_point_downwards() -> None:
     assert named == {name for name in arrows if name in named}, "LEVELS names what is not there"
 
 
-def test_the_drawing_sees_imports_in_functions(tmp_path: Path) -> None:
+def test_imports_in_functions_are_found(tmp_path: Path) -> None:
     low, high = "def f() -> None:\n    from onnxmap import _high\n", "import onnxmap._low\n"
     by_string = 'import_module(f"onnxmap.cli.{name}")\n'
     for name, text in (("_low", low), ("_high", high), ("_other", by_string)):

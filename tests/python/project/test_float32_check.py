@@ -51,7 +51,7 @@ def test_pieces_cover_the_range_once(
 
 
 @pytest.mark.parametrize("kernels", _core.kernel_paths())
-def test_one_wrong_code_is_told(
+def test_one_wrong_code_is_reported(
     script: ModuleType,
     kernels: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -72,7 +72,7 @@ def test_one_wrong_code_is_told(
     assert _core.kernels_in_use() == before
 
 
-def test_a_range_that_is_none_is_bad_usage(script: ModuleType) -> None:
+def test_an_invalid_range_is_bad_usage(script: ModuleType) -> None:
     for codes in (["5", "5"], ["-1", "5"], ["0", "0x100000001"]):
         with pytest.raises(SystemExit) as caught:
             script.main(["--codes", *codes])

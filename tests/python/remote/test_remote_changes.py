@@ -64,7 +64,7 @@ def test_a_data_file_that_changes(server: Server) -> None:
     assert caught.value.path == f"{server.url}/w.bin"
 
 
-def test_bulk_calls_look_once_and_single_tensors_do_not(server: Server) -> None:
+def test_bulk_calls_check_once_and_single_tensors_do_not(server: Server) -> None:
     model = onnxmap.load(f"{server.url}/m.onnx")
     assert list(model.initializers.items())
     server.forget()
@@ -79,14 +79,14 @@ def test_bulk_calls_look_once_and_single_tensors_do_not(server: Server) -> None:
         model.views()
 
 
-def test_without_watching_there_are_no_looks(server: Server) -> None:
+def test_without_watching_there_are_no_checks(server: Server) -> None:
     model = onnxmap.load(f"{server.url}/m.onnx", watch=False)
     model.views()
     model.initializers.shapes()
     assert server.looks == 0
 
 
-def test_a_look_is_good_for_ten_seconds(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_counts_for_ten_seconds(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for the references of a pickle, each of which opens the file for itself."""
     import pickle
 

@@ -65,7 +65,7 @@ def opened(server: Server) -> onnxmap.Tensor:
 
 @pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
-def test_what_may_pass_is_tried_again(server: Server, kind: str) -> None:
+def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     fault = TRANSIENT[kind]
     server.faults = [fault, fault, None, fault]  # of the first look, too
     tensor = opened(server)
@@ -89,7 +89,7 @@ def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FINAL)
-def test_what_will_not_pass_is_not_tried_again(server: Server, kind: str) -> None:
+def test_permanent_failures_are_not_tried_again(server: Server, kind: str) -> None:
     fault, cls, number = FINAL[kind]
     tensor = opened(server)
     server.faults = [fault]
@@ -105,7 +105,7 @@ def test_what_will_not_pass_is_not_tried_again(server: Server, kind: str) -> Non
 @pytest.mark.parametrize(
     ("fault", "said"), [("elsewhere", "another range"), ("huge", "larger than a file can be")]
 )
-def test_a_first_answer_that_cannot_be(server: Server, fault: str, said: str) -> None:
+def test_an_impossible_first_answer(server: Server, fault: str, said: str) -> None:
     server.fault_at = {0: Fault(fault)}
     with pytest.raises(OSError, match=said) as caught:
         onnxmap.load(f"{server.url}/m.onnx")
@@ -113,7 +113,7 @@ def test_a_first_answer_that_cannot_be(server: Server, fault: str, said: str) ->
 
 
 @pytest.mark.parametrize("size", [None, "5", -1, 1 << 63])
-def test_a_store_that_tells_no_possible_size(size: object) -> None:
+def test_a_store_that_gives_an_impossible_size(size: object) -> None:
     with pytest.raises(OSError, match="how large"):
         remote_requests._state_of({"size": size}, "memory://m.onnx")
 
@@ -202,7 +202,7 @@ def test_a_pause_that_the_server_asks_for(server: Server, monkeypatch: pytest.Mo
     assert pauses == [2.0, remote_requests.LONGEST_PAUSE, remote_requests.PAUSES[2]]
 
 
-def test_nobody_listens() -> None:
+def test_no_server_listens() -> None:
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9/m\.onnx"):
         onnxmap.load("http://127.0.0.1:9/m.onnx")
 
@@ -220,7 +220,7 @@ def test_an_error_of_one_of_many_requests(server: Server) -> None:
     np.testing.assert_array_equal(tensor.numpy(), values)
 
 
-def test_errors_in_several_threads_reach_those_who_asked(server: Server) -> None:
+def test_each_thread_gets_the_error_of_its_own_request(server: Server) -> None:
     """Each with what it says, and with nothing left of it that another thread would drop."""
     model = onnxmap.load(f"{server.url}/m.onnx")
     server.fault_of_all = Fault("status", 404)
@@ -273,7 +273,7 @@ except KeyboardInterrupt:
         assert child.wait(30) == 0
 
 
-def test_a_read_that_was_left_writes_nowhere(server: Server) -> None:
+def test_an_abandoned_read_writes_nothing(server: Server) -> None:
     """The answer comes when no caller waits for it, and `out` has been given to another."""
     values = floats(20 << 20)
     write_inline(server.folder / "large.onnx", {"v": floats(20_000), "w": values})

@@ -38,7 +38,7 @@ def test_a_missing_package_is_named(url: str, package: str, advice: str) -> None
     assert facts["name"] == package
 
 
-def test_nothing_of_it_is_imported_without_a_url(tmp_path: object) -> None:
+def test_without_a_url_none_is_imported(tmp_path: object) -> None:
     facts = facts_from(
         """
         import onnxmap

@@ -68,7 +68,7 @@ def test_the_query_of_a_model_goes_with_it(server: Server) -> None:
     assert {path for _, path, _ in server.requests} == {"/a/m.onnx?token=1"}
 
 
-def test_options_do_not(server: Server) -> None:
+def test_options_do_not_go_with_it(server: Server) -> None:
     """Options hold passwords, so they are not pickled: the other process has its own."""
     secret = {"headers": {"Authorization": "Bearer sesame"}}
     url = f"{server.url}/a/m.onnx"

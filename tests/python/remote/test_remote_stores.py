@@ -61,7 +61,7 @@ def test_at_the_root_of_memory(memory: Any, tmp_path: Path) -> None:
     assert tensor.file == again.file == "memory://sub/w.bin"
 
 
-def test_what_is_not_in_memory(memory: Any) -> None:
+def test_a_file_that_is_not_in_memory(memory: Any) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load("memory://models/none.onnx")
     assert caught.value.filename == "memory://models/none.onnx"
@@ -121,7 +121,7 @@ def test_a_cache_before_a_server(tmp_path: Path) -> None:
         assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_a_scheme_that_nobody_knows() -> None:
+def test_an_unknown_scheme() -> None:
     with pytest.raises(ValueError, match="Protocol not known: nonsense"):
         onnxmap.load("nonsense://bucket/m.onnx")
 

@@ -264,7 +264,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     return clock
 
 
-def test_what_a_server_sends_to_others_counts(clock: _Clock) -> None:
+def test_bytes_for_other_reads_count(clock: _Clock) -> None:
     """A read may have to wait for the requests of others."""
     received = Received()
     watch = TransferLimits("url", STRICT, received).watch()

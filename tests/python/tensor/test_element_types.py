@@ -264,7 +264,9 @@ def test_the_encoder_s_table_is_onnx_s() -> None:
     assert len(ELEMENT_TYPES) == 28
 
 
-def test_a_wrong_bit_is_noticed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_the_comparison_notices_one_wrong_bit(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
     """The check can fail: an encoder that packs 4-bit pairs the other way around."""
     right = encoder.raw_bytes
 

@@ -142,7 +142,7 @@ STILL_REFUSED = {key: bad for key, bad in BAD_TENSORS.items() if stays_refused(b
 
 
 @pytest.mark.parametrize("name", STILL_REFUSED)
-def test_what_onnx_cannot_read_either_stays_refused(name: str) -> None:
+def test_tensors_that_onnx_cannot_read_either_stay_refused(name: str) -> None:
     bad = STILL_REFUSED[name]
     tensor = onnxmap.loads(as_model(bad.fields), lenient=True).initializers["odd"]
     with pytest.raises(onnxmap.TensorError) as caught:
@@ -150,7 +150,7 @@ def test_what_onnx_cannot_read_either_stays_refused(name: str) -> None:
     assert caught.value.code == bad.code
 
 
-def test_the_tables_meet() -> None:
+def test_the_tables_agree() -> None:
     codes = {"tensor.wrong_field", "tensor.padding", "tensor.ambiguous_data", "tensor.data_size"}
     assert codes <= {bad.code for bad in STILL_REFUSED.values()}
     read = {key for key in BAD_TENSORS if key not in STILL_REFUSED}
@@ -201,7 +201,7 @@ def test_a_name_of_any_bytes_is_escaped_in_the_warning() -> None:
         assert not {"\n", "\x1b"} & set(str(one.message))
 
 
-def test_an_unnamed_tensor_is_told_by_its_path() -> None:
+def test_an_unnamed_tensor_is_named_by_its_path() -> None:
     fields = LENIENT["raw_data and int64_data"].fields
     model = onnxmap.loads(wire.blob(7, wire.blob(5, fields)), lenient=True)
     ((_, tensor),) = model.tensors()

@@ -101,7 +101,7 @@ def test_dtype_may_be_one_of_ml_dtypes(type_name: str, target: str) -> None:
     assert_same_bits(converted(tensor, getattr(ml_dtypes, target)), astype(values, dtype))
 
 
-def test_what_ml_dtypes_cannot_cast_goes_by_float32() -> None:
+def test_conversions_that_ml_dtypes_lacks_go_through_float32() -> None:
     import ml_dtypes
 
     tensor, values = tensor_and_values("INT4")
@@ -129,7 +129,7 @@ def test_dtype_in_all_of_numpy_s_spellings() -> None:
 
 
 @pytest.mark.parametrize("type_name", NUMERIC)
-def test_dtype_of_its_own_is_no_conversion(type_name: str) -> None:
+def test_its_own_dtype_is_not_a_conversion(type_name: str) -> None:
     tensor, values = tensor_and_values(type_name)
     for dtype in (values.dtype, tensor.dtype):
         array = tensor.numpy(dtype=dtype)
@@ -358,7 +358,7 @@ class Liar(np.ndarray):
 
 
 @pytest.mark.parametrize("type_name", ["FLOAT", "INT64"])
-def test_out_is_judged_by_its_memory(type_name: str) -> None:
+def test_out_is_checked_by_its_memory(type_name: str) -> None:
     tensor, values = tensor_and_values(type_name)
     guarded = np.zeros(200, np.uint8)
     with pytest.raises(ValueError, match="shape"):

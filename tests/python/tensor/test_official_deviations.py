@@ -193,7 +193,7 @@ def test_the_official_reading_still_differs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)
-def test_ours(name: str, tmp_path: Path) -> None:
+def test_our_reading_follows_onnx_proto(name: str, tmp_path: Path) -> None:
     case = DEVIATIONS[name]
     (tmp_path / "w.bin").write_bytes(FILE)
     path = write(model_of([case.make()]), tmp_path / "model.onnx")

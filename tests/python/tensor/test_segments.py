@@ -200,7 +200,7 @@ BAD_PIECES = {
 
 
 @pytest.mark.parametrize("name", BAD_PIECES)
-def test_a_bad_piece_spoils_its_tensor_alone(name: str) -> None:
+def test_a_bad_piece_affects_only_its_tensor(name: str) -> None:
     bad, code = BAD_PIECES[name]
     model = model_of([piece(0, 5), bad, GOOD])
     with pytest.raises(onnxmap.TensorError) as caught:

@@ -65,7 +65,7 @@ def test_any_basic_index_gives_what_numpy_gives(
         (slice(5, 5), 0),
     ],
 )
-def test_only_what_is_asked_for_is_read(key: Any, elements: int) -> None:
+def test_only_the_elements_of_the_slice_are_read(key: Any, elements: int) -> None:
     values = np.broadcast_to(np.uint8(7), (4_000, 50_000))
     tensor = CountingTensor(values)
     tensor._elements = lambda begin, count: (  # type: ignore[method-assign]

@@ -298,7 +298,7 @@ def test_without_values_or_indices(fields: bytes, code: str) -> None:
     assert caught.value.tensor in ("s", "graph.sparse_initializer[0]")
 
 
-def test_an_unnamed_one_is_told_by_its_path() -> None:
+def test_an_unnamed_sparse_tensor_is_named_by_its_path() -> None:
     message = sparse((4,), floats_at(1, name=""), linear(9))
     attribute = wire.blob(1, b"a") + wire.blob(22, message)
     model = onnxmap.loads(wire.blob(GRAPH, wire.blob(1, wire.blob(5, attribute))))

@@ -69,7 +69,7 @@ def test_views_share_memory_and_say_so(model: onnxmap.Model) -> None:
 
 
 @pytest.mark.parametrize("pad", range(16))
-def test_alignment_is_told_and_never_matters(pad: int, tmp_path: Path) -> None:
+def test_alignment_is_reported_and_never_matters(pad: int, tmp_path: Path) -> None:
     values = np.arange(7, dtype=np.float64)
     tensor = TensorProto(name="w" * (pad + 1), dims=[7], data_type=11, raw_data=values.tobytes())
     path = write(model_of([tensor]), tmp_path / "model.onnx")

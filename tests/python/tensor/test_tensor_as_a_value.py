@@ -47,7 +47,7 @@ def test_iteration_decodes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert max(tensor) == 7
 
 
-def test_a_writable_view_is_no_promise_that_can_be_kept(tmp_path: Path) -> None:
+def test_a_writable_view_is_refused(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
     with pytest.raises(ValueError, match="copy=False"):
         tensor.numpy(copy=False, writable=True)
@@ -55,7 +55,7 @@ def test_a_writable_view_is_no_promise_that_can_be_kept(tmp_path: Path) -> None:
         tensor.numpy(out=np.empty(3, np.float32), writable=True)
 
 
-def test_any_truth_may_say_whether_to_copy(tmp_path: Path) -> None:
+def test_copy_may_be_any_object_with_a_truth(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
     assert tensor.numpy(copy=np.True_).flags.writeable  # type: ignore[call-overload]
     assert tensor.numpy(np.float64).dtype == np.float64  # the type may come first
@@ -87,7 +87,7 @@ def test_names_of_types_that_only_ml_dtypes_has(tmp_path: Path) -> None:
     assert tensor.numpy(dtype="int4").dtype.name == "int4"
 
 
-def test_a_descriptor_is_no_path(tmp_path: Path) -> None:
+def test_a_descriptor_is_not_a_path(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
     with (tmp_path / "out").open("wb") as file:
         with pytest.raises(TypeError):
@@ -95,7 +95,7 @@ def test_a_descriptor_is_no_path(tmp_path: Path) -> None:
         os.fstat(file.fileno())  # still open
 
 
-def test_files_that_take_nothing(tmp_path: Path) -> None:
+def test_files_that_accept_no_bytes(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
 
     class Full(io.RawIOBase):

@@ -105,7 +105,7 @@ def test_refused_by_every_reader(name: str) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="the core reads these bytes in the tests above")
 @pytest.mark.parametrize("name", BAD_TENSORS)
-def test_an_unnamed_tensor_is_told_by_its_path(name: str, tmp_path: Path) -> None:
+def test_an_unnamed_tensor_is_named_by_its_path(name: str, tmp_path: Path) -> None:
     bad = BAD_TENSORS[name]
     tensor = list(model_with(bad.fields, name="").initializers.all())[1]
     with pytest.raises(onnxmap.TensorError) as caught:

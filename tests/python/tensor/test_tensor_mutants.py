@@ -121,7 +121,7 @@ def test_verdict_and_values_of_mutants(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
-def test_what_lenient_reads_is_what_onnx_reads(name: str) -> None:
+def test_lenient_reads_the_same_as_onnx(name: str) -> None:
     """The same mutants: more of them are read, each with a warning, and all as onnx reads them."""
     rng, seeds = random.Random(name), seeds_of(name)
     more = 0

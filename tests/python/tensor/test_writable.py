@@ -188,7 +188,7 @@ def test_with_copy(tmp_path: Path) -> None:
             refused.numpy(writable=True, copy=False)
 
 
-def test_mappings_and_descriptors_come_and_go(tmp_path: Path) -> None:
+def test_mappings_and_descriptors_are_closed(tmp_path: Path) -> None:
     write_both(tmp_path, LARGE)
     tensors = [WAYS[way](tmp_path) for way in WAYS]
     for tensor in tensors:

@@ -154,7 +154,7 @@ def test_a_bomb_in_a_file_is_refused_by_every_entry(tmp_path: Path) -> None:
         assert caught.value.code == "limit.depth"
 
 
-def test_unknown_length_delimited_fields_are_no_levels() -> None:
+def test_unknown_length_delimited_fields_are_not_levels() -> None:
     data = wire.nested([UNKNOWN] * 100_000)
     seen: list[str | None] = []
     on_small_stack(lambda: seen.append(code_of(data)))

@@ -111,7 +111,7 @@ def test_zero_bytes_after_the_last_field_are_explained(zeros: int) -> None:
     assert "incomplete download" in str(caught.value)
 
 
-def test_a_second_graph_after_a_zero_tag_or_end_group_is_not_passed_over() -> None:
+def test_a_second_graph_after_a_zero_tag_or_end_group_is_not_skipped() -> None:
     good = wire.blob(GRAPH, wire.blob(2, b"g"))
     assert code_of(good + b"\0" + good) == "wire.field_number"
     assert code_of(good + wire.tag(1, wire.END_GROUP) + good) == "wire.end_group"

@@ -118,7 +118,7 @@ def test_load_names_the_file_and_the_offset(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_load_judges_as_loads_proto_but_wants_a_graph(name: str) -> None:
+def test_load_agrees_with_loads_proto_but_demands_a_graph(name: str) -> None:
     data = _bytes(name)
     message = message_class("ModelProto").FromString(data)
     if message.HasField("graph"):
