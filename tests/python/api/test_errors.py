@@ -1,4 +1,4 @@
-"""The error classes: what each carries, and that each can be pickled between processes."""
+"""The error classes: the facts that each has, and that each can be pickled between processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Model.arrays` and `load_arrays`: every tensor as a fresh array of the right values, by name."""
+"""`Model.arrays` and `load_arrays`: each tensor by name, as a new array of the right values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_arrays_belong_to_the_caller_alone(every_type: Folder, place: str) -> No
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 @pytest.mark.parametrize("type_name", NUMERIC)
 def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
-    """An odd count: pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
+    """The odd count makes pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
     count = 9 * MIB // 2 // dtype_of(type_name).itemsize + 3
     codes = random_codes(type_name, count)
     buffer, _ = in_buffer(type_name, [count], stored(type_name, codes), offset=1)
@@ -83,7 +83,7 @@ def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
 
 
 def test_many_small_neighbours(tmp_path: Path) -> None:
-    """Arrays up to 256 KiB are read together, in slabs of 16 MiB. Both borders are crossed."""
+    """Arrays of up to 256 KiB are read together, in slabs of 16 MiB. Both limits are crossed."""
     counts = [(i * 7919) % 3000 for i in range(4000)]
     for data_files in (0, 3):
         write_floats(tmp_path / "model.onnx", counts, data_files)
@@ -223,7 +223,7 @@ def test_pieces_of_tensors_count_as_overlapping(tmp_path: Path) -> None:
 
 
 def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:
-    """Their values are decoded, but the bytes that they name count as those of others."""
+    """Their values are decoded, but the bytes that they name still count for the overlap."""
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(3 * MIB)
     for number in (2, number_of("FLOAT6E2M3")):
@@ -245,7 +245,7 @@ def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:
 
 
 def test_float6_in_a_file_that_is_larger_than_the_model(tmp_path: Path) -> None:
-    """Nothing overlaps here, so planning refuses nothing."""
+    """Nothing overlaps here, so nothing is refused."""
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(300 * MIB)
     (tensor,) = spans([("t", 0, 300 * MIB)], "w.bin")

@@ -51,7 +51,7 @@ def group(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def write_holes(folder: Path, tensors: int, nbytes: int) -> Path:
-    """Tensors of zeros that need no disk. Each has its number at both ends."""
+    """Tensors of zeros that need no disk. Each tensor has its number at both ends."""
     messages = []
     with (folder / "w.bin").open("wb") as file:
         file.truncate(tensors * nbytes)

@@ -1,4 +1,4 @@
-"""Streams in several threads, and in a process that forks while one is alive."""
+"""Streams in several threads, and in a process that forks during a stream."""
 
 from __future__ import annotations
 

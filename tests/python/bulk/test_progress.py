@@ -21,7 +21,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
-    """Replaces the module `time`; its time passes only when the test says so."""
+    """Replaces the module `time`. Time passes only if the test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -65,7 +65,7 @@ def work(
     stderr: io.StringIO | None = None,
     **options: object,
 ) -> None:
-    """Ten steps of work take a second."""
+    """Ten steps of work that take a second together."""
     with redirect_stderr(stderr), Progress(progress, TOTAL, "working", **options) as bar:
         for _ in range(steps):
             clock.now += 0.1
@@ -91,7 +91,7 @@ class TestCallable:
     def test_at_most_twenty_times_a_second(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10_000, "working") as bar:
-            for _ in range(10_000):  # in ten seconds
+            for _ in range(10_000):  # the work takes ten seconds
                 clock.now += 0.001
                 bar.update(1)
         assert 150 <= len(calls) <= 202
@@ -144,7 +144,7 @@ class TestCallable:
 
         with pytest.raises(StopAsyncIteration):
             work(enough, clock)
-        assert clock.now == pytest.approx(103.0)  # of the ten seconds that all of it takes
+        assert clock.now == pytest.approx(103.0)  # the whole work takes ten seconds
 
     def test_only_the_first_thread_calls_it(self) -> None:
         callers: list[int] = []
@@ -166,7 +166,7 @@ class TestCallable:
                 while thread.is_alive():
                     thread.join(bar.interval)
                     bar.refresh()
-            assert bar._done == 40_000  # no update was lost; the last call alone would hide that
+            assert bar._done == 40_000  # no update was lost, which the last call would hide
         assert set(callers) == {threading.get_ident()}
         assert shown == sorted(set(shown))
         assert shown[-1] == 40_000
@@ -193,7 +193,7 @@ class TestNothing:
         work(False, clock, stderr=terminal)
         assert terminal.getvalue() == ""
         with Progress(False, TOTAL, "working") as bar:
-            assert bar.interval is None  # no thread has to wake up for it
+            assert bar.interval is None  # no thread wakes up for it
 
     @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "pipe"])
     def test_without_a_terminal_there_is_no_bar(
@@ -218,7 +218,7 @@ class TestBar:
         assert "1.0/1.0 MB" in terminal.getvalue()
         assert "0.5/1.0 MB" in terminal.getvalue()
         assert "/s" in terminal.getvalue()
-        assert "0:00:00" in terminal.getvalue()  # left
+        assert "0:00:00" in terminal.getvalue()  # the stream was left
         assert capsys.readouterr().out == ""
 
     def test_standard_output_stays_what_it_is(self, clock: Clock, terminal: Terminal) -> None:
@@ -288,7 +288,7 @@ class TestWithoutRich:
             "working  1.0 MB of 1.0 MB, 2.5 MB/s, 0 s left",
         ]
         assert shown[-1].endswith("\n")
-        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # nothing of it stays visible
+        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # the plain line is wiped
 
     def test_the_line_is_cut_at_the_edge_of_the_terminal(
         self, clock: Clock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch

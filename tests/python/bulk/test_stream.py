@@ -1,4 +1,4 @@
-"""`Model.stream`: every tensor once, in stored order, as a view or a new array; and its end."""
+"""`Model.stream` gives every tensor once, in stored order, as a view or a new array."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import onnxmap
 
 MIB = 1 << 20
 WINDOWS = [1, 4096, 100_000, MIB, "64MiB"]
-SIZES = {  # in elements of 4 bytes: some fit into a window of a MiB, others do not
+SIZES = {  # in elements of 4 bytes; only some fit into a window of a MiB
     "small": [1000] * 300,
     "large": [500_000] * 4,
     "small ones before a large one": [1000, 1000, 1_000_000],
@@ -72,7 +72,7 @@ def test_arrays_are_views_of_the_file_if_possible(every_type: Folder) -> None:
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_path: Path) -> None:
-    """It does not wait for ever or leave a tensor out. The values are in stored order."""
+    """The stream does not hang, leaves no tensor out, and gives the values in stored order."""
     for data_files in (0, 2):
         order = write_floats(tmp_path / "model.onnx", SIZES[sizes], data_files)
         model = onnxmap.load(tmp_path / "model.onnx")
@@ -105,7 +105,7 @@ def test_views_and_new_arrays_alternate(threads: int) -> None:
 
 
 def test_tensors_come_in_stored_order(tmp_path: Path) -> None:
-    """Files in the order of their first use, tensors by offset; equal offsets as in the model."""
+    """Files come in the order of first use, tensors by offset, equal offsets as in the model."""
     (tmp_path / "b.bin").write_bytes(bytes(100))
     (tmp_path / "a.bin").write_bytes(bytes(100))
     tensors = [
@@ -235,7 +235,7 @@ def test_streams_and_arrays_in_several_threads(tmp_path: Path) -> None:
 
 
 class TestTwoThreads:
-    """One thread waits inside the stream, in its progress callable."""
+    """One thread waits inside the stream: its progress callable blocks."""
 
     @pytest.fixture
     def model(self, tmp_path: Path) -> onnxmap.Model:

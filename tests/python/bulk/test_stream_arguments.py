@@ -1,4 +1,4 @@
-"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before reading."""
+"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before any read."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class TestProgress:
 
 
 def bad_ones() -> dict[str, tuple[TensorProto, str]]:
-    """Faults that show without reading values, with the code of the error."""
+    """Faults that show before values are read, with the codes of their errors."""
     place = {"location": "no such file", "offset": "0", "length": "4"}
     return {
         "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"),
@@ -207,7 +207,7 @@ def test_faults_that_only_reading_shows_are_raised_then(copy: bool) -> None:
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_each_overlooked_fault_is_reported_once(copy: bool) -> None:
-    """One fault shows when values are located, the other when another thread decodes them."""
+    """One fault shows when values are located, the other when a thread decodes them."""
     long = TensorProto(name="long", dims=[2], data_type=22, raw_data=b"\x21\x43\x65")
     odd = TensorProto(name="odd", dims=[2], data_type=2, int32_data=[1, 300])
     data = model_of([long, floats("a", 3), odd]).SerializeToString()
@@ -223,7 +223,7 @@ def test_each_overlooked_fault_is_reported_once(copy: bool) -> None:
 
 
 def test_progress_counts_the_bytes_of_the_results(tmp_path: Path) -> None:
-    """Also if NumPy converts them to more bytes than are read."""
+    """Even if NumPy converts them to more bytes than were read."""
     path = write(model_of([floats(f"t{i}", 1000) for i in range(5)]), tmp_path / "model.onnx")
     told: list[tuple[int, int]] = []
     sizes = [

@@ -1,4 +1,4 @@
-"""`onnxmap bench`: who takes part, what is reported, equal work, and peers that fail."""
+"""`onnxmap bench`: which peers take part, what is reported, equal work, and peers that fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Stand = Callable[[str, str], None]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
-    """Replace a peer by this code. Every other peer is missing."""
+    """Replace a peer by this code. All other peers are missing."""
     folder = tmp_path / "peers"
 
     def put(module: str, code: str) -> None:
@@ -52,7 +52,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 @pytest.fixture
 def only_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that do not depend on the work."""
+    """For tests that do not need any work to be done."""
     monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
 
 
@@ -67,7 +67,7 @@ def of_contender(found: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
 
 
 def save_external(folder: Path, name: str) -> Path:
-    """A model with one initializer, in a file beside it that is also a safetensors file."""
+    """A model with one initializer. Its data file is also a safetensors file."""
     array = np.arange(6, dtype=np.float32)
     header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
     preamble = len(header).to_bytes(8, "little") + header
@@ -83,7 +83,7 @@ def save_external(folder: Path, name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run with the peers that are installed."""
+    """One run with all installed peers."""
     path = save_external(tmp_path_factory.mktemp("bench"), "w.safetensors")
     ran = piped("bench", path, "--json", "--rounds", 1)
     return facts(Ran(ran.returncode, ran.stdout, ran.stderr)) | {"expected_path": str(path)}
@@ -280,7 +280,7 @@ class TestTheRun:
         found = facts(run("bench", path, "--json", "--rounds", 2, *options))
         assert found["cold"] is bool(options)
         once = [(str(file), os.POSIX_FADV_DONTNEED) for file in (path, tmp_path / "w.bin")]
-        times = 1 + 1 + 2  # to see whether it works, to warm up, and twice for samples
+        times = 1 + 1 + 2  # one to see whether it works, one to warm up, and two samples
         assert advised == (once * times if options else [])
 
     def test_files_that_stay_in_the_page_cache_are_not_called_cold(
@@ -296,7 +296,7 @@ class TestTheRun:
     def test_external_data_are_opened_by_the_rules_of_the_package(
         self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
     ) -> None:
-        """It is refused before a peer without such rules opens it, which would wait for ever."""
+        """Otherwise a peer without such rules would open it, and wait for ever."""
         (tmp_path / "models").mkdir()
         path = save_external(tmp_path / "models", "w.bin")
         data = tmp_path / "models" / "w.bin"

@@ -1,4 +1,4 @@
-"""`onnxmap dump`: protobuf's text and JSON, whole, cut, and of one field."""
+"""`onnxmap dump`: protobuf's text and JSON, in full, shortened, and of one field."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TestDump:
         )
 
     def test_fields_of_every_tensor_can_be_found(self, run: Callable[..., Ran], demo: Path) -> None:
-        """The paths of `Model.tensors()` are the ones that `dump` takes."""
+        """`dump` accepts the paths that `Model.tensors()` gives."""
         import onnxmap
 
         for where, found in onnxmap.load(demo).tensors()[::8]:

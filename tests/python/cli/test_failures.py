@@ -1,4 +1,4 @@
-"""How the commands fail and start, and what they do without rich."""
+"""How the commands start and fail, and what they do without rich."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder of the command, so that it shows short names."""
+    """The folder in which the command runs, so that it shows short names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -48,7 +48,7 @@ def lines(ran: Ran) -> list[str]:
 
 def rows(ran: Ran) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(ran.out)
-    assert len(found) == len(ran.out.splitlines())  # one a line
+    assert len(found) == len(ran.out.splitlines())  # one name a line
     return found
 
 

@@ -1,4 +1,4 @@
-"""How files are read for their checksums: changes, progress, Ctrl-C, memory, the open file."""
+"""Reading files for their checksums: changes, progress, Ctrl-C, memory, and the open file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def io(request: pytest.FixtureRequest) -> str:
 
 
 class TestFilesThatChange:
-    """Between opening and reading them, or after the first of three mebibytes was read."""
+    """They change between opening and reading, or after the first of three mebibytes was read."""
 
     SIZE = 3 * MIB
 
@@ -34,7 +34,7 @@ class TestFilesThatChange:
     def verify(
         self, io: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[..., bool]:
-        """Verify a good file that changes meanwhile."""
+        """Verify a good file that changes during the reading."""
 
         def run(folder: Path, change: Callable[[Path], object]) -> bool:
             path = folder / "w.bin"
@@ -49,7 +49,7 @@ class TestFilesThatChange:
             if request.param == "while reading":
                 monkeypatch.setattr(checksums, "hashlib", Hashed(change_once))
                 found = model.verify()
-            else:  # the first call comes when the files are open
+            else:  # the first call comes as soon as the files are open
                 found = model.verify(progress=change_once)
             assert not left
             return found == {str(path): digest}
@@ -109,7 +109,7 @@ def test_a_file_that_changed_earlier_is_not_read(
     monkeypatch.setattr(checksums, "hashlib", hashed)
     data_file(tmp_path / "w.bin")
     model = load(tmp_path, declared("w", "w.bin", WRONG), io=io)
-    assert model.initializers["w"].numpy().tolist() == [0.0]  # opened, and kept
+    assert model.initializers["w"].numpy().tolist() == [0.0]  # opened, descriptor held
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     with pytest.raises(onnxmap.FileChangedError):
         model.verify()
@@ -124,7 +124,7 @@ def test_files_are_read_as_they_are_without_watching(tmp_path: Path, io: str) ->
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     assert model.verify() == {str(tmp_path / "w.bin"): later}
     assert model.initializers["w"].verify()
-    os.truncate(tmp_path / "w.bin", 8)  # too short to be read, but still reported as a change
+    os.truncate(tmp_path / "w.bin", 8)  # too short: this is still reported as a change
     for verify in (model.verify, model.initializers["w"].verify):
         with pytest.raises(onnxmap.FileChangedError):
             verify()
@@ -224,7 +224,7 @@ def test_more_files_than_descriptors(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 def test_memory_stays_as_it_is(tmp_path: Path, io: str) -> None:
-    """Neither a copy of the file nor pages of a mapping: a few pieces of a mebibyte."""
+    """There is no copy of the file and no mapped page, only a few pieces of a mebibyte."""
     size = 64 * MIB
     (tmp_path / "w.bin").touch()
     os.truncate(tmp_path / "w.bin", size)
@@ -292,10 +292,10 @@ class TestTheOpenedFile:
             opened.check_unchanged()
         with pytest.raises(onnxmap.FileChangedError):
             opened.readinto(8, bytearray(1))
-        opened.readinto(0, bytearray(8))  # what is still there
+        opened.readinto(0, bytearray(8))  # the bytes that are still there
 
     def test_each_model_has_its_own_name_for_the_file(self, tmp_path: Path) -> None:
-        """Two ways to one file, which the process maps once."""
+        """The process maps the file once, although two models name it in different ways."""
         data_file(tmp_path / "real" / "w.bin")
         (tmp_path / "alias").symlink_to("real")
         write(model_of([declared("w", "w.bin", None)]), tmp_path / "real" / "model.onnx")

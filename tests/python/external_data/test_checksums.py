@@ -1,4 +1,4 @@
-"""Checksums of external data: what is compared with what, and what is refused."""
+"""Checksums of external data: what they are compared with, and what is refused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestTensor:
             assert (caught.value.tensor, caught.value.location) == ("w", "w.bin")
             for part in ("'w'", str(tmp_path / "w.bin"), digest, WRONG):
                 assert part in str(caught.value)
-        # Without verify() nothing is compared, and wrong data stay readable.
+        # Without verify() nothing is compared, so wrong data can be read.
         assert model.initializers["w"].numpy().tolist() == [0.0]
 
     def test_one_changed_bit_of_megabytes(self, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ class TestTensor:
             assert (caught.value.tensor, caught.value.location) == ("w", "w.bin")
             assert str(caught.value).isprintable()
             assert len(str(caught.value)) < 400
-        assert hashed.files == 0  # nothing was read to be compared with it
+        assert hashed.files == 0  # no file was read
 
     def test_messages_name_tensors_without_a_name_by_their_path(self, tmp_path: Path) -> None:
         data_file(tmp_path / "w.bin")
@@ -237,7 +237,7 @@ class TestModel:
         assert load(tmp_path, *tensors).verify() == {str(tmp_path / "w.bin"): digest}
 
     def test_the_first_failure_in_file_order_is_raised(self, tmp_path: Path) -> None:
-        """Even if a later one fails sooner: the first is by far the largest."""
+        """Even if a later one fails sooner: the first file is by far the largest."""
         texts = {
             "good.bin": data_file(tmp_path / "good.bin"),
             "large.bin": WRONG,
@@ -264,20 +264,20 @@ class TestModel:
         tensors = [declared("small", "small.bin", WRONG)]
         for name in "abcdef":
             data_file(tmp_path / f"{name}.bin")
-            os.truncate(tmp_path / f"{name}.bin", 8 << 30)  # sparse: would take 10 s
+            os.truncate(tmp_path / f"{name}.bin", 8 << 30)  # sparse: reading it all would take 10 s
             tensors.append(declared(name, f"{name}.bin", WRONG))
         before = threading.active_count()
         with pytest.raises(onnxmap.ChecksumError) as caught:
             load(tmp_path, *tensors).verify()
         assert caught.value.tensor == "small"
-        assert hashed.files <= 3  # one a thread, and one behind the small one
+        assert hashed.files <= 3  # one for each thread, and one more behind the small file
         assert hashed.nbytes < 4 << 30
         assert threading.active_count() == before
 
     def test_several_files_are_read_at_a_time(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        meeting = threading.Barrier(3, timeout=20)  # broken unless three threads come
+        meeting = threading.Barrier(3, timeout=20)  # the barrier breaks unless three threads come
         monkeypatch.setattr(checksums, "hashlib", Hashed(meeting.wait))
         monkeypatch.setattr(checksums.os, "sched_getaffinity", lambda _: {0, 1, 2})
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i])) for i in range(3)]

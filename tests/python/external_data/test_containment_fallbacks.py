@@ -1,4 +1,4 @@
-"""The same verdicts without openat2, without /proc, and for users without privileges."""
+"""The verdicts are the same without openat2, without /proc, and for unprivileged users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.subprocesses import facts_from
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that other users may enter: pytest's folders belong to their owner."""
+    """A folder that other users may enter. Only their owner may enter pytest's folders."""
     with tempfile.TemporaryDirectory() as path:
         Path(path).chmod(0o777)
         yield Path(path)
@@ -39,7 +39,7 @@ def test_openat2_is_refused(folder: Path, error: str) -> None:
 
 
 def test_the_filter_really_refuses_openat2() -> None:
-    """The tests with seccomp rely on it."""
+    """The tests that use seccomp rely on this."""
     facts = facts_from(
         """
         import ctypes, errno, threading
@@ -74,7 +74,7 @@ def test_without_privileges(folder: Path, steps: tuple[str, ...]) -> None:
 
 
 def test_no_permission(folder: Path) -> None:
-    """Unreadable files are `ext.permission`. A folder that cannot be listed is no problem."""
+    """The error for unreadable files is `ext.permission`. A folder need not be listable."""
     facts = facts_after(
         (UNPRIVILEGED,),
         """

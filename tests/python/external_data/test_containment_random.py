@@ -1,4 +1,4 @@
-"""Random links: onnxmap opens what the rules say, step by step, with openat2 and without."""
+"""Random links: onnxmap opens exactly the files that the rules allow, with openat2 and without."""
 
 from __future__ import annotations
 
