@@ -1,4 +1,4 @@
-"""`Tensor.to_ir()`: the tensor protocol of onnx_ir, saved by onnx_ir and read by onnx."""
+"""`Tensor.to_ir()`: the tensor protocol of onnx_ir. onnx_ir saves it, and onnx reads it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def data_of(type_name: str) -> bytes:
 
 
 def saved_and_read(tensor: Any, folder: Path, **arguments: Any) -> TensorProto:
-    """A model with this initializer, written by onnx_ir and read by onnx."""
+    """A model with this initializer, which onnx_ir writes and onnx reads."""
     value = ir.Value(name=tensor.name, const_value=tensor)
     graph = ir.Graph([], [], nodes=[], initializers=[value], opset_imports={"": 21}, name="g")
     path = folder / "saved" / "model.onnx"
@@ -171,7 +171,7 @@ def test_a_tensor_that_cannot_be_read_raises_on_reading(tmp_path: Path) -> None:
 
 
 def test_onnx_ir_s_own_functions_accept_it(tmp_path: Path) -> None:
-    """Its `tofile`-or-`tobytes` choice, comparison by content, and printing."""
+    """`tofile` or `tobytes`, as it chooses, the comparison of contents, and printing."""
     tensor = place("mmap", "FLOAT16", SHAPE, data_of("FLOAT16"), tmp_path)
     found = tensor.to_ir()
     np.testing.assert_array_equal(

@@ -155,7 +155,7 @@ def test_a_large_tensor_costs_no_memory(type_name: str, tmp_path: Path) -> None:
     assert int(found.view(torch.uint8)[-1]) == 1
     assert anonymous_kib() - before < 4096
     found.view(torch.uint8)[128 << 20] = 7
-    assert anonymous_kib() - before < 8192  # a huge page at most
+    assert anonymous_kib() - before < 8192  # at most a huge page
     assert tensor[count // 2 : count // 2 + 1].tobytes().count(7) == 0
 
 
@@ -164,7 +164,7 @@ def test_the_tensor_holds_the_file_and_lets_it_go(tmp_path: Path) -> None:
         gc.collect()
         return Path("/proc/self/maps").read_text().count(str(tmp_path))
 
-    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied
+    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied without need
     for type_name in ("FLOAT", "BFLOAT16", "FLOAT8E5M2"):
         itemsize = values_of(type_name, random_codes(type_name, 1)).itemsize
         found = place("mmap", type_name, [len(data) // itemsize], data, tmp_path).torch()
@@ -177,7 +177,7 @@ def test_the_tensor_holds_the_file_and_lets_it_go(tmp_path: Path) -> None:
 
 
 def test_no_write_ends_the_process(tmp_path: Path) -> None:
-    """In a process of its own, for a write to a read-only page is the end of it."""
+    """In a child process, because a write to a read-only page would end it."""
     for type_name in WRITTEN:
         folder = tmp_path / type_name
         folder.mkdir()
@@ -269,7 +269,7 @@ def test_without_torch_the_error_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
-    """torch.asarray takes the buffer for flat float32, whatever it holds; see docs/tensors.md."""
+    """torch.asarray reads any buffer as flat float32; see docs/tensors.md."""
     path = tmp_path / "t.pb"
     path.write_bytes(numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "t").SerializeToString())
     made = torch.as_tensor(onnxmap.load_tensor(path).numpy(copy=True))

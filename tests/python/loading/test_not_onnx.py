@@ -53,7 +53,7 @@ OTHERS = {
 
 
 def refused(data: bytes, tmp_path: Path) -> list[onnxmap.ParseError]:
-    """The errors of every way to load `data` as a model."""
+    """The errors of all ways to load `data` as a model."""
     path = tmp_path / "file.onnx"
     path.write_bytes(data)
     errors = []

@@ -1,4 +1,4 @@
-"""The script that checks all 2^32 float32 codes is run on a few, so that it keeps working."""
+"""The script that checks all 2^32 float32 codes still works: here it checks a few."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_one_wrong_code_is_reported(
 
     def one_wrong(codes: np.ndarray[Any, np.dtype[np.uint32]]) -> onnxmap.Tensor:
         wrong = codes.copy()
-        wrong[777] ^= 0x2000  # the lowest bit that float16 keeps
+        wrong[777] ^= 0x2000  # the lowest bit that float16 has
         return right(wrong)
 
     monkeypatch.setattr(script, "tensor_of", one_wrong)

@@ -1,4 +1,4 @@
-"""Dask arrays of a model behind a URL: each task asks the server for its own chunk."""
+"""Dask arrays of a model behind a URL. Each task requests only its own chunk."""
 
 from __future__ import annotations
 

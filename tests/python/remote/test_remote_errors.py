@@ -1,4 +1,4 @@
-"""Requests that fail: which are tried again, and the error that remains."""
+"""Failed requests: which of them are tried again, and the error in the end."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def opened(server: Server) -> onnxmap.Tensor:
 @pytest.mark.parametrize("kind", TRANSIENT)
 def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     fault = TRANSIENT[kind]
-    server.faults = [fault, fault, None, fault]  # of the first look, too
+    server.faults = [fault, fault, None, fault]  # also for the first request
     tensor = opened(server)
     server.faults = [fault, fault, fault]
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
@@ -82,7 +82,7 @@ def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
     with pytest.raises(OSError, match=r"\(4 attempts\).*/m\.onnx") as caught:
         tensor.numpy()
     assert caught.value.filename == f"{server.url}/m.onnx"
-    # aiohttp itself asks again if a connection is lost.
+    # aiohttp itself tries again if a connection is lost.
     assert len(server.reads) == 8 if kind == "reset" else 4
     server.fault_of_all = None
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
@@ -161,7 +161,7 @@ def test_a_server_without_ranges_sends_next_to_nothing(server: Server) -> None:
     with pytest.raises(OSError, match="does not support ranges") as caught:
         onnxmap.load(f"{server.url}/large.onnx")
     assert caught.value.errno == errno.EOPNOTSUPP
-    assert server.sent < 8 << 20  # what fits into buffers on the way, of 32 MiB
+    assert server.sent < 8 << 20  # this much fits into buffers on the way; the file has 32 MiB
     assert len(server.requests) == 1
     server.ranges = True
     tensor = onnxmap.load(f"{server.url}/large.onnx").initializers["w"]
@@ -221,7 +221,7 @@ def test_an_error_of_one_of_many_requests(server: Server) -> None:
 
 
 def test_each_thread_gets_the_error_of_its_own_request(server: Server) -> None:
-    """Each with what it says, and with nothing left of it that another thread would drop."""
+    """The error has its own text, and nothing of it depends on another thread."""
     model = onnxmap.load(f"{server.url}/m.onnx")
     server.fault_of_all = Fault("status", 404)
 
@@ -240,13 +240,13 @@ def test_errors_survive_a_pickle(server: Server) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load(f"{server.url}/none.onnx")
     again = pickle.loads(pickle.dumps(caught.value))
-    cause = caught.value.__cause__  # packages like tblib have it pickled as well
+    cause = caught.value.__cause__  # packages like tblib pickle the traceback as well
     assert vars(pickle.loads(pickle.dumps(cause))) == vars(cause)
     assert (type(again), again.filename) == (FileNotFoundError, f"{server.url}/none.onnx")
 
 
 def test_ctrl_c_ends_a_slow_request(server: Server) -> None:
-    """In a process of its own, which has nothing but the main thread to wait in."""
+    """In a child process in which only the main thread can wait."""
     code = """
 import sys, onnxmap
 tensor = onnxmap.load(sys.argv[1]).initializers["w"]
@@ -269,12 +269,12 @@ except KeyboardInterrupt:
         begun = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == b"interrupted\n"
-        assert time.monotonic() - begun < 15  # the server would wait longer
+        assert time.monotonic() - begun < 15  # the server would wait longer than that
         assert child.wait(30) == 0
 
 
 def test_an_abandoned_read_writes_nothing(server: Server) -> None:
-    """The answer comes when no caller waits for it, and `out` has been given to another."""
+    """The answer comes after the caller has left, and `out` belongs to someone else by then."""
     values = floats(20 << 20)
     write_inline(server.folder / "large.onnx", {"v": floats(20_000), "w": values})
     tensor = onnxmap.load(f"{server.url}/large.onnx").initializers["w"]

@@ -1,4 +1,4 @@
-"""Which remote files a model may name: those below the URL of its own folder, and nothing else."""
+"""Which remote files a model may name: only files below the URL of its own folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_location_is_a_name_and_not_a_url(server: Server, kind: str) -> None:
-    """Each file of the folder can be named, and the request is for its path and nothing else."""
+    """Each file of the folder can be named. The request is exactly for its path."""
     name = NAMES[kind]
     write_external(server.folder / "a/m.onnx", VALUES, name)
     server.folder.joinpath("a/sub").mkdir()
@@ -60,7 +60,7 @@ def test_the_text_is_checked_as_for_local_models(server: Server, verdict: str) -
     tried = 0
     for name, (text, expected) in TEXTS.items():
         if text is None or name == "a folder" or expected.code != verdict:
-            continue  # what is a folder is for the server to know
+            continue  # only the server knows what is a folder
         text = text.replace(b"{root}", b"/srv")
         tried += 1
         write_external(server.folder / "a/m.onnx", VALUES, text)
@@ -78,7 +78,7 @@ def test_the_text_is_checked_as_for_local_models(server: Server, verdict: str) -
 def test_no_local_file_is_opened(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not a file of the current folder either, nor one whose whole path is the location."""
+    """Neither a file of the current folder, nor one whose whole path is the location."""
     monkeypatch.chdir(tmp_path)
     Path("w.bin").write_bytes(VALUES.tobytes())
     write_external(server.folder / "a/m.onnx", VALUES, b"w.bin")
@@ -101,7 +101,7 @@ def test_the_query_is_not_passed_on(server: Server) -> None:
 
 
 def test_a_root_of_another_kind(server: Server, tmp_path: Path) -> None:
-    """A URL for a local model or a buffer, a folder for a remote one."""
+    """A URL for a local model or a buffer, and a folder for a remote model."""
     local = write_external(tmp_path / "local/m.onnx", VALUES, b"w.bin", tmp_path / "data/w.bin")
     write_external(tmp_path / "far/m.onnx", VALUES, b"w.bin")
     for root in (f"{server.url}/data", f"{server.url}/data/", f"{server.url}/data?x=1"):

@@ -1,4 +1,4 @@
-"""Models behind http:// URLs: the values of the local file, and no unneeded bytes fetched."""
+"""Models behind http:// URLs have the values of the local file, and fetch no unneeded bytes."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_files_of_other_messages(server: Server) -> None:
 
 
 def test_texts_and_buffers(server: Server) -> None:
-    """What is read through addresses, below the interpreter lock."""
+    """These reads use addresses, and do not hold the interpreter lock."""
     values = floats(200_000)
     write_inline(server.folder / "m.onnx", {"w": values})
     model = onnxmap.load(f"{server.url}/m.onnx")
@@ -177,7 +177,7 @@ def test_readers_in_many_threads(server: Server) -> None:
             tensor = model.initializers[name]
             if worker % 2:
                 np.testing.assert_array_equal(tensor.numpy(), tensors[name])
-            else:  # all of them want the same addresses, and hold the interpreter lock meanwhile
+            else:  # all threads want the same addresses, and hold the interpreter lock meanwhile
                 assert memoryview(tensor).tobytes() == tensors[name].tobytes()
 
     with ThreadPoolExecutor(8) as pool:
