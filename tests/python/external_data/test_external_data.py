@@ -45,7 +45,7 @@ GOOD: dict[str, tuple[list[int], dict[str, str], list[float]]] = {
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("name", GOOD)
-def test_good(folder: Path, name: str, io: str) -> None:
+def test_good_entries(folder: Path, name: str, io: str) -> None:
     dims, entries, values = GOOD[name]
     model = load(folder, external("w", dims, {"location": "w.bin", **entries}), io=io)
     tensor = model.initializers["w"]

@@ -1,4 +1,4 @@
-"""Wire forms made here: wire types, field numbers, lengths, 32-bit values, trailing bytes."""
+"""Wire forms made by code: wire types, field numbers, lengths, 32-bit values, trailing bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_field_number_zero(message: str, wire_type: int) -> None:
 
 @pytest.mark.parametrize("wire_type", range(8))
 def test_field_number_zero_in_an_unknown_group(wire_type: int) -> None:
-    """The documented deviation: upb accepts some of these, and keeps fields that must not exist."""
+    """The documented deviation: upb accepts some of these, and keeps the invalid fields."""
     inner = bytes([wire_type]) + b"\x00" * 8
     data = wire.tag(UNKNOWN, wire.START_GROUP) + inner + wire.tag(UNKNOWN, wire.END_GROUP)
     with pytest.raises(onnxmap.ParseError) as caught:
