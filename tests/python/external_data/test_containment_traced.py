@@ -43,7 +43,7 @@ def can_trace() -> bool:
 
 
 @pytest.mark.skipif(not can_trace(), reason="no strace, or it may not trace here")
-@pytest.mark.parametrize("step", ["", NO_OPENAT2], ids=["", "without openat2"])
+@pytest.mark.parametrize("step", ["", NO_OPENAT2], ids=["with openat2", "without openat2"])
 @pytest.mark.parametrize("policies", FORBIDDEN)
 def test_nothing_outside_is_opened(tmp_path: Path, policies: str, step: str) -> None:
     """With trusted links, targets are located (O_PATH) and refused; otherwise not even located."""

@@ -76,7 +76,7 @@ def assert_reads_as(array: np.ndarray, message: TensorProto) -> None:
 
 
 def judged(data: bytes) -> str:
-    """Return "unreadable", "external", "read" or the code of the refusal. The oracles must agree."""
+    """Return "unreadable", "external", "read" or the code of the refusal. The oracles agree."""
     message = parse(data, "TensorProto")
     if message is None or without_zero_in_groups(data, TENSOR) is not None:
         with pytest.raises((onnxmap.ParseError, onnxmap.LimitError)):
