@@ -63,7 +63,9 @@ def test_the_filter_really_refuses_openat2() -> None:
     assert facts["errors"] == [errno.EINVAL, errno.ENOSYS, errno.ENOSYS]
 
 
-@pytest.mark.parametrize("steps", [(NO_PROC,), (NO_PROC, NO_OPENAT2)], ids=["with openat2", "without openat2"])
+@pytest.mark.parametrize(
+    "steps", [(NO_PROC,), (NO_PROC, NO_OPENAT2)], ids=["with openat2", "without openat2"]
+)
 def test_there_is_no_proc(folder: Path, steps: tuple[str, ...]) -> None:
     assert differences_after(*steps, folder=folder) == []
 

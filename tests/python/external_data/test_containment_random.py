@@ -40,7 +40,9 @@ def test_with_openat2(tmp_path: Path) -> None:
     assert all_were_met(met), met
 
 
-@pytest.mark.parametrize("steps", [(NO_OPENAT2,), (NO_OPENAT2, NO_PROC)], ids=["with /proc", "without /proc"])
+@pytest.mark.parametrize(
+    "steps", [(NO_OPENAT2,), (NO_OPENAT2, NO_PROC)], ids=["with /proc", "without /proc"]
+)
 def test_without_openat2(tmp_path: Path, steps: tuple[str, ...]) -> None:
     code = """
     found, met = random_links.disagreements(folder, range(int(arguments[0])))
