@@ -12,8 +12,8 @@
 
 namespace onnxmap::model {
 
-/// A tensor of the document whose header is parsed once for several questions. It must not outlive
-/// the document.
+/// A tensor of the document. Its header is parsed once, for several questions. The object must not
+/// outlive the document.
 class TensorPlace {
   public:
     TensorPlace(const Document& document, onnx::Message tensor);
@@ -36,7 +36,7 @@ class TensorPlace {
 
   private:
     [[nodiscard]] tensor::ExternalEntry entry() const;
-    // The values if they are valid. If they are not, this object stays silent: reading the values
+    // The values if they are valid. Otherwise this object stays silent, since reading the values
     // reports the fault.
     [[nodiscard]] std::optional<tensor::Values> values_if_good() const;
     [[nodiscard]] bool is_in_pieces() const;
