@@ -142,7 +142,7 @@ POLICY_ROWS = {
 def test_the_table_of_policies_is_that_of_the_tests(tmp_path: Path) -> None:
     """The rows of containment_table, which external_data/test_containment.py tests."""
     text = PAGE.read_text()
-    table = text[text.index("| what the location comes to |") :].partition("\n\n")[0]
+    table = text[text.index("| the location leads to |") :].partition("\n\n")[0]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
     policies = re.findall(r'`"(\w+)"`', " ".join(lines[0]))
     assert len(lines[2:]) == len(POLICY_ROWS)
