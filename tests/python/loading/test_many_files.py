@@ -142,7 +142,7 @@ report(**facts, left=descriptors() - before, mapped_after=mappings())
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_files_whose_descriptor_is_no_longer_held(sharded: Path, tmp_path: Path, io: str) -> None:
-    """Replacing or deleting a file is no change, and writing is one, as for files that are held."""
+    """As for held files, writing to a file is a change, and replacing or deleting it is not."""
     count = 200
     tensors = []
     for number in range(count):

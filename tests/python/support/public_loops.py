@@ -40,10 +40,10 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
 # Members that do not read a model, each with the reason.
 NOT_TRIED = {
     "Model.close": "ends the walk",
-    "Tensor.torch": "torch is no requirement of the tests",
-    "SparseTensor.to_scipy": "SciPy is no requirement of the tests",
-    "Model.to_dask": "Dask is no requirement of the tests",
-    "Tensor.to_ir": "onnx_ir is no requirement of the tests",
+    "Tensor.torch": "the tests do not require torch",
+    "SparseTensor.to_scipy": "the tests do not require SciPy",
+    "Model.to_dask": "the tests do not require Dask",
+    "Tensor.to_ir": "the tests do not require onnx_ir",
 }
 
 _OPERATORS: dict[str, Loop] = {

@@ -61,7 +61,7 @@ DEPTHS: dict[str, tuple[bytes, bool]] = {
         ),
         False,
     ),
-    "an unknown length-delimited field is no level": (
+    "an unknown length-delimited field is not a level": (
         subgraphs(33, wire.nested([UNKNOWN] * 50)),
         True,
     ),
