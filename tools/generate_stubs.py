@@ -64,7 +64,7 @@ RETURNS = {
     "SparseTensor.dtype": "DataType",
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
-    "SparseTensor._path": "str",
+    "SparseTensor._positions": ARRAY,
     "Stream.next": f"tuple[str, {ARRAY}] | None",
     "Tensor.__complex__": "complex",
     "Tensor.__float__": "float",
@@ -114,7 +114,11 @@ RETURNS = {
     "friendly": "Any",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
+    "map_keys": "builtins.list[Any]",
+    "option_names": "dict[str, tuple[str, ...]]",
+    "optional_value": "ProtoView | None",
     "schema": "dict[str, Any]",
+    "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
 IMPORTS = """

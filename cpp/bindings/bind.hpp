@@ -21,6 +21,7 @@ void bind_page_cache(GuardedClass<Graph>& cls);
 void bind_tensor(py::module_& module);
 void bind_tensor_values(GuardedClass<Tensor>& cls);
 void bind_tensor_exchange(GuardedClass<Tensor>& cls);
+void bind_sparse_tensor(py::module_& module);
 void bind_external_file(py::module_& module);
 void bind_bulk(py::module_& module);
 void bind_kernels(py::module_& module);

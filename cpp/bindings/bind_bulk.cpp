@@ -19,7 +19,6 @@
 #include "os/parallel.hpp"
 #include "source/page_cache.hpp"
 #include "source/read_guard.hpp"
-#include "tensor/header.hpp"
 
 namespace onnxmap::bindings {
 
@@ -36,40 +35,22 @@ constexpr std::uint64_t kCastAtOnce = 8 << 20;
 
 struct Bulk {
     std::shared_ptr<const bulk::Plan> plan;
-    const onnx::DataTypeInfo* float_type;  // if null, all tensors keep their types
     bool copies;
 };
 
 Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
                const py::object& dtype, bool copies, bool frugal) {
-    Bulk bulk{nullptr, nullptr, copies};
+    const onnx::DataTypeInfo* float_type = nullptr;
     if (!dtype.is_none()) {
-        bulk.float_type = find_type(dtype_of(dtype));
-        if (bulk.float_type == nullptr || !bulk.float_type->format.is_float()) {
+        float_type = find_type(dtype_of(dtype));
+        if (float_type == nullptr || !float_type->format.is_float()) {
             throw py::value_error("dtype must be a floating-point type of ONNX, such as float32");
         }
     }
     const WithoutLock unlocked;  // this may open files and search for segments
-    bulk.plan = std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
-                                                   bulk::Options{bulk.float_type, copies, frugal});
-    return bulk;
-}
-
-bool is_cast_by_numpy(const Bulk& bulk, const Item& item) noexcept {
-    return bulk.float_type != nullptr && item.type->format.is_float() && bulk.float_type != item.to;
-}
-
-std::uint64_t streamed_nbytes(const Bulk& bulk) {
-    std::uint64_t sum = 0;
-    for (const Item& item : bulk.plan->items()) {
-        sum +=
-            is_cast_by_numpy(bulk, item) ? item.count * bulk.float_type->itemsize() : item.nbytes();
-    }
-    return sum;
-}
-
-void look_for_signals() {
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return {std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
+                                               bulk::Options{float_type, copies, frugal}),
+            copies};
 }
 
 // Makes the arrays of one call or stream. Neighbours often share memory, and therefore an owner.
@@ -81,15 +62,16 @@ class ArrayMaker {
           frugal_(frugal),
           pages_(bulk_.plan->document().source(), frugal) {}
 
-    /// Name and array of an item. If the item is fresh, `place` has its bytes.
-    std::pair<py::object, py::object> operator()(const Item& item, const source::Place& place) {
+    /// Name and array of an item. If the item is fresh, `memory` has its bytes.
+    std::pair<py::object, py::object> operator()(const Item& item,
+                                                 const source::ArrayMemory& memory) {
         const bulk::Plan& plan = *bulk_.plan;
         return source::guard_reads(plan.document().source(), [&] {
-            const tensor::Header header = tensor::read_header(item.tensor());
+            const model::Tensor tensor = plan.tensor(item);
             // The stream gives back the pages of views.
             if (item.is_fresh()) pages_.looked_at(item.message);
-            py::object name = to_str(header.name);
-            py::object values = array(item, place, header.dims());
+            py::object name = to_str(tensor.header().name);
+            py::object values = array(item, memory, tensor.header().dims());
             // The file was last checked before these bytes were read, here or by the thread ahead.
             if (item.reading != Reading::view) plan.look_again({&item, 1});
             return std::pair(std::move(name), std::move(values));
@@ -104,7 +86,7 @@ class ArrayMaker {
     }
 
   private:
-    py::object array(const Item& item, const source::Place& place,
+    py::object array(const Item& item, const source::ArrayMemory& memory,
                      std::span<const std::int64_t> dims) {
         if (item.reading == Reading::text) {
             tensor::Values values = bulk_.plan->values(item);
@@ -122,29 +104,28 @@ class ArrayMaker {
         if (item.reading == Reading::view) {
             const auto& source = bulk_.plan->source(item);
             const ByteView bytes(source->data() + item.offset, item.stored_nbytes);
-            return make_view(*item.to, dims, item.stored_nbytes == 0 ? ByteView() : bytes,
+            return make_view(*item.made, dims, item.stored_nbytes == 0 ? ByteView() : bytes,
                              owner_of(source));
         }
-        if (!is_cast_by_numpy(bulk_, item)) {
-            return make_view(*item.to, dims, place.bytes, owner_of(place.memory), bulk_.copies);
+        if (!item.is_cast_by_numpy()) {
+            return make_view(*item.made, dims, memory.bytes, owner_of(memory.owner), bulk_.copies);
         }
         const py::object made =
-            make_view(*item.to, dims, place.bytes, make_owner(place.memory), bulk_.copies);
+            make_view(*item.made, dims, memory.bytes, make_owner(memory.owner), bulk_.copies);
         return cast_by_numpy(made, item, dims);
     }
 
     py::object cast_by_numpy(const py::object& array, const Item& item,
                              std::span<const std::int64_t> dims) {
-        auto bytes =
-            std::make_shared<source::OwnedBytes>(item.count * bulk_.float_type->itemsize());
-        const py::object cast = make_owned(*bulk_.float_type, dims, std::move(bytes), true);
+        auto bytes = std::make_shared<source::OwnedBytes>(item.array_nbytes());
+        const py::object cast = make_owned(*item.array, dims, std::move(bytes), true);
         const py::object to = cast.attr("reshape")(-1);
         const py::object from = array.attr("reshape")(-1);
         for (std::uint64_t begin = 0; begin < item.count; begin += kCastAtOnce) {
             const py::slice part(static_cast<py::ssize_t>(begin),
                                  static_cast<py::ssize_t>(begin + kCastAtOnce), 1);
             python_object<"numpy", "copyto">()(to[part], from[part], py::arg("casting") = "unsafe");
-            look_for_signals();
+            check_signals();
         }
         if (!bulk_.copies) cast.attr("flags").attr("writeable") = false;
         return cast;
@@ -167,16 +148,16 @@ class ArrayMaker {
 
 py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
     const bulk::Plan& plan = *bulk.plan;
-    std::vector<source::Place> places;
+    std::vector<source::ArrayMemory> memory;
     {
         const WithoutLock unlocked;
         std::atomic<std::uint64_t> done = 0;
         os::work_while_looking(
             {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
-            [&] { places = bulk::read_items(plan, plan.items(), done); },
+            [&] { memory = bulk::read_items(plan, plan.items(), done); },
             [&] {
                 const WithLock locked;
-                look_for_signals();
+                check_signals();
                 if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
             });
     }
@@ -184,8 +165,8 @@ py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell)
     const auto items = plan.items();
     std::vector<std::pair<py::object, py::object>> made(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        made[items[i].rank] = make(items[i], places[i]);
-        places[i] = {};
+        made[items[i].requested_at] = make(items[i], memory[i]);
+        memory[i] = {};
     }
     py::dict arrays;
     for (const auto& [name, array] : made) arrays[name] = array;
@@ -214,9 +195,9 @@ class Stream {
                 return py::none();
             }
             if (state == State::ready) break;
-            look_for_signals();
+            check_signals();
         }
-        auto [name, array] = make_(step.item, step.place);
+        auto [name, array] = make_(step.item, step.array);
         return py::make_tuple(std::move(name), std::move(array));
     }
 
@@ -239,10 +220,10 @@ void bind_bulk(py::module_& module) {
     py::class_<Bulk>(module, "Bulk", "The initializers of a bulk read, each found and checked.")
         .def_property_readonly(
             "nbytes", [](const Bulk& self) { return self.plan->nbytes(); },
-            "The bytes of all arrays, except arrays of strings.")
+            "The bytes that reading makes, before NumPy's conversions, except strings.")
         .def_property_readonly(
-            "streamed_nbytes", streamed_nbytes,
-            "The bytes of all arrays after NumPy's conversions, except arrays of strings.")
+            "array_nbytes", [](const Bulk& self) { return self.plan->array_nbytes(); },
+            "The bytes of all arrays, except arrays of strings.")
         .def("arrays", read_arrays, py::arg("threads"), py::arg("tell"),
              R"(Return all tensors as fresh arrays by name.
 

@@ -40,21 +40,18 @@ class WritableBuffer {
 };
 
 py::object external_file(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (!header.external) return py::none();
-    return naming(tensor, [&] {
-        const tensor::Store& store = tensor.document->store();
-        const tensor::ExternalEntry entry =
-            tensor::read_external_entry(tensor.message, header.name, store.max_external_entries);
-        ExternalFile file;
-        file.watch = store.watch;
-        {
-            const WithoutLock unlocked;  // opening a file may take a while
-            file.source = store.external.open(entry.location, header.name);
-            file.path = store.external.path_of(entry.location, header.name);
-        }
-        return py::cast(std::move(file));
+    const model::Tensor core = core_of(tensor);
+    const auto entry = core.external();
+    if (!entry) return py::none();
+    const tensor::Store& store = tensor.document->store();
+    ExternalFile file;
+    file.watch = store.watch;
+    core.naming([&] {
+        const WithoutLock unlocked;  // opening a file may take a while
+        file.source = store.external.open(entry->location, core.header().name);
+        file.path = store.external.path_of(entry->location, core.header().name);
     });
+    return py::cast(std::move(file));
 }
 
 void read_into(const ExternalFile& file, std::uint64_t offset, const py::object& buffer) {

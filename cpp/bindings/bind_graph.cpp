@@ -13,9 +13,10 @@
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
+#include "bindings/tensor_access.hpp"
 #include "model/graph.hpp"
-#include "model/tensor_path.hpp"
-#include "tensor/header.hpp"
+#include "model/tensor.hpp"
+#include "tensor/payload.hpp"
 #include "tensor/values.hpp"
 
 namespace onnxmap::bindings {
@@ -55,15 +56,12 @@ py::list node_column(const Graph& self, Make&& make) {
     });
 }
 
-// A list of make(tensor, header) for each initializer.
+// A list of make(tensor) for each initializer.
 template <class Make>
-py::list header_column(const Graph& self, Make&& make) {
+py::list tensor_column(const Graph& self, Make&& make) {
     const model::Initializers& initializers = self.graph->initializers();
     return column(self, initializers.count(), [&](auto&& append) {
-        initializers.for_each_header(
-            [&](const onnx::Message& tensor, const tensor::Header& header) {
-                append(make(tensor, header));
-            });
+        initializers.for_each_tensor([&](const model::Tensor& tensor) { append(make(tensor)); });
     });
 }
 
@@ -110,29 +108,28 @@ py::list node_outputs(const Graph& self) {
 }
 
 py::list initializer_names(const Graph& self) {
-    return header_column(self, [](const onnx::Message&, const tensor::Header& header) {
-        return to_str(header.name);
-    });
+    return tensor_column(self,
+                         [](const model::Tensor& tensor) { return to_str(tensor.header().name); });
 }
 
 py::list shapes(const Graph& self) {
     SharedObjects share;
-    return header_column(self, [&](const onnx::Message&, const tensor::Header& header) {
-        const auto dims = header.dims();
+    return tensor_column(self, [&](const model::Tensor& tensor) {
+        const auto dims = tensor.header().dims();
         const std::string_view key(reinterpret_cast<const char*>(dims.data()), dims.size_bytes());
         return share(key, [&] { return to_tuple(dims); });
     });
 }
 
 py::list dtypes(const Graph& self) {
-    return header_column(self, [](const onnx::Message&, const tensor::Header& header) {
-        return data_type_or_int(header.data_type);
+    return tensor_column(self, [](const model::Tensor& tensor) {
+        return data_type_or_int(tensor.header().data_type);
     });
 }
 
 py::list nbytes(const Graph& self) {
-    return header_column(self, [](const onnx::Message& tensor, const tensor::Header& header) {
-        return py::int_(tensor::stored_nbytes(tensor, header));
+    return tensor_column(self, [](const model::Tensor& tensor) {
+        return py::int_(tensor::stored_nbytes(tensor.message(), tensor.header()));
     });
 }
 
@@ -144,31 +141,26 @@ std::uint64_t total_nbytes(const Graph& self) {
 // Makes the arrays of one call. Neighbours nearly always share a source, and therefore an owner.
 class ViewMaker {
   public:
-    explicit ViewMaker(const Graph& graph)
-        : graph_(graph), since_(graph.document->look_for_changes()) {}
+    explicit ViewMaker(const Graph& graph) : since_(graph.document->look_for_changes()) {}
 
-    py::object operator()(const onnx::Message& tensor, const tensor::Header& header) {
-        try {
-            tensor::Values values = find(tensor, header);
+    py::object operator()(const model::Tensor& tensor) {
+        return tensor.naming([&] {
+            tensor::Values values = find(tensor);
             if (&values.source() != source_) {
                 owner_ = py::object();
                 source_ = &values.source();
             }
             return array_of(values, owner_);
-        } catch (const Error& error) {
-            throw model::with_tensor_path(error, *graph_.document, header.begin);
-        }
+        });
     }
 
     /// Finds the values and checks them, but makes no array.
-    tensor::Values find(const onnx::Message& tensor, const tensor::Header& header) const {
-        if (!header.has_segment) return graph_.document->values(tensor, header, since_);
-        const WithoutLock unlocked;  // the first segment that is read finds all segments
-        return graph_.document->values(tensor, header, since_);
+    tensor::Values find(const model::Tensor& tensor) const {
+        // The lock is kept for external tensors: only the first of them opens the file.
+        return without_lock_if(tensor.header().has_segment, [&] { return tensor.values(since_); });
     }
 
   private:
-    const Graph& graph_;
     source::Moment since_;
     const source::Source* source_ = nullptr;
     py::object owner_;
@@ -178,18 +170,17 @@ py::dict views(const Graph& self) {
     const GarbageCollectionPause pause;
     ViewMaker make_view(self);
     py::dict views;
-    self.graph->initializers().for_each_named(
-        [&](const onnx::Message& tensor, const tensor::Header& header, bool is_first) {
-            if (!is_first) {  // read together with the first segment
-                static_cast<void>(make_view.find(tensor, header));
-                return;
-            }
-            const py::str name = to_str(header.name);
-            const py::object view = make_view(tensor, header);
-            if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
-                throw py::error_already_set();
-            }
-        });
+    self.graph->initializers().for_each_named([&](const model::Tensor& tensor, bool is_first) {
+        if (!is_first) {  // read together with the first segment
+            static_cast<void>(make_view.find(tensor));
+            return;
+        }
+        const py::str name = to_str(tensor.header().name);
+        const py::object view = make_view(tensor);
+        if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
+            throw py::error_already_set();
+        }
+    });
     return views;
 }
 
@@ -197,9 +188,9 @@ py::dict views_at(const Graph& self, const py::list& positions) {
     ViewMaker make_view(self);
     py::dict views;
     for (const py::handle position : positions) {
-        const onnx::Message tensor = self.graph->initializers().at(position.cast<std::uint64_t>());
-        const tensor::Header header = tensor::read_header(tensor);
-        views[to_str(header.name)] = make_view(tensor, header);
+        const model::Tensor tensor(*self.document,
+                                   self.graph->initializers().at(position.cast<std::uint64_t>()));
+        views[to_str(tensor.header().name)] = make_view(tensor);
     }
     return views;
 }
@@ -241,7 +232,7 @@ std::optional<std::string> name_in_file(const py::object& name) {
 
 std::uint32_t position(const TensorNames& self, const py::object& given) {
     if (const auto name = name_in_file(given)) {
-        if (const auto found = names_of(self).find(*name)) return *found;
+        if (const auto found = names_of(self).position(*name)) return *found;
     }
     PyErr_SetObject(PyExc_KeyError, given.ptr());
     throw py::error_already_set();
@@ -273,10 +264,10 @@ Raises:
     ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
         the name.)")
         .def(
-            "find",
+            "read",
             [](const TensorNames& self, bool frugal) { std::ignore = names_of(self, frugal); },
             py::arg("frugal"),
-            R"(Find the names now.
+            R"(Read the names now.
 
 Args:
     frugal: release the pages that reading the names maps.)");

@@ -3,12 +3,13 @@
 #include <string>
 
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/same_message.hpp"
 #include "bindings/value_types.hpp"
 #include "model/attribute.hpp"
+#include "model/data_value.hpp"
 #include "model/entries.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
@@ -16,13 +17,6 @@
 namespace onnxmap::bindings {
 
 namespace {
-
-template <class Class>
-void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__",
-            unguarded([](const py::object& self) { return package::describe()(self); }));
-    bind_equality(cls);
-}
 
 // A class with only the fields of its message.
 template <class Class>
@@ -154,6 +148,23 @@ void bind_messages(py::module_& module) {
     module.def("metadata_props", guarded([](const ProtoView& view) {
                    return read_only(model::metadata_props(*view.document, view.message));
                }));
+    module.def("sequence_values", guarded([](const ProtoView& view) {
+                   const auto* field = model::sequence_field(view.message);
+                   return field == nullptr ? py::list() : repeated_to_python(view, *field, true);
+               }),
+               py::arg("sequence"), "Return the messages that a SequenceProto holds.");
+    module.def("optional_value", guarded([](const ProtoView& view) -> py::object {
+                   auto value = model::optional_value(*view.document, view.message);
+                   if (!value) return py::none();
+                   return py::cast(ProtoView{{view.document, *std::move(value)}});
+               }),
+               py::arg("optional"), "Return the message that an OptionalProto holds, or None.");
+    module.def("map_keys", guarded([](const ProtoView& view) {
+                   const auto& field = model::keys_field(*view.document, view.message);
+                   return repeated_to_python(view, field, true);
+               }),
+               py::arg("map"),
+               "Return the keys of a MapProto, as many as it has values. Texts are bytes.");
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");

@@ -23,21 +23,21 @@ std::vector<onnx::Message> tensors_at(const Graph& self, const py::list& positio
 }
 
 // Lets Ctrl-C interrupt long work.
-void check_signals() {
+void look_for_signals() {
     const WithLock locked;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    check_signals();
 }
 
 void prefetch(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
     const WithoutLock unlocked;
-    bulk::prefetch(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+    bulk::prefetch(*graph.document, tensors, graph.document->look_for_changes(), look_for_signals);
 }
 
 void evict(const Graph& graph, const py::list& positions) {
     const auto tensors = tensors_at(graph, positions);
     const WithoutLock unlocked;
-    bulk::evict(*graph.document, tensors, graph.document->look_for_changes(), check_signals);
+    bulk::evict(*graph.document, tensors, graph.document->look_for_changes(), look_for_signals);
 }
 
 // The ranges of the model's own file that are not in memory, as pairs of begin and end.
@@ -70,7 +70,7 @@ py::list residency(const Graph& graph, const py::list& positions, const py::list
     {
         const WithoutLock unlocked;
         found = bulk::residency(*graph.document, tensors, graph.document->look_for_changes(),
-                                ranges, check_signals);
+                                ranges, look_for_signals);
     }
     py::list result(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

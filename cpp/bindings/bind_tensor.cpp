@@ -1,77 +1,65 @@
-// The properties of Tensor and SparseTensor.
+// The properties of Tensor.
+#include <optional>
 #include <string>
+#include <tuple>
 
-#include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/same_message.hpp"
 #include "bindings/tensor_access.hpp"
-#include "model/sparse_tensor.hpp"
-#include "model/tensor_place.hpp"
+#include "model/tensor.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-// The values that numpy() would use, or nothing if they are not valid: reading them reports the
-// fault.
-std::optional<tensor::Values> values_if_good(const Tensor& tensor) {
-    const tensor::OverlookQuietly quietly;
-    try {
-        return values_of(tensor);
-    } catch (const Error&) {
-        return std::nullopt;
-    }
+std::optional<tensor::Values> values_if_valid(const Tensor& tensor) {
+    const model::Tensor core = core_of(tensor);
+    return without_lock_if(opens_or_searches(core), [&] { return core.values_if_valid(); });
 }
 
 bool is_view(const Tensor& tensor) {
-    const auto values = values_if_good(tensor);
+    const auto values = values_if_valid(tensor);
     return values && values->is_view();
 }
 
 bool is_aligned_view(const Tensor& tensor) {
-    const auto values = values_if_good(tensor);
+    const auto values = values_if_valid(tensor);
     return values && values->is_view() && is_aligned(values->type(), values->payload()->bytes());
 }
 
 py::tuple shape(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
-    return to_tuple(header.dims());
+    const model::Tensor core = core_of(tensor);
+    std::ignore = core.count();  // throws if no array can have the shape
+    return to_tuple(core.header().dims());
 }
 
 py::object dtype(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    if (header.data_type != 0) {
-        naming(tensor, [&] { static_cast<void>(tensor::element_type(header)); });
-    }
-    return data_type_or_int(header.data_type);
+    const model::Tensor core = core_of(tensor);
+    if (core.header().data_type != 0) std::ignore = core.type();
+    return data_type_or_int(core.header().data_type);
 }
 
-std::uint64_t size(const Tensor& tensor) {
-    return naming(tensor, [&] { return tensor::element_count(header_of(tensor)); });
-}
+std::uint64_t size(const Tensor& tensor) { return core_of(tensor).count(); }
 
-// Returns ask(place). No Python object is used meanwhile.
+// Returns ask(tensor), which uses no Python object. It opens no file, but it may search for
+// segments.
 template <class Ask>
 auto place_of(const Tensor& tensor, Ask&& ask) {
-    return naming(tensor, [&] {
-        const model::TensorPlace place(*tensor.document, tensor.message);
-        if (!place.header().has_segment) return ask(place);
-        const WithoutLock unlocked;  // the first segment that is read finds all segments
-        return ask(place);
-    });
+    const model::Tensor core = core_of(tensor);
+    return without_lock_if(core.header().has_segment, [&] { return ask(core); });
 }
 
 std::uint64_t values_nbytes(const Tensor& tensor) {
-    return place_of(tensor, [](const auto& place) { return place.stored_nbytes(); });
+    return place_of(tensor, [](const model::Tensor& found) { return found.stored_nbytes(); });
 }
 
 py::object external(const Tensor& tensor) {
-    const auto entry = place_of(tensor, [](const auto& place) { return place.external(); });
+    const auto entry =
+        place_of(tensor, [](const model::Tensor& found) { return found.external(); });
     if (!entry) return py::none();
     py::object length = py::none();
     if (entry->length) length = py::int_(*entry->length);
@@ -81,12 +69,12 @@ py::object external(const Tensor& tensor) {
 }
 
 py::object file(const Tensor& tensor) {
-    const auto path = place_of(tensor, [](const auto& place) { return place.file(); });
+    const auto path = place_of(tensor, [](const model::Tensor& found) { return found.file(); });
     return path ? py::object(to_str(*path)) : py::none();
 }
 
 py::object offset(const Tensor& tensor) {
-    const auto found = place_of(tensor, [](const auto& place) { return place.offset(); });
+    const auto found = place_of(tensor, [](const model::Tensor& found) { return found.offset(); });
     return found ? py::object(py::int_(*found)) : py::none();
 }
 
@@ -95,20 +83,20 @@ void bind_facts(GuardedClass<Tensor>& cls) {
     bind_field(cls, "TensorProto", "metadata_props",
                "The metadata as a read-only mapping of names to values.");
     cls.def_property_readonly(
-           "name", [](const Tensor& self) { return to_str(header_of(self).name); },
+           "name", [](const Tensor& self) { return to_str(core_of(self).header().name); },
            "The name, or an empty string.")
         .def_property_readonly("dtype", dtype,
                                "The element type as a DataType. Raises TensorError `tensor.dtype`.")
         .def_property_readonly("shape", shape,
                                "The dimensions as a tuple of int. Raises TensorError.")
         .def_property_readonly(
-            "ndim", [](const Tensor& self) { return header_of(self).rank; },
+            "ndim", [](const Tensor& self) { return core_of(self).header().rank; },
             "The number of dimensions.")
         .def_property_readonly("size", size, "The number of elements. Raises TensorError.")
         .def_property_readonly("nbytes", values_nbytes,
                                "The number of bytes of the values, as stored.")
         .def_property_readonly(
-            "is_external", [](const Tensor& self) { return header_of(self).external; },
+            "is_external", [](const Tensor& self) { return core_of(self).header().external; },
             "Whether the values are in another file.")
         .def_property_readonly(
             "external", external,
@@ -137,81 +125,6 @@ Raises:
 Source: onnx.proto, TensorProto.external_data.)");
 }
 
-template <class Class>
-void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__", unguarded([](const py::object& self) { return package::describe()(self); }))
-        .def("_repr_html_",
-             unguarded([](const py::object& self) { return package::describe_html()(self); }));
-    bind_equality(cls);
-}
-
-model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message}; }
-
-Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
-
-void bind_sparse(py::module_& module) {
-    GuardedClass<SparseTensor> cls(module, "SparseTensor",
-                                   "A sparse tensor: stored values and their indices.");
-    cls.def_property_readonly(
-           "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
-           "The name, which is stored as the name of the values.")
-        .def_property_readonly(
-            "dtype", [](const SparseTensor& self) { return dtype(sparse_values(self)); },
-            "The element type of the values as a DataType.")
-        .def_property_readonly(
-            "shape", [](const SparseTensor& self) { return to_tuple(core_of(self).dims()); },
-            "The shape of the dense tensor.")
-        .def_property_readonly("values", sparse_values,
-                               "The stored values: a Tensor of shape [nnz].")
-        .def_property_readonly(
-            "indices",
-            [](const SparseTensor& self) {
-                return Tensor{{self.document, core_of(self).indices()}};
-            },
-            "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
-        .def_property_readonly(
-            "nnz", [](const SparseTensor& self) { return size(sparse_values(self)); },
-            "The number of stored values.")
-        .def_property_readonly(
-            "proto", [](const SparseTensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.")
-        .def("to_dense",
-             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
-                 return package::to_dense()(self, max_bytes);
-             }),
-             py::kw_only(), py::arg("max_bytes") = py::none(),
-             R"(Return the dense tensor as a new, writable array.
-
-All other elements are zeros, or empty strings for STRING.
-
-Args:
-    max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
-        the load.
-
-Raises:
-    LimitError: `limit.dense_bytes`: the array would be larger.
-    TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.)")
-        .def("to_scipy", unguarded([](const py::object& self) -> py::object {
-                 return package::to_scipy()(self);
-             }),
-             R"(Return the sparse tensor as a `scipy.sparse.coo_array`.
-
-The indices are copied, the values only if needed.
-
-Raises:
-    TensorError: as for `to_dense`.
-    ValueError: SciPy has no arrays of this type or number of dimensions.)")
-        .def_property_readonly("_path",
-                               [](const SparseTensor& self) {
-                                   return to_str(model::sparse_tensor_path(
-                                       *self.document, self.message.piece(0).data()));
-                               })
-        .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
-            return self.document->limits().dense_bytes;
-        });
-    bind_display(cls);
-}
-
 }  // namespace
 
 void bind_tensor(py::module_& module) {
@@ -221,8 +134,7 @@ void bind_tensor(py::module_& module) {
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_exchange(cls);
-    bind_display(cls);
-    bind_sparse(module);
+    bind_html_display(cls);
 }
 
 }  // namespace onnxmap::bindings

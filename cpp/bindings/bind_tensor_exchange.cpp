@@ -5,6 +5,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/option_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
@@ -120,25 +121,22 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
 // The options for opening files: link_policy, allow_hardlinks, io and watch.
 py::tuple policy(const Tensor& tensor) {
     const tensor::Store& store = tensor.document->store();
-    const tensor::ExternalPlace& place = store.external.place();
-    const char* links = place.policy.links == contain::LinkPolicy::contained ? "contained"
-                        : place.policy.links == contain::LinkPolicy::strict  ? "strict"
-                                                                             : "trusted";
-    const char* mode = place.mode == source::IoMode::automatic ? "auto"
-                       : place.mode == source::IoMode::mmap    ? "mmap"
-                                                               : "read";
-    return py::make_tuple(links, place.policy.allow_hardlinks, mode, store.watch);
+    const tensor::ExternalFolder& external = store.external.folder();
+    return py::make_tuple(name_of(kLinkPolicies, external.policy.links),
+                          external.policy.allow_hardlinks, name_of(kIoModes, external.mode),
+                          store.watch);
 }
 
 // The bytes of the TensorProto, or None for a part of a tensor.
 py::object message_bytes(const Tensor& tensor) {
-    const auto values = naming(tensor, [&] { return values_of(tensor); });
-    if (values.in_pieces()) return py::none();
-    std::string bytes;
-    for (std::size_t i = 0; i < tensor.message.piece_count(); ++i) {
-        bytes += as_text(tensor.document->source().resident(tensor.message.piece(i)));
-    }
-    return py::bytes(bytes);
+    return with_values(tensor, [&](const tensor::Values& values) -> py::object {
+        if (values.in_pieces()) return py::none();
+        std::string bytes;
+        for (std::size_t i = 0; i < tensor.message.piece_count(); ++i) {
+            bytes += as_text(tensor.document->source().resident(tensor.message.piece(i)));
+        }
+        return py::bytes(bytes);
+    });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The values of a Tensor as arrays and as bytes.
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -34,15 +35,13 @@ py::object writable_array(Values& values) {
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
 }
 
-// The values in a type that NumPy can cast to `dtype`. NumPy may lack casts between small types of
-// ml_dtypes, but float32 has all their values.
+// The values in a type that NumPy can cast to `dtype`.
 py::object castable(Values& values, const py::object& dtype) {
-    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
-    const auto widen = Conversion::find(values.type(), float32);
+    const onnx::DataTypeInfo& wide = tensor::castable_type(values.type());
     const py::object& can_cast = python_object<"numpy", "can_cast">();
-    if (widen && values.type().bits <= 8 &&
+    if (&wide != &values.type() &&
         !can_cast(numpy_dtype(values.type()), dtype, "unsafe").cast<bool>()) {
-        return read_array(values, *widen, false);
+        return read_array(values, *Conversion::find(values.type(), wide), false);
     }
     return view_or_decoded(values);
 }
@@ -254,7 +253,7 @@ py::buffer_info buffer_of(const Values& values) {
 }
 
 py::buffer_info buffer(const Tensor& tensor) {
-    return naming(tensor, [&] { return buffer_of(values_of(tensor)); });
+    return with_values(tensor, [](const Values& values) { return buffer_of(values); });
 }
 
 getbufferproc get_buffer_of_pybind11 = nullptr;
@@ -280,10 +279,11 @@ extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 
 std::int64_t first_dimension(const Tensor& tensor) {
-    const tensor::Header header = header_of(tensor);
-    naming(tensor, [&] { static_cast<void>(tensor::element_count(header)); });
-    if (header.dims().empty()) throw py::type_error("a tensor without dimensions has no len()");
-    return header.dims()[0];
+    const model::Tensor core = core_of(tensor);
+    std::ignore = core.count();  // throws if no array can have the shape
+    const auto dims = core.header().dims();
+    if (dims.empty()) throw py::type_error("a tensor without dimensions has no len()");
+    return dims[0];
 }
 
 py::object values_at(const Tensor& tensor, const py::object& key) {

@@ -15,6 +15,10 @@ WithLock::WithLock() {
     state_ = PyGILState_Ensure();
 }
 
+void check_signals() {
+    if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+}
+
 }  // namespace onnxmap::bindings
 
 // The linker replaces the C++ runtime's function by this one (--wrap in cpp/CMakeLists.txt). The

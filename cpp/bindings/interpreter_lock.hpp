@@ -12,6 +12,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
+#include <utility>
+
 namespace onnxmap::bindings {
 
 /// While an object of this class exists, other threads can run Python.
@@ -26,6 +29,15 @@ class WithoutLock {
     PyThreadState* thread_;
 };
 
+/// Returns work(), which uses no Python object. Other threads can run Python meanwhile if
+/// `takes_long`: a thread that gives the lock away may have to wait some milliseconds for it.
+template <class Work>
+auto without_lock_if(bool takes_long, Work&& work) {
+    std::optional<WithoutLock> unlocked;
+    if (takes_long) unlocked.emplace();
+    return std::forward<Work>(work)();
+}
+
 /// While an object of this class exists, its thread may use Python, even if Python does not know
 /// the thread.
 class WithLock {
@@ -39,5 +51,9 @@ class WithLock {
   private:
     PyGILState_STATE state_;
 };
+
+/// Throws the exception of a signal handler that is due, such as KeyboardInterrupt after Ctrl-C.
+/// Needs the lock.
+void check_signals();
 
 }  // namespace onnxmap::bindings

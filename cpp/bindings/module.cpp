@@ -33,6 +33,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_messages(module);
     bind_graph(module);
     bind_tensor(module);
+    bind_sparse_tensor(module);
     bind_external_file(module);
     bind_bulk(module);
     bind_kernels(module);

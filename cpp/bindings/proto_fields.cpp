@@ -20,7 +20,7 @@ py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
         case wire::Type::bytes: return to_bytes(document->source().resident(value.bytes));
         case wire::Type::message: break;
     }
-    Handle handle{document, onnx::Message(onnx::kSchema.message_of(row), value.bytes)};
+    Handle handle{document, onnx::message_in(row, value)};
     if (as_proto) return py::cast(ProtoView{std::move(handle)});
     return wrap_message(std::move(handle));
 }

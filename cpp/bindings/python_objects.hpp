@@ -51,6 +51,23 @@ const py::object& python_object() {
 /// assigned.
 [[nodiscard]] py::object data_type_or_int(std::int32_t number);
 
+/// Whether an object is true. Testing it may run Python code.
+[[nodiscard]] inline bool is_true(const py::object& value) {
+    const int truth = PyObject_IsTrue(value.ptr());
+    if (truth < 0) throw py::error_already_set();
+    return truth != 0;
+}
+
+/// NumPy's copy argument: None, true or false. It is tested once, with the interpreter lock
+/// held and before anything is read.
+struct Copying {
+    explicit Copying(const py::object& copy)
+        : always(!copy.is_none() && is_true(copy)), never(!copy.is_none() && !always) {}
+
+    bool always;
+    bool never;
+};
+
 /// A read-only view of a dict.
 [[nodiscard]] py::object read_only(const py::dict& mapping);
 

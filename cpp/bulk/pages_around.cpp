@@ -31,7 +31,7 @@ PagesAround::PagesAround(const Plan& plan, std::uint64_t window, ReadAhead::Ask 
       step_(std::min(window / 16, 8 * kMebibyte)),
       read_ahead_(plan, plan.items(), window / 2, ask_read_ahead) {}
 
-PagesAround::Chunk PagesAround::next(Place& at) const {
+PagesAround::Chunk PagesAround::next(Cursor& at) const {
     const Item& first = items_[at.item];
     Chunk chunk{at.item, at.item, first.offset + at.offset, first.offset + at.offset};
     while (true) {
@@ -57,7 +57,7 @@ PagesAround::Chunk PagesAround::next(Place& at) const {
 void PagesAround::look_first() {
     const auto view = std::ranges::find(items_, Reading::view, &Item::reading);
     if (view == items_.end()) return;
-    Place at{static_cast<std::size_t>(view - items_.begin()), 0};
+    Cursor at{static_cast<std::size_t>(view - items_.begin()), 0};
     const Chunk chunk = next(at);
     const source::Source& source = *plan_.source(*view);
     if (source.maps_file()) static_cast<void>(look_around(source, chunk));
@@ -209,7 +209,7 @@ void PagesAround::give_back_all(bool done) noexcept {
         leave_file();
         return;
     }
-    Place at{0, 0};  // the reader may not have reached a view yet
+    Cursor at{0, 0};  // the reader may not have reached a view yet
     if (reader_ != nullptr) {
         release_until(reader_->offset);
         at.item = static_cast<std::size_t>(reader_ - items_.data()) + 1;

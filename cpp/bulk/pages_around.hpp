@@ -19,7 +19,7 @@ class PagesAround {
                 ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);
 
     /// A position of a walk over the bytes of the views.
-    struct Place {
+    struct Cursor {
         std::size_t item;
         std::uint64_t offset;  // offset within the view
     };
@@ -34,7 +34,7 @@ class PagesAround {
     };
 
     /// The chunk at `at`, which must be at a view. Moves `at` past the chunk.
-    [[nodiscard]] Chunk next(Place& at) const;
+    [[nodiscard]] Chunk next(Cursor& at) const;
 
     /// Notes which pages around the first view are in memory, since the reader may touch them
     /// before the bringing thread does. Call it before that thread starts.

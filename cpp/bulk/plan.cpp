@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/tensor_path.hpp"
 
 namespace onnxmap::bulk {
 
@@ -20,33 +19,15 @@ constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
 constexpr std::uint64_t kMostBytes = INT64_MAX;  // of an array
 
-// The type that the kernels convert to; NumPy does the rest. It is `float_type` if a kernel
-// converts to it. Otherwise types of at most 8 bits become float32: float32 has all their values,
-// and NumPy can always cast it. Other types stay: by way of float32, the payload of a NaN could
-// change.
-const onnx::DataTypeInfo* array_type(const onnx::DataTypeInfo* type,
-                                     const onnx::DataTypeInfo* float_type) {
-    if (float_type == nullptr || !type->format.is_float()) return type;
-    if (Conversion::find(*type, *float_type)) return float_type;
-    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
-    return type->bits <= 8 && Conversion::find(*type, float32) ? &float32 : type;
-}
-
 bool is_converted(const onnx::DataTypeInfo& type, const Options& options) {
     return options.float_type != nullptr && type.format.is_float() && &type != options.float_type;
 }
 
-// The larger of the item sizes of the array's type and of the type that NumPy converts it to.
-std::uint64_t largest_itemsize(const Item& item, const onnx::DataTypeInfo* float_type) {
-    const std::uint64_t itemsize = std::max<std::uint64_t>(item.to->itemsize(), 1);
-    return float_type == nullptr ? itemsize
-                                 : std::max<std::uint64_t>(itemsize, float_type->itemsize());
-}
-
-// Bytes of the array after NumPy's conversion.
-std::uint64_t final_nbytes(const Item& item, const onnx::DataTypeInfo* float_type) {
-    const bool is_cast = float_type != nullptr && item.type->format.is_float();
-    return item.count * (is_cast ? float_type : item.to)->itemsize();
+// The type that reading makes: the array's type if a kernel converts to it, or else a type that
+// NumPy can convert.
+const onnx::DataTypeInfo& made_type(const onnx::DataTypeInfo& type,
+                                    const onnx::DataTypeInfo& array) {
+    return &type == &array || Conversion::find(type, array) ? array : tensor::castable_type(type);
 }
 
 Reading reading_of(const tensor::Values& values, const Options& options) {
@@ -60,7 +41,7 @@ Reading reading_of(const tensor::Values& values, const Options& options) {
 
 }  // namespace
 
-Conversion Item::conversion() const { return *Conversion::find(*type, *to); }
+Conversion Item::conversion() const { return *Conversion::find(*type, *made); }
 
 Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
            const Options& options)
@@ -68,50 +49,51 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
     items_.reserve(positions.size());
     initializers.for_each_at(
         positions,
-        [&](std::uint32_t rank, const onnx::Message& tensor) { add(tensor, rank, options); },
+        [&](std::uint32_t requested_at, const onnx::Message& message) {
+            const model::Tensor tensor(*document_, message);
+            tensor.naming([&] { add(tensor, requested_at, options); });
+        },
         options.frugal);
     std::ranges::sort(items_, {}, [](const Item& item) {
-        return std::tuple(item.source, item.offset, item.rank);
+        return std::tuple(item.source, item.offset, item.requested_at);
     });
     if (options.copies) check_overlap();
 }
 
-void Plan::add(const onnx::Message& tensor, std::uint32_t rank, const Options& options) {
-    const tensor::Header header = tensor::read_header(tensor);
-    try {
-        const tensor::Values values = document_->values(tensor, header, since_);
-        Item item{};
-        item.message = tensor.piece(0);
-        item.rank = rank;
-        item.type = &values.type();
-        item.to = array_type(item.type, options.float_type);
-        item.count = values.count();
-        item.reading = reading_of(values, options);
-        std::shared_ptr<const source::Source> source = document_->store().source;
-        item.offset = source->offset_of(item.message);
-        if (values.payload() != nullptr) {
-            source = values.payload()->source;
-            item.offset = values.payload()->offset;
-            item.stored_nbytes = values.payload()->nbytes;
-        }
-        item.source = source_number(source);
-        if (item.count > kMostBytes / largest_itemsize(item, options.float_type)) {
-            throw Error("tensor.size_overflow",
-                        "converted to the requested type, it would have more than 2^63 bytes");
-        }
-        nbytes_ += item.nbytes();
-        // The bytes of the pieces count, too.
-        if (values.in_pieces()) {
-            values.for_each_range(
-                [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
-        }
-        const std::uint64_t stored =
-            values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
-        if (stored > 0) named_nbytes_ += std::max(stored, final_nbytes(item, options.float_type));
-        items_.push_back(item);
-    } catch (const Error& error) {
-        throw with_tensor_path(error, *document_, header.begin);
+void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options) {
+    const tensor::Values values = tensor.values(since_);
+    Item item{};
+    item.message = tensor.message().piece(0);
+    item.requested_at = requested_at;
+    item.type = &values.type();
+    item.array = is_converted(*item.type, options) ? options.float_type : item.type;
+    item.made = &made_type(*item.type, *item.array);
+    item.count = values.count();
+    item.reading = reading_of(values, options);
+    std::shared_ptr<const source::Source> source = document_->store().source;
+    item.offset = source->offset_of(item.message);
+    if (values.payload() != nullptr) {
+        source = values.payload()->source;
+        item.offset = values.payload()->offset;
+        item.stored_nbytes = values.payload()->nbytes;
     }
+    item.source = source_number(source);
+    const std::uint64_t largest =
+        std::max<std::uint64_t>({item.made->itemsize(), item.array->itemsize(), 1});
+    if (item.count > kMostBytes / largest) {
+        throw Error("tensor.size_overflow",
+                    "converted to the requested type, it would have more than 2^63 bytes");
+    }
+    nbytes_ += item.nbytes();
+    array_nbytes_ += item.array_nbytes();
+    // The bytes of the pieces count, too.
+    if (values.in_pieces()) {
+        values.for_each_range(
+            [&](const auto& file, auto, auto) { std::ignore = source_number(file); });
+    }
+    const std::uint64_t stored = values.in_pieces() ? values.stored_nbytes() : item.stored_nbytes;
+    if (stored > 0) named_nbytes_ += std::max(stored, item.array_nbytes());
+    items_.push_back(item);
 }
 
 std::uint32_t Plan::source_number(const std::shared_ptr<const source::Source>& source) {
@@ -141,20 +123,18 @@ unsigned Plan::reads_at_once() const noexcept {
     return most;
 }
 
+model::Tensor Plan::tensor(const Item& item) const {
+    return {*document_, onnx::Message(onnx::message<"TensorProto">, item.message)};
+}
+
 tensor::Values Plan::values(const Item& item) const {
     const tensor::OverlookQuietly quietly;
-    const onnx::Message tensor = item.tensor();
-    const tensor::Header header = tensor::read_header(tensor);
-    tensor::Values values = document_->values(tensor, header, since_);
+    tensor::Values values = tensor(item).values(since_);
     // Memory is allocated by the item's count and type.
     if (values.count() != item.count || &values.type() != item.type) {
         fail_changed();
     }
     return values;
-}
-
-Error Plan::named(const Error& error, const Item& item) const {
-    return with_tensor_path(error, *document_, item.message.data());
 }
 
 void Plan::look_again(std::span<const Item> items) const {

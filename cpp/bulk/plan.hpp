@@ -11,6 +11,7 @@
 
 #include "model/document.hpp"
 #include "model/initializers.hpp"
+#include "model/tensor.hpp"
 #include "tensor/conversion.hpp"
 #include "tensor/values.hpp"
 
@@ -24,20 +25,22 @@ enum class Reading : std::uint8_t {
 };
 
 struct Item {
-    const onnx::DataTypeInfo* type;  // as it is stored
-    const onnx::DataTypeInfo* to;    // of the array
-    std::uint64_t count;             // of elements
-    std::uint64_t offset;            // of the payload in the source, or of the message
-    std::uint64_t stored_nbytes;     // of the payload
-    ByteView message;                // the TensorProto
-    std::uint32_t rank;              // among the requested tensors
-    std::uint32_t source;            // among the plan's sources
+    const onnx::DataTypeInfo* type;   // as it is stored
+    const onnx::DataTypeInfo* made;   // that reading makes
+    const onnx::DataTypeInfo* array;  // of the array: NumPy converts if reading makes another type
+    std::uint64_t count;              // of elements
+    std::uint64_t offset;             // of the payload in the source, or of the message
+    std::uint64_t stored_nbytes;      // of the payload
+    ByteView message;                 // the TensorProto; an initializer is never in pieces
+    std::uint32_t requested_at;       // its index among the requested positions
+    std::uint32_t source;             // among the plan's sources
     Reading reading;
 
-    [[nodiscard]] onnx::Message tensor() const { return {onnx::message<"TensorProto">, message}; }
-
+    /// Bytes that reading makes.
+    [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * made->itemsize(); }
     /// Bytes of the array.
-    [[nodiscard]] std::uint64_t nbytes() const noexcept { return count * to->itemsize(); }
+    [[nodiscard]] std::uint64_t array_nbytes() const noexcept { return count * array->itemsize(); }
+    [[nodiscard]] bool is_cast_by_numpy() const noexcept { return array != made; }
     /// Bytes that are in memory while the array is made. For decoded values the message is in
     /// memory, too.
     [[nodiscard]] std::uint64_t resident_nbytes() const noexcept {
@@ -75,23 +78,24 @@ class Plan {
     [[nodiscard]] std::span<const std::shared_ptr<const source::Source>> sources() const noexcept {
         return sources_;
     }
-    /// Bytes of all arrays, except arrays of strings.
+    /// Bytes that reading all items makes, except strings.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
+    /// Bytes of all arrays, except arrays of strings.
+    [[nodiscard]] std::uint64_t array_nbytes() const noexcept { return array_nbytes_; }
     /// The number of concurrent reads that helps.
     [[nodiscard]] unsigned reads_at_once() const noexcept;
 
+    [[nodiscard]] model::Tensor tensor(const Item& item) const;
     /// The values of an item, found again. Reports no overlooked fault a second time. Throws Error
     /// `file.changed` if their count or type differs from the plan's.
     [[nodiscard]] tensor::Values values(const Item& item) const;
-    /// The error with the tensor's path, if the tensor has no name.
-    [[nodiscard]] Error named(const Error& error, const Item& item) const;
 
     /// Checks the files of `items`, a part of the plan's, after they were read. Sources that report
     /// changes by themselves are skipped. Throws Error `file.changed`.
     void look_again(std::span<const Item> items) const;
 
   private:
-    void add(const onnx::Message& tensor, std::uint32_t rank, const Options& options);
+    void add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options);
     [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const source::Source>& source);
     void check_overlap() const;
 
@@ -101,6 +105,7 @@ class Plan {
     std::unordered_map<const source::Source*, std::uint32_t> source_numbers_;
     std::vector<Item> items_;
     std::uint64_t nbytes_ = 0;
+    std::uint64_t array_nbytes_ = 0;
     std::uint64_t named_nbytes_ = 0;  // of files, or of the arrays if they are larger
 };
 

@@ -63,10 +63,10 @@ class Reader {
           on_absent_(on_absent),
           ask_read_ahead_(ask_read_ahead),
           slabs_(small_nbytes()) {
-        places_.resize(items.size());
+        arrays_.resize(items.size());
     }
 
-    std::vector<source::Place> read() {
+    std::vector<source::ArrayMemory> read() {
         os::renew_fault_handler();
         return source::guard_reads(plan_.document().source(), [&] { return read_below_guard(); });
     }
@@ -88,9 +88,10 @@ class Reader {
         const Reader& reader_;
     };
 
-    std::vector<source::Place> read_below_guard() {
+    std::vector<source::ArrayMemory> read_below_guard() {
         for (std::size_t i = 0; i < items_.size(); ++i) {
-            if (items_[i].reading == Reading::parts) places_[i] = slabs_.place(items_[i].nbytes());
+            if (items_[i].reading == Reading::parts)
+                arrays_[i] = slabs_.allocate(items_[i].nbytes());
         }
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (items_[i].reading == Reading::whole) read_whole(i);
@@ -110,7 +111,7 @@ class Reader {
             if (is_mapped) release(task.range, 0);
         });
         plan_.look_again(items_);
-        return std::move(places_);
+        return std::move(arrays_);
     }
 
     [[nodiscard]] std::uint64_t small_nbytes() const noexcept {
@@ -122,19 +123,17 @@ class Reader {
     void read_whole(std::size_t i) {
         os::leave_if_stopped();
         const Item& item = items_[i];
-        try {
+        plan_.tensor(item).naming([&] {
             tensor::Values values = plan_.values(item);
             source::guard_reads(values.source(), [&] {
                 values.check_count();  // before memory is allocated by the shape
-                places_[i] = slabs_.place(item.nbytes());
-                values.read(item.conversion(), places_[i].bytes);
+                arrays_[i] = slabs_.allocate(item.nbytes());
+                values.read(item.conversion(), arrays_[i].bytes);
                 values.for_each_range([&](const auto& source, auto offset, auto nbytes) {
                     source::release(*source, offset, nbytes);
                 });
             });
-        } catch (const Error& error) {
-            throw plan_.named(error, item);
-        }
+        });
         // Decoding reads through the mapping, and the mapped pages would count as this process's
         // memory.
         const source::Source& own = plan_.document().source();
@@ -204,7 +203,8 @@ class Reader {
         const Item& item = items_[i];
         const std::uint64_t nbytes = plan_.source(item)->read_habits().nbytes;
         // A multiple of eight elements is a whole number of bytes at any element width.
-        const std::uint64_t most = std::max<std::uint64_t>(nbytes / item.to->itemsize() & ~7ULL, 8);
+        const std::uint64_t most =
+            std::max<std::uint64_t>(nbytes / item.made->itemsize() & ~7ULL, 8);
         for (std::uint64_t begin = 0; begin < item.count; begin += most) {
             const std::uint64_t count = std::min(most, item.count - begin);
             const std::uint64_t offset = item.offset + packed_nbytes(begin, item.type->bits);
@@ -268,8 +268,8 @@ class Reader {
         const source::Source& source = *task.range.source;
         const Conversion conversion = item.conversion();
         const std::uint64_t bits = item.type->bits;
-        const std::uint64_t itemsize = item.to->itemsize();
-        const auto out = places_[task.first].bytes.subspan(task.begin * itemsize);
+        const std::uint64_t itemsize = item.made->itemsize();
+        const auto out = arrays_[task.first].bytes.subspan(task.begin * itemsize);
         const std::uint64_t offset = task.range.begin;
         if (conversion.is_copy()) {
             source.read_file(offset, out.first(task.count * itemsize));
@@ -296,7 +296,7 @@ class Reader {
         for (std::size_t i = 0; i < items.size(); ++i) {
             const Item& item = items[i];
             item.conversion().stored(buffer.data() + (item.offset - begin), item.count,
-                                     places_[task.first + i].bytes.data());
+                                     arrays_[task.first + i].bytes.data());
             nbytes += item.nbytes();
         }
         done_.fetch_add(nbytes, std::memory_order_relaxed);
@@ -312,7 +312,7 @@ class Reader {
     const OnAbsent& on_absent_;
     const ReadAhead::Ask ask_read_ahead_;
     source::Slabs slabs_;
-    std::vector<source::Place> places_;
+    std::vector<source::ArrayMemory> arrays_;
     std::vector<Task> tasks_;
 
     std::mutex bringing_;
@@ -321,9 +321,10 @@ class Reader {
 
 }  // namespace
 
-std::vector<source::Place> read_items(const Plan& plan, std::span<const Item> items,
-                                      std::atomic<std::uint64_t>& done, const OnAbsent& on_absent,
-                                      ReadAhead::Ask ask_read_ahead) {
+std::vector<source::ArrayMemory> read_items(const Plan& plan, std::span<const Item> items,
+                                            std::atomic<std::uint64_t>& done,
+                                            const OnAbsent& on_absent,
+                                            ReadAhead::Ask ask_read_ahead) {
     return Reader(plan, items, done, on_absent, ask_read_ahead).read();
 }
 

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/tensor_path.hpp"
+#include "model/tensor.hpp"
 #include "source/page_cache.hpp"
 #include "source/pages_ahead.hpp"
-#include "tensor/header.hpp"
 
 namespace onnxmap::bulk {
 
@@ -36,12 +35,8 @@ using Source = std::shared_ptr<const source::Source>;
 template <class Visit>
 void for_each_range(const model::Document& document, const onnx::Message& tensor,
                     source::Moment since, Visit&& visit) {
-    const tensor::Header header = tensor::read_header(tensor);
-    try {
-        document.values(tensor, header, since).for_each_range(visit);
-    } catch (const Error& error) {
-        throw with_tensor_path(error, document, header.begin);
-    }
+    const model::Tensor found(document, tensor);
+    found.naming([&] { found.values(since).for_each_range(visit); });
 }
 
 std::vector<Joined> joined_ranges(const model::Document& document,

@@ -42,7 +42,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         }
         const Item& item = items_[taken_];
         try {
-            if (!wait_for(item, patience, step.place)) return stopped_ ? State::end : State::later;
+            if (!wait_for(item, patience, step.array)) return stopped_ ? State::end : State::later;
             if (item.reading == Reading::view) plan_->look_again({&item, 1});
         } catch (const os::Stopped&) {
             return State::end;
@@ -111,8 +111,9 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         return true;
     }
 
-    // Returns whether the item is ready. Sets `place` to its memory if the item is fresh.
-    bool wait_for(const Item& item, std::chrono::milliseconds patience, source::Place& place) {
+    // Returns whether the item is ready. Sets `array` to its memory if the item is fresh.
+    bool wait_for(const Item& item, std::chrono::milliseconds patience,
+                  source::ArrayMemory& array) {
         if (!item.is_fresh()) return true;
         std::unique_lock lock(mutex_);
         if (!is_led_ && prepared_end_ <= taken_) {
@@ -132,8 +133,8 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
             return false;
         }
-        place = std::move(places_.front());
-        places_.pop_front();
+        array = std::move(arrays_.front());
+        arrays_.pop_front();
         return true;
     }
 
@@ -176,7 +177,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     std::size_t bring_views(std::size_t first) {
-        PagesAround::Place at{first, 0};
+        PagesAround::Cursor at{first, 0};
         while (at.item < items_.size() && items_[at.item].reading == Reading::view) {
             const PagesAround::Chunk chunk = pages_.next(at);
             wait_for_room(chunk.first, chunk.last, chunk.nbytes());
@@ -197,7 +198,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         wait_for_room(first, end == first + 1 ? first : end, nbytes);
         std::mutex mutex;
         std::vector<Pages> brought;
-        auto places = read_items(*plan_, items_.subspan(first, end - first), done_,
+        auto memory = read_items(*plan_, items_.subspan(first, end - first), done_,
                                  [&](const Item& item, std::uint64_t begin, std::uint64_t stop) {
                                      const std::lock_guard lock(mutex);
                                      brought.push_back({plan_->source(item).get(), begin, stop});
@@ -205,7 +206,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         for (const auto& [source, begin, stop] : brought)
             source::evict(*source, begin, stop - begin);
         const std::lock_guard lock(mutex_);
-        for (source::Place& place : places) places_.push_back(std::move(place));
+        for (source::ArrayMemory& array : memory) arrays_.push_back(std::move(array));
         return end;
     }
 
@@ -248,9 +249,9 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     bool reader_waits_ = false;     // for item taken_
     std::size_t taken_ = 0;         // items that the reader has got; the last is its current one
     std::size_t prepared_end_ = 0;  // items before this one are ready
-    std::deque<source::Place> places_;  // of ready fresh items that the reader has not got
-    std::exception_ptr failure_;        // to be thrown at item prepared_end_
-    std::uint64_t ahead_ = 0;           // the sum of holds_
+    std::deque<source::ArrayMemory> arrays_;  // of ready fresh items that the reader has not got
+    std::exception_ptr failure_;              // to be thrown at item prepared_end_
+    std::uint64_t ahead_ = 0;                 // the sum of holds_
     std::deque<Hold> holds_;
 };
 

@@ -29,7 +29,7 @@ class TensorStream {
     enum class State { ready, later, end };
     struct Step {
         Item item;
-        source::Place place;  // of the array, if it is fresh
+        source::ArrayMemory array;  // of the array, if it is fresh
     };
 
     /// The next tensor, or `later` if it is not ready after `patience`. For one thread at a time.

@@ -116,8 +116,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     const auto fields = index(message);
     const std::uint64_t count = fields->count(row);
     if (count == 0) return std::nullopt;
-    const wire::MessageTable& table = onnx::kSchema.message_of(row);
-    if (count == 1) return onnx::Message(table, fields->last(row)->bytes);
+    if (count == 1) return onnx::message_in(row, *fields->last(row));
     const MergedKey key(key_of(message), &row);
     {
         const std::lock_guard lock(mutex_);
@@ -130,16 +129,11 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
         fields->for_each(row, [&](const wire::Field& piece) {
             if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
         });
-        if (pieces.empty()) return onnx::Message(table, fields->last(row)->bytes);
-        return onnx::Message(table, std::move(pieces));
+        if (pieces.empty()) return onnx::message_in(row, *fields->last(row));
+        return onnx::Message(onnx::kSchema.message_of(row), std::move(pieces));
     });
     const std::lock_guard lock(mutex_);
     return merged_.try_emplace(key, std::move(merged)).first->second;
-}
-
-tensor::Values Document::values(const onnx::Message& tensor) const {
-    const tensor::Header header = tensor::read_header(tensor);
-    return values(tensor, header);
 }
 
 source::Moment Document::look_for_changes() const {
@@ -148,17 +142,13 @@ source::Moment Document::look_for_changes() const {
     return started;
 }
 
-tensor::Values Document::values(const onnx::Message& tensor, const tensor::Header& header,
-                                std::optional<source::Moment> since) const {
-    if (!since) since = source::kRecently;
-    store_.check_unchanged(*store_.source, *since);
-    if (!header.has_segment) return {tensor, header, store_, *since};
+tensor::Segments Document::segments_of(const onnx::Message& tensor) const {
     const SegmentGroups& groups = segments_.get([&] {
         auto found = std::make_unique<SegmentGroups>();
         source::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
         return found;
     });
-    return {tensor, header, store_, *since, groups.whole(tensor)};
+    return groups.whole(tensor);
 }
 
 }  // namespace onnxmap::model

@@ -4,50 +4,23 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include "base/error.hpp"
 #include "base/made_once.hpp"
 #include "model/field_index.hpp"
+#include "model/load_options.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
 #include "os/fork_safe_mutex.hpp"
 #include "source/source.hpp"
-#include "tensor/payload.hpp"
-#include "tensor/values.hpp"
-#include "wire/tag.hpp"
+#include "tensor/segments.hpp"
+#include "tensor/store.hpp"
 
 namespace onnxmap::model {
-
-struct Limits {
-    std::uint64_t tensors = 1'000'000;
-    std::uint64_t pieces = 100'000;
-    std::uint32_t depth = wire::kDefaultDepth;
-    std::uint64_t external_entries = 64;
-    std::uint64_t dense_bytes = 1 << 30;  // of a sparse tensor when dense
-    std::uint64_t text_bytes = 1 << 30;   // of a message as text
-    std::uint64_t overlap = 16;  // bytes of copies, as a multiple of the bytes of the files
-};
-
-struct LoadOptions {
-    const wire::MessageTable* root = nullptr;  // the message that the bytes hold
-    bool scan_packed = true;  // check="full"; otherwise typed payloads are validated when read
-    bool watch = true;        // notice files that change
-    std::string folder;       // of the file, absolute; empty: it is a buffer
-    tensor::ExternalPlace external;
-    Limits limits;
-    /// If set: tensors with faults that onnx overlooks are read, and this function is called with
-    /// each fault.
-    std::function<void(const Error&)> overlook;
-
-    [[nodiscard]] bool is_model() const noexcept { return root == &onnx::message<"ModelProto">; }
-};
 
 class Document {
   public:
@@ -75,16 +48,15 @@ class Document {
                                                      const wire::FieldRow& row) const;
 
     /// Checks whether the file has changed. Call it before an operation that reads much of the
-    /// file. Pass the returned moment to values(): each external file is then checked once, too.
+    /// file. Pass the returned moment to Tensor::values(): each external file is then checked once,
+    /// too.
     /// Throws Error `file.changed`.
     source::Moment look_for_changes() const;
 
-    /// The values of a TensorProto of this document. If the TensorProto is one segment of several,
-    /// the values of the whole tensor. Files that were last checked before `since` are checked
-    /// again; the default is source::kRecently. Throws Error `tensor.*`, `ext.*`, `file.changed`.
-    [[nodiscard]] tensor::Values values(const onnx::Message& tensor) const;
-    [[nodiscard]] tensor::Values values(const onnx::Message& tensor, const tensor::Header& header,
-                                        std::optional<source::Moment> since = std::nullopt) const;
+    /// All segments of the tensor that `tensor`, a TensorProto with a segment, is a piece of. The
+    /// first call visits all tensors of the document. Throws Error `tensor.segment`,
+    /// `model.duplicate_name`, `file.changed`.
+    [[nodiscard]] tensor::Segments segments_of(const onnx::Message& tensor) const;
 
   private:
     // The address of the parent, and the field that occurs in it more than once.
@@ -100,9 +72,5 @@ class Document {
     mutable std::map<MergedKey, onnx::Message> merged_;
     mutable MadeOnce<SegmentGroups> segments_;
 };
-
-/// The format of a file that is not an ONNX model, for an error text ("a Git LFS pointer"), or
-/// empty.
-[[nodiscard]] std::string_view recognize(ByteView head) noexcept;
 
 }  // namespace onnxmap::model

@@ -14,7 +14,7 @@ std::vector<StringEntry> string_entries(const Document& document, const onnx::Me
                                         const wire::FieldRow& row) {
     LastByName<StringEntry> entries;
     document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message entry(onnx::message<"StringStringEntryProto">, value.bytes);
+        const onnx::Message entry = onnx::message_in(row, value);
         const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
         entries.set(key, {key, entry.text(field<"StringStringEntryProto.value">)});
     });
@@ -29,7 +29,7 @@ std::vector<OpsetImport> opset_imports(const Document& document, const onnx::Mes
     LastByName<OpsetImport> imports;
     const wire::FieldRow& row = *message.table().find("opset_import");
     document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message opset(onnx::message<"OperatorSetIdProto">, value.bytes);
+        const onnx::Message opset = onnx::message_in(row, value);
         const std::string_view domain = opset.text(field<"OperatorSetIdProto.domain">);
         imports.set(domain, {domain, opset.int64(field<"OperatorSetIdProto.version">)});
     });

@@ -23,15 +23,14 @@ std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const
 }
 
 onnx::Message Graph::sparse_initializer(std::uint64_t position) const {
-    return {onnx::message<"SparseTensorProto">, fields_->at(kSparse, position).bytes};
+    return onnx::message_in(kSparse, fields_->at(kSparse, position));
 }
 
 const TensorNames& Graph::sparse_initializer_names() const {
     return sparse_names_.get([&] {
         auto names = std::make_unique<TensorNames>();
         fields_->for_each(kSparse, [&](const wire::Field& element) {
-            const onnx::Message sparse(onnx::message<"SparseTensorProto">, element.bytes);
-            names->add(SparseTensor(document(), sparse).name());
+            names->add(SparseTensor(document(), onnx::message_in(kSparse, element)).name());
         });
         return names;
     });

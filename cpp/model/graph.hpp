@@ -36,7 +36,7 @@ class Graph {
     template <class Visit>
     void for_each_node(Visit&& visit) const {
         fields_->for_each(kNode, [&](const wire::Field& element) {
-            visit(Node({onnx::message<"NodeProto">, element.bytes}));
+            visit(Node(onnx::message_in(kNode, element)));
         });
     }
 

@@ -47,8 +47,8 @@ const TensorNames& Initializers::names(bool frugal) const {
 
 std::uint64_t Initializers::stored_nbytes() const {
     std::uint64_t sum = 0;
-    for_each_header([&](const onnx::Message& tensor, const tensor::Header& header) {
-        sum += tensor::stored_nbytes(tensor, header);
+    for_each_tensor([&](const Tensor& tensor) {
+        sum += tensor::stored_nbytes(tensor.message(), tensor.header());
     });
     return sum;
 }

@@ -12,9 +12,9 @@
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/structure_pages.hpp"
+#include "model/tensor.hpp"
 #include "model/tensor_names.hpp"
 #include "onnx/schema.hpp"
-#include "tensor/header.hpp"
 
 namespace onnxmap::model {
 
@@ -45,13 +45,10 @@ class Initializers {
         });
     }
 
-    /// The same with visit(tensor, header).
+    /// The same with visit(tensor) for each Tensor, whose header is read.
     template <class Visit>
-    void for_each_header(Visit&& visit) const {
-        for_each([&](const onnx::Message& tensor) {
-            const tensor::Header header = tensor::read_header(tensor);
-            visit(tensor, header);
-        });
+    void for_each_tensor(Visit&& visit) const {
+        for_each([&](const onnx::Message& message) { visit(Tensor(*document_, message)); });
     }
 
     /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list. One walk
@@ -73,19 +70,20 @@ class Initializers {
         }
     }
 
-    /// Calls visit(tensor, header, is_first) for each initializer with a name, in order. `is_first`
+    /// Calls visit(tensor, is_first) for each Tensor that has a name, in order. `is_first`
     /// is false for the second and later segments of a tensor. Throws Error `model.duplicate_name`
     /// at the second tensor with the same name.
     template <class Visit>
     void for_each_named(Visit&& visit) const {
         const TensorNames& known = names();
         std::uint32_t position = 0;
-        for_each_header([&](const onnx::Message& tensor, const tensor::Header& header) {
+        for_each_tensor([&](const Tensor& tensor) {
             const std::uint32_t here = position++;
-            if (header.name.empty()) return;
-            const bool is_first = !known.has_repeated() || known.first(header.name) == here;
-            if (!is_first) std::ignore = known.find(header.name);
-            visit(tensor, header, is_first);
+            const std::string_view name = tensor.header().name;
+            if (name.empty()) return;
+            const bool is_first = !known.has_repeated() || known.first_position(name) == here;
+            if (!is_first) std::ignore = known.position(name);
+            visit(tensor, is_first);
         });
     }
 
@@ -99,7 +97,7 @@ class Initializers {
     static constexpr const wire::FieldRow& kField = onnx::field<"GraphProto.initializer">;
 
     static onnx::Message tensor_of(const wire::Field& element) {
-        return {onnx::message<"TensorProto">, element.bytes};
+        return onnx::message_in(kField, element);
     }
     // The indices 0 to positions.size() - 1, sorted by position. Throws std::out_of_range.
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(

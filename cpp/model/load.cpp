@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/recognize.hpp"
 #include "os/fault_handler.hpp"
 #include "os/file.hpp"
 #include "os/folder.hpp"

@@ -49,7 +49,7 @@ class MessageList {
 
   private:
     [[nodiscard]] onnx::Message message_of(const wire::Field& field) const {
-        return {onnx::kSchema.message_of(*field_), field.bytes};
+        return onnx::message_in(*field_, field);
     }
 
     std::shared_ptr<const FieldIndex> fields_;

@@ -1,8 +1,6 @@
-// File formats that users confuse with ONNX models.
-#include <array>
-#include <string_view>
+#include "model/recognize.hpp"
 
-#include "model/document.hpp"
+#include <array>
 
 namespace onnxmap::model {
 

@@ -25,7 +25,7 @@ void TensorNames::add_segment(std::string_view name) noexcept {
     if (const auto position = table_.find(name)) ++tensors_[*position].segments;
 }
 
-std::optional<std::uint32_t> TensorNames::find(std::string_view name) const {
+std::optional<std::uint32_t> TensorNames::position(std::string_view name) const {
     const auto position = table_.find(name);
     if (!position) return std::nullopt;
     const Tensors& found = tensors_[*position];

@@ -28,7 +28,7 @@ class TensorNames {
     void add(std::string_view name);
 
     /// Whether a name was added more than once. If so, call add_segment() for the segments before
-    /// find().
+    /// position().
     [[nodiscard]] bool has_repeated() const noexcept { return has_repeated_; }
 
     /// Notes that a tensor with this name is a segment. Call it once for each segment.
@@ -41,7 +41,8 @@ class TensorNames {
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
 
     /// The position in the list of the first tensor with this name.
-    [[nodiscard]] std::optional<std::uint32_t> first(std::string_view name) const noexcept {
+    [[nodiscard]] std::optional<std::uint32_t> first_position(
+        std::string_view name) const noexcept {
         const auto position = table_.find(name);
         return position ? std::optional(tensors_[*position].first) : std::nullopt;
     }
@@ -52,7 +53,7 @@ class TensorNames {
 
     /// The position in the list of the tensor with this name, the first one if it has segments.
     /// Throws Error `model.duplicate_name`.
-    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+    [[nodiscard]] std::optional<std::uint32_t> position(std::string_view name) const;
 
   private:
     struct Tensors {

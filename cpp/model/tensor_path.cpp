@@ -33,10 +33,9 @@ std::optional<Step> find_repeated(const FieldIndex& fields, const wire::FieldRow
         }
     }
     if (low == 0) return std::nullopt;
-    const ByteView bytes = fields.at(row, low - 1).bytes;
-    if (!holds(bytes, target)) return std::nullopt;
-    onnx::Message child(onnx::kSchema.message_of(row), bytes);
-    return Step{std::move(child), low - 1};
+    const wire::Field found = fields.at(row, low - 1);
+    if (!holds(found.bytes, target)) return std::nullopt;
+    return Step{onnx::message_in(row, found), low - 1};
 }
 
 std::optional<Step> find_child(const Document& document, const onnx::Message& message,

@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "contain/contained_open.hpp"
 #include "contain/file_place.hpp"
+#include "contain/location.hpp"
 #include "os/folder.hpp"
 #include "os/held_file.hpp"
 #include "tensor/external_data.hpp"
-#include "tensor/location.hpp"
 
 namespace onnxmap::model {
 
@@ -31,7 +31,7 @@ std::shared_ptr<const os::Folder> folder_at(const std::string& path) {
 // Whether the folder's path and the relative path alone lead to the file.
 bool leads_to(const contain::FilePlace& place, const contain::OpenPolicy& policy,
               const os::FileIdentity& file) {
-    if (!tensor::is_safe_location(place.relative_path)) return false;
+    if (!contain::is_safe_location(place.relative_path)) return false;
     auto folder = folder_at(place.folder);
     if (!folder) return false;
     auto opener =
@@ -83,7 +83,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
         if (auto own = folder_at(document.folder())) folders.push_back(std::move(own));
     }
     // Prefers a path without links: a link may get another target, even outside the folder.
-    const contain::OpenPolicy& policy = store.external.place().policy;
+    const contain::OpenPolicy& policy = store.external.folder().policy;
     const auto place = contain::place_of(*file, folders);
     if (place && leads_to(*place, policy, file->identity())) {
         found.folder = place->folder;

@@ -67,7 +67,7 @@ class Walk {
             const bool is_list = row.type_name == "TensorProto";
             if (is_list) list_ = ++lists_;
             parent.for_each_value(row, [&](const wire::Field& value) {
-                const onnx::Message child(onnx::kSchema.message_of(row), value.bytes);
+                const onnx::Message child = onnx::message_in(row, value);
                 const bool is_attribute = &child.table() == &onnx::message<"AttributeProto">;
                 const auto name = is_attribute ? child.text(field<"AttributeProto.name">) : "";
                 path_ += path_key(path_, name, position++);

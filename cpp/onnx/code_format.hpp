@@ -25,6 +25,7 @@ struct CodeFormat {
     std::uint8_t mantissa_bits = 0;
 
     [[nodiscard]] constexpr bool is_float() const noexcept { return numbers >= Numbers::ieee; }
+    [[nodiscard]] constexpr bool has_zero() const noexcept { return numbers != Numbers::exponent; }
 };
 
 /// The bits of the float32 that a float or integer code of at most 16 bits stands for. Every value

@@ -155,4 +155,9 @@ class Message {
     std::shared_ptr<const Pieces> pieces_;  // null if there is only one
 };
 
+/// The message that an occurrence of a message field holds.
+[[nodiscard]] inline Message message_in(const wire::FieldRow& row, const wire::Field& field) {
+    return {kSchema.message_of(row), field.bytes};
+}
+
 }  // namespace onnxmap::onnx

@@ -118,7 +118,7 @@ class Printer {
             if (row.packable()) field.bytes = resident(found.bytes);
             Message::unpack(row, field, [&](const wire::Field& value) {
                 if (row.is_message()) {
-                    print_message(row, {kSchema.message_of(row), value.bytes});
+                    print_message(row, message_in(row, value));
                 } else if (++count <= options_.longest || row.is_text()) {
                     print_value(row, value);
                 }

@@ -20,14 +20,14 @@ constexpr std::uint64_t kBelow = 8 << 20;
 
 class RangeFeed final : public ByteFeed {
   public:
-    RangeFeed(const FetchedSource& source, ReadAhead read_ahead) noexcept
-        : source_(source), read_ahead_(read_ahead) {}
+    RangeFeed(const FetchedSource& source, WindowSize window_size) noexcept
+        : source_(source), window_size_(window_size) {}
 
     [[nodiscard]] std::uint64_t size() const noexcept override { return source_.size(); }
 
     [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
         const std::uint64_t left = source_.size() - offset;
-        return source_.resident(offset, std::min(read_ahead_.next(offset, least), left));
+        return source_.resident(offset, std::min(window_size_.next(offset, least), left));
     }
 
     void keep(std::uint64_t offset, std::uint64_t nbytes) override {
@@ -36,14 +36,14 @@ class RangeFeed final : public ByteFeed {
 
   private:
     const FetchedSource& source_;
-    ReadAhead read_ahead_;
+    WindowSize window_size_;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteFeed> FetchedSource::feed() {
     take_addresses();
-    return std::make_unique<RangeFeed>(*this, read_ahead_);
+    return std::make_unique<RangeFeed>(*this, window_size_);
 }
 
 void FetchedSource::take_addresses() {

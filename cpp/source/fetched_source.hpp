@@ -29,8 +29,8 @@ class FetchedSource : public Source {
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;
 
   protected:
-    explicit FetchedSource(Reads reads, ReadAhead read_ahead = ReadAhead())
-        : reads_(reads), read_ahead_(read_ahead) {}
+    explicit FetchedSource(Reads reads, WindowSize window_size = WindowSize())
+        : reads_(reads), window_size_(window_size) {}
 
     /// Called by feed().
     void take_addresses();
@@ -41,7 +41,7 @@ class FetchedSource : public Source {
     void fill_on_their_own(std::uint64_t offset, std::uint64_t end) const;
 
     Reads reads_;
-    ReadAhead read_ahead_;  // the initial state of every feed
+    WindowSize window_size_;  // the initial state of every feed
     mutable os::ForkSafeMutex mutex_;
     mutable std::optional<os::AddressRange> memory_;
     mutable ByteRanges filled_;

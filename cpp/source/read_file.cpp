@@ -18,8 +18,8 @@ class ReadFileFeed final : public ByteFeed {
 
     [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
         const std::uint64_t left = source_.size() - offset;
-        pages_ahead_.walk_to(*file_, offset, read_ahead_.skipped(offset));
-        return source_.resident(offset, std::min(read_ahead_.next(offset, least), left));
+        pages_ahead_.walk_to(*file_, offset, window_size_.skipped(offset));
+        return source_.resident(offset, std::min(window_size_.next(offset, least), left));
     }
 
     void keep(std::uint64_t offset, std::uint64_t nbytes) override {
@@ -29,7 +29,7 @@ class ReadFileFeed final : public ByteFeed {
   private:
     const ReadFile& source_;
     std::shared_ptr<const os::File> file_;
-    ReadAhead read_ahead_;
+    WindowSize window_size_;
     PagesAhead pages_ahead_;
 };
 

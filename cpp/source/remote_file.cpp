@@ -14,7 +14,7 @@ namespace {
 // A request takes some 50 ms, and a megabyte arrives in the same time. After a jump over a payload,
 // little more than a header is read; sequential reads grow to a megabyte. The first read is eight
 // times the least.
-constexpr ReadAhead::Sizes kSizes{.least = 8 << 10, .most = 1 << 20, .near = 64 << 10};
+constexpr WindowSize::Bounds kBounds{.least = 8 << 10, .most = 1 << 20, .near = 64 << 10};
 
 constexpr ReadHabits kHabits{.at_once = 16, .nbytes = 8 << 20, .gap = 256 << 10};
 
@@ -29,7 +29,7 @@ RemoteFiles& open_remote_files() { return made_once(remote_files); }
 }  // namespace
 
 RemoteFile::RemoteFile(std::shared_ptr<const RangeReader> reader)
-    : FetchedSource(Reads::on_their_own, ReadAhead(kSizes)), reader_(std::move(reader)) {
+    : FetchedSource(Reads::on_their_own, WindowSize(kBounds)), reader_(std::move(reader)) {
     size_ = reader_->size();
     path_ = reader_->url();
 }

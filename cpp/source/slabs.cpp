@@ -9,7 +9,7 @@ std::uint64_t Slabs::taken(std::uint64_t nbytes) noexcept {
     return (nbytes + OwnedBytes::kAlignment - 1) / OwnedBytes::kAlignment * OwnedBytes::kAlignment;
 }
 
-Place Slabs::place(std::uint64_t nbytes) {
+ArrayMemory Slabs::allocate(std::uint64_t nbytes) {
     const std::uint64_t space = taken(nbytes);
     if (space == 0) {
         auto memory = std::make_shared<OwnedBytes>(nbytes);

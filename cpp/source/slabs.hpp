@@ -11,8 +11,8 @@
 namespace onnxmap::source {
 
 /// Bytes for one array, and the owner that must live as long as the array.
-struct Place {
-    std::shared_ptr<OwnedBytes> memory;
+struct ArrayMemory {
+    std::shared_ptr<OwnedBytes> owner;
     std::span<std::uint8_t> bytes;
 };
 
@@ -21,14 +21,14 @@ class Slabs {
     /// The most memory that one small array keeps alive.
     static constexpr std::uint64_t kMost = 16 << 20;
 
-    /// The bytes of a slab that place() uses for an array.
+    /// The bytes of a slab that allocate() uses for an array.
     [[nodiscard]] static std::uint64_t taken(std::uint64_t nbytes) noexcept;
 
     /// `total`: the sum of taken() of all arrays to come.
     explicit Slabs(std::uint64_t total) noexcept : left_(total) {}
 
     /// Uninitialised, aligned to 64 bytes. Throws std::bad_alloc.
-    [[nodiscard]] Place place(std::uint64_t nbytes);
+    [[nodiscard]] ArrayMemory allocate(std::uint64_t nbytes);
 
   private:
     std::uint64_t left_;

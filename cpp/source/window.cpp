@@ -4,8 +4,8 @@ namespace onnxmap::source {
 
 ByteView WindowFeed::at(std::uint64_t offset, std::uint64_t least) {
     const std::uint64_t left = file_->size() - offset;
-    pages_ahead_.walk_to(*file_, offset, read_ahead_.skipped(offset));
-    const std::uint64_t nbytes = std::min(read_ahead_.next(offset, least), left);
+    pages_ahead_.walk_to(*file_, offset, window_size_.skipped(offset));
+    const std::uint64_t nbytes = std::min(window_size_.next(offset, least), left);
     if (window_.size() < nbytes) window_ = std::vector<std::uint8_t>(nbytes);
     file_->read(offset, std::span(window_).first(nbytes));
     return std::span(window_).first(nbytes);

@@ -15,7 +15,7 @@
 namespace onnxmap::source {
 
 /// Decides how much to read at once.
-class ReadAhead {
+class WindowSize {
   public:
     static constexpr std::uint64_t kLeast = 512;
     static constexpr std::uint64_t kMost = 128 << 10;  // stays in the second-level cache
@@ -23,32 +23,32 @@ class ReadAhead {
 
     /// In bytes: the read after a jump, the largest read, and the largest skip that is not a jump.
     /// The defaults are for local files.
-    struct Sizes {
+    struct Bounds {
         std::uint64_t least = kLeast;
         std::uint64_t most = kMost;
         std::uint64_t near = kNear;
     };
 
-    ReadAhead() noexcept : ReadAhead(Sizes()) {}
-    explicit ReadAhead(Sizes sizes) noexcept : sizes_(sizes) {}
+    WindowSize() noexcept : WindowSize(Bounds()) {}
+    explicit WindowSize(Bounds bounds) noexcept : bounds_(bounds) {}
 
     /// The bytes that a jump to `offset` skips; 0 if `offset` was read before or is near the bytes
     /// read before.
     [[nodiscard]] std::uint64_t skipped(std::uint64_t offset) const noexcept {
-        return offset <= end_ + sizes_.near ? 0 : offset - end_;
+        return offset <= end_ + bounds_.near ? 0 : offset - end_;
     }
 
     /// The number of bytes to read at `offset`, at least `least`.
     [[nodiscard]] std::uint64_t next(std::uint64_t offset, std::uint64_t least) noexcept {
-        size_ = skipped(offset) == 0 ? std::min(2 * size_, sizes_.most) : sizes_.least;
+        size_ = skipped(offset) == 0 ? std::min(2 * size_, bounds_.most) : bounds_.least;
         const std::uint64_t nbytes = std::max(size_, least);
         end_ = offset + nbytes;
         return nbytes;
     }
 
   private:
-    Sizes sizes_;
-    std::uint64_t size_ = 4 * sizes_.least;
+    Bounds bounds_;
+    std::uint64_t size_ = 4 * bounds_.least;
     std::uint64_t end_ = 0;
 };
 
@@ -61,7 +61,7 @@ class WindowFeed final : public ByteFeed {
 
   private:
     std::shared_ptr<const os::File> file_;
-    ReadAhead read_ahead_;
+    WindowSize window_size_;
     PagesAhead pages_ahead_;
     std::vector<std::uint8_t> window_;
 };

@@ -69,6 +69,11 @@ kernels::Kernel conversion_kernel(DataType from, DataType to) {
 Conversion::Conversion(const onnx::DataTypeInfo& type)
     : from_(&type), to_(&type), unpack_(unpack_kernel(type)) {}
 
+const onnx::DataTypeInfo& castable_type(const onnx::DataTypeInfo& type) {
+    const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
+    return type.bits <= 8 && Conversion::find(type, float32) ? float32 : type;
+}
+
 Conversion Conversion::none(const onnx::DataTypeInfo& type) { return Conversion(type); }
 
 std::optional<Conversion> Conversion::find(const onnx::DataTypeInfo& from,

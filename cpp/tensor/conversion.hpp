@@ -9,6 +9,11 @@
 
 namespace onnxmap::tensor {
 
+/// A type with the same values that NumPy can cast to every type. NumPy may lack casts between the
+/// small types of ml_dtypes, and float32 has all values of types of at most 8 bits. Other types
+/// stay as they are: by way of float32, the payload of a NaN could change.
+[[nodiscard]] const onnx::DataTypeInfo& castable_type(const onnx::DataTypeInfo& type);
+
 class Conversion {
   public:
     /// The conversion without a change of type: elements are copied, or unpacked to one byte each.

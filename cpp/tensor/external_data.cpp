@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "contain/location.hpp"
 #include "contain/refusal.hpp"
 #include "onnx/schema.hpp"
 #include "source/shared_source.hpp"
 #include "tensor/header.hpp"
-#include "tensor/location.hpp"
 
 namespace onnxmap::tensor {
 
@@ -115,13 +115,13 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
     return entry;
 }
 
-ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
-    if (place_.root.empty() || place_.remote) return;
+ExternalFiles::ExternalFiles(ExternalFolder folder) : folder_(std::move(folder)) {
+    if (folder_.root.empty() || folder_.remote) return;
     try {
         std::vector<std::shared_ptr<const os::Folder>> roots = {
-            os::Folder::open_shared(place_.root)};
-        if (place_.model_folder) roots.push_back(place_.model_folder);
-        opener_ = std::make_shared<const contain::ContainedOpen>(std::move(roots), place_.policy);
+            os::Folder::open_shared(folder_.root)};
+        if (folder_.model_folder) roots.push_back(folder_.model_folder);
+        opener_ = std::make_shared<const contain::ContainedOpen>(std::move(roots), folder_.policy);
     } catch (const FileError& error) {
         // The folder does not exist, and a folder that is made later is not used. Opening a file
         // throws this error.
@@ -132,11 +132,11 @@ ExternalFiles::ExternalFiles(ExternalPlace place) : place_(std::move(place)) {
 
 void ExternalFiles::check(std::string_view location, std::string_view tensor) const {
     try {
-        check_location(location);
-    } catch (const LocationFault& fault) {
+        contain::check_location(location);
+    } catch (const contain::LocationFault& fault) {
         const bool unsafe = std::string_view(fault.code) == "ext.unsafe_path";
         fail_location(fault.code, tensor, location, (unsafe ? "is unsafe: " : "") + fault.why,
-                      place_.root);
+                      folder_.root);
     }
 }
 
@@ -147,9 +147,9 @@ std::vector<std::shared_ptr<const os::Folder>> ExternalFiles::folders() const {
 
 std::string ExternalFiles::path_of(std::string_view location, std::string_view tensor) const {
     check(location, tensor);
-    if (place_.remote) return place_.remote->url_of(location);
-    if (place_.root.empty()) return {};
-    return place_.root + (place_.root.ends_with('/') ? "" : "/") + std::string(location);
+    if (folder_.remote) return folder_.remote->url_of(location);
+    if (folder_.root.empty()) return {};
+    return folder_.root + (folder_.root.ends_with('/') ? "" : "/") + std::string(location);
 }
 
 std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view location,
@@ -159,7 +159,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
         if (const auto known = files_.find(location); known != files_.end()) return known->second;
     }
     check(location, tensor);
-    if (place_.root.empty()) {
+    if (folder_.root.empty()) {
         fail("ext.no_root", tensor, location,
              "its data is in " + quoted(location) +
                  ", but a model from a buffer has no folder; pass external_root to loads()");
@@ -167,7 +167,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     // Opens the file without the mutex: opening may take a while and may need the interpreter lock.
     // If two threads open one file, both get the same source, and the other source is dropped after
     // the unlock.
-    auto source = place_.remote ? open_remote(location, tensor) : open_local(location, tensor);
+    auto source = folder_.remote ? open_remote(location, tensor) : open_local(location, tensor);
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }
@@ -177,7 +177,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open_local(std::string_view
     try {
         if (no_folder_) throw FileError(*no_folder_);
         const std::string name(location);
-        return source::open_shared(opener_->open(name), place_.mode,
+        return source::open_shared(opener_->open(name), folder_.mode,
                                    contain::way_by_location(opener_, name));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
@@ -196,7 +196,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open_local(std::string_view
 std::shared_ptr<const source::Source> ExternalFiles::open_remote(std::string_view location,
                                                                  std::string_view tensor) const {
     try {
-        return source::open_shared(place_.remote->open(location));
+        return source::open_shared(folder_.remote->open(location));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
     }

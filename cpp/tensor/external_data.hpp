@@ -33,7 +33,7 @@ struct ExternalEntry {
                                                 std::uint64_t max_entries);
 
 /// The folders that may hold the external data of a model, and how the files are opened.
-struct ExternalPlace {
+struct ExternalFolder {
     std::string root;  // absolute path of the folder that locations are relative
                        // to; empty: none
     std::shared_ptr<const os::Folder>
@@ -51,7 +51,7 @@ class ExternalFiles {
   public:
     /// Opens the folder now: a folder that gets its name later is never used. Throws FileError if
     /// the process has no descriptor left.
-    explicit ExternalFiles(ExternalPlace place);
+    explicit ExternalFiles(ExternalFolder folder);
 
     /// Opens a file. Throws Error `ext.*`; `file.changed` if another folder has the folder's name
     /// now; and FileError if the process has no descriptor left.
@@ -66,8 +66,8 @@ class ExternalFiles {
     /// holds the model if it is a different one.
     [[nodiscard]] std::vector<std::shared_ptr<const os::Folder>> folders() const;
 
-    [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
-    [[nodiscard]] const ExternalPlace& place() const noexcept { return place_; }
+    [[nodiscard]] const std::string& root() const noexcept { return folder_.root; }
+    [[nodiscard]] const ExternalFolder& folder() const noexcept { return folder_; }
 
   private:
     [[nodiscard]] std::shared_ptr<const source::Source> open_remote(std::string_view location,
@@ -78,7 +78,7 @@ class ExternalFiles {
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
 
-    ExternalPlace place_;
+    ExternalFolder folder_;
     std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder
     std::optional<FileError> no_folder_;                    // why there is no folder
     mutable os::ForkSafeMutex mutex_;

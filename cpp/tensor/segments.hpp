@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "onnx/message.hpp"
@@ -26,6 +27,9 @@ struct SegmentedTensor {
     const std::uint8_t* first;      // the message of the first segment in the file
     std::uint64_t stored_nbytes;    // of all segments
 };
+
+/// Null for a tensor without segments.
+using Segments = std::shared_ptr<const SegmentedTensor>;
 
 /// The number of elements of a TensorProto with a segment, by the segment; 0 if the segment is
 /// invalid.

@@ -19,8 +19,6 @@
 
 namespace onnxmap::tensor {
 
-using Segments = std::shared_ptr<const SegmentedTensor>;
-
 class Values {
   public:
     /// `segments`: the pieces of the tensor, if it has a segment. Files that were last checked

@@ -92,7 +92,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=bool(copy), frugal=True)
         self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
         _streams.add(self)
-        self._progress = Progress(progress, bulk.streamed_nbytes, "streaming", delay=_DELAY)
+        self._progress = Progress(progress, bulk.array_nbytes, "streaming", delay=_DELAY)
         self._progress_is_shown = False
         self._is_over = False
         self._current = 0

@@ -9,7 +9,6 @@ file specified in under 'location' key`.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -196,7 +195,7 @@ class _Readers:
     """Threads that hash files. Leaving the `with` block stops them."""
 
     def __init__(self, most: int, bar: Progress) -> None:
-        threads = max(min(len(os.sched_getaffinity(0)), most), 1)
+        threads = max(min(_core.usable_cpus(), most), 1)
         self._pool = ThreadPoolExecutor(threads, "onnxmap-verify")
         self._bar = bar
         self._stopped = threading.Event()

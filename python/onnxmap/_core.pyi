@@ -59,13 +59,18 @@ __all__: list[str] = [
     "load_buffer",
     "load_file",
     "load_remote",
+    "map_keys",
     "metadata_props",
     "numpy_dtype",
     "opset_imports",
+    "option_names",
+    "optional_value",
     "plan_bulk",
     "schema",
+    "sequence_values",
     "start_stream",
     "tensor_path",
+    "usable_cpus",
     "use_kernels",
     "wrap",
 ]
@@ -744,14 +749,6 @@ class TensorNames:
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
-    def find(self, frugal: bool) -> None:
-        """
-        Find the names now.
-
-        Args:
-            frugal: release the pages that reading the names maps.
-        """
-
     def list(self) -> builtins.list[str]:
         """
         Return the names in file order.
@@ -765,6 +762,14 @@ class TensorNames:
             KeyError: no initializer has the name.
             ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
                 the name.
+        """
+
+    def read(self, frugal: bool) -> None:
+        """
+        Read the names now.
+
+        Args:
+            frugal: release the pages that reading the names maps.
         """
 
 class Graph:
@@ -1110,6 +1115,16 @@ class SparseTensor:
     """
 
     def __repr__(self) -> str: ...
+    def _check_structure(self) -> None:
+        """
+        Check types and shapes. Raises TensorError.
+        """
+
+    def _positions(self) -> _ndarray[Any, Any]:
+        """
+        Return the checked positions of the values in the flattened tensor.
+        """
+
     def _repr_html_(self) -> str: ...
     def to_dense(self, *, max_bytes: Any = None) -> _ndarray[Any, Any]:
         """
@@ -1139,8 +1154,6 @@ class SparseTensor:
 
     @property
     def _dense_bytes(self) -> int: ...
-    @property
-    def _path(self) -> str: ...
     @property
     def dtype(self) -> DataType:
         """
@@ -1241,15 +1254,15 @@ class Bulk:
         """
 
     @property
-    def nbytes(self) -> int:
+    def array_nbytes(self) -> int:
         """
         The bytes of all arrays, except arrays of strings.
         """
 
     @property
-    def streamed_nbytes(self) -> int:
+    def nbytes(self) -> int:
         """
-        The bytes of all arrays after NumPy's conversions, except arrays of strings.
+        The bytes that reading makes, before NumPy's conversions, except strings.
         """
 
 class Stream:
@@ -1321,6 +1334,11 @@ def load_file(
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
+def map_keys(map: ProtoView) -> builtins.list[Any]:
+    """
+    Return the keys of a MapProto, as many as it has values. Texts are bytes.
+    """
+
 def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
@@ -1328,6 +1346,16 @@ def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtyp
     """
 
 def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
+def option_names() -> dict[str, tuple[str, ...]]:
+    """
+    Return the names that each option with several choices accepts.
+    """
+
+def optional_value(optional: ProtoView) -> ProtoView | None:
+    """
+    Return the message that an OptionalProto holds, or None.
+    """
+
 def plan_bulk(
     graph: Graph,
     positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -1344,6 +1372,11 @@ def schema() -> dict[str, Any]:
     Return all messages and enums of the schema, as dicts.
     """
 
+def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
+    """
+    Return the messages that a SequenceProto holds.
+    """
+
 def start_stream(
     bulk: Bulk,
     window: typing.SupportsInt | typing.SupportsIndex,
@@ -1352,6 +1385,11 @@ def start_stream(
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.
+    """
+
+def usable_cpus() -> int:
+    """
+    Return the number of processors that this process may run on.
     """
 
 def use_kernels(name: str) -> None:

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 T_co = TypeVar("T_co", covariant=True)
 
 
+def names_meant(text: str, names: Collection[str]) -> list[str]:
+    """Return `text` if it is one of the names, else the names that it matches as a glob."""
+    if text in names:
+        return [text]
+    import fnmatch
+
+    return [name for name in names if fnmatch.fnmatchcase(name, text)]
+
+
 class _ByName(Mapping[str, T_co]):
     """Tensors of a graph by name: keys are unique, and the core decides what a name stands for."""
 
@@ -83,7 +92,7 @@ class Initializers(_ByName["_core.Tensor"]):
 
     def _chosen(self, names: Sequence[str] | str | None, frugal: bool = False) -> list[int]:
         """Positions of those that are named, each once; by default of all that have a name."""
-        self._names.find(frugal)
+        self._names.read(frugal)
         return list(dict.fromkeys(map(self._names.position, self._select(names))))
 
     def _select(self, names: Sequence[str] | str | None) -> Collection[str]:
@@ -95,11 +104,7 @@ class Initializers(_ByName["_core.Tensor"]):
             raise TypeError("names must be a str or a list of str, not bytes")
         if not isinstance(names, str):
             return names
-        if names in self:
-            return [names]
-        import fnmatch
-
-        return [name for name in self if fnmatch.fnmatchcase(name, names)]
+        return names_meant(names, self)
 
 
 class SparseInitializers(_ByName["_core.SparseTensor"]):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, get_args
+from typing import Literal
 
+from onnxmap import _core
 from onnxmap._limits import Limits
 
+# For type checkers. The core decides which names there are.
 Io = Literal["auto", "mmap", "read"]
 Check = Literal["full", "lazy"]
 LinkPolicy = Literal["contained", "strict", "trusted"]
 
-_CHOICES = {"link_policy": LinkPolicy, "io": Io, "check": Check}
+_NAMES = _core.option_names()
 _DEFAULT_LIMITS = Limits()
 
 
@@ -28,12 +30,12 @@ class Options:
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
+        for name, choices in _NAMES.items():
             value = getattr(self, name)
             # `in` would call __eq__ of the value, which may claim to equal every text.
-            found = [choice for choice in get_args(choices) if _is_text(value, choice)]
+            found = [choice for choice in choices if _is_text(value, choice)]
             if not found:
-                wanted = ", ".join(map(repr, get_args(choices)))
+                wanted = ", ".join(map(repr, choices))
                 raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
             object.__setattr__(self, name, found[0])
         for name in ("allow_hardlinks", "watch", "lenient"):

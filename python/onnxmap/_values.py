@@ -6,12 +6,9 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from onnxmap import _core
-from onnxmap._enums import DataType
-from onnxmap.errors import ParseError
 from onnxmap.types import MapType, OptionalType, SequenceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy as np
@@ -27,10 +24,6 @@ MESSAGE_OF_KIND = {
     "optional": "OptionalProto",
 }
 
-# The field that holds the values, by element type.
-# Source: onnx-data.proto, SequenceProto.DataType and OptionalProto.DataType.
-_KIND_OF_ELEMENT = {1: "tensor", 2: "sparse_tensor", 3: "sequence", 4: "map", 5: "optional"}
-
 
 def value_of(proto: _core.ProtoView) -> Value:
     """Return the value of a TensorProto, SequenceProto, MapProto or OptionalProto."""
@@ -40,37 +33,15 @@ def value_of(proto: _core.ProtoView) -> Value:
     if message == "SparseTensorProto":
         return _core.wrap(proto)
     if message == "SequenceProto":
-        return [value_of(value) for value in _elements(proto)]
+        return [value_of(value) for value in _core.sequence_values(proto)]
     if message == "OptionalProto":
-        kind = _KIND_OF_ELEMENT.get(proto.elem_type)
-        if kind is None or not proto.HasField(f"{kind}_value"):
-            return None
-        return value_of(getattr(proto, f"{kind}_value"))
+        value = _core.optional_value(proto)
+        return None if value is None else value_of(value)
     assert message == "MapProto"
+    keys = [_text(key) if isinstance(key, bytes) else key for key in _core.map_keys(proto)]
     values = value_of(proto.values)
     assert isinstance(values, list)  # a SequenceProto
-    keys = _keys(proto)
-    if len(keys) != len(values):
-        raise ParseError(
-            f"a map has {len(keys)} keys but {len(values)} values", code="model.map_size"
-        )
     return dict(zip(keys, values, strict=True))
-
-
-def _elements(proto: _core.ProtoView) -> Iterable[_core.ProtoView]:
-    """The values of a SequenceProto; if its type is unknown, the first values that it has."""
-    kinds = [_KIND_OF_ELEMENT[proto.elem_type]] if proto.elem_type in _KIND_OF_ELEMENT else []
-    for kind in kinds or _KIND_OF_ELEMENT.values():
-        values = getattr(proto, f"{kind}_values")
-        if kinds or len(values):
-            return values
-    return []
-
-
-def _keys(proto: _core.ProtoView) -> list[object]:
-    if proto.key_type == DataType.STRING:
-        return [_text(key) for key in proto.string_keys]
-    return list(proto.keys)
 
 
 def _text(key: bytes) -> str | bytes:

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bulk/plan.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "onnx/schema.hpp"
@@ -22,7 +22,7 @@ namespace onnxmap::test {
     const bulk::Options& options) {
     model::LoadOptions load;
     load.root = &onnx::message<"ModelProto">;
-    load.external = external_place(folder.path().string(), source::IoMode::mmap);
+    load.external = external_folder(folder.path().string(), source::IoMode::mmap);
     const std::string path = folder.write("m", ByteView(model(graph)));
     const auto document = model::load_file(path, source::IoMode::mmap, load);
     const model::Graph opened = model::main_graph(document);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "memory_source.hpp"
 #include "onnx/schema.hpp"
 #include "placed_bytes.hpp"
@@ -21,7 +21,7 @@ struct OneTensor {
     explicit OneTensor(const Bytes& bytes, std::string root = "",
                        source::IoMode io = source::IoMode::automatic)
         : source(std::make_shared<MemorySource>(bytes)),
-          store{source, tensor::ExternalFiles(external_place(std::move(root), io)), 64, 16, {}},
+          store{source, tensor::ExternalFiles(external_folder(std::move(root), io)), 64, 16, {}},
           message(onnx::message<"TensorProto">, source->bytes()),
           header(tensor::read_header(message)) {}
     OneTensor(const OneTensor&) = delete;  // because `values` point to the store below

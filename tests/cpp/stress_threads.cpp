@@ -25,9 +25,10 @@
 #include "bulk/read_items.hpp"
 #include "bulk/tensor_stream.hpp"
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
+#include "model/tensor.hpp"
 #include "model/tensor_path.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
@@ -124,7 +125,7 @@ std::shared_ptr<const model::Document> load(const std::string& path, const std::
                                             source::IoMode mode) {
     model::LoadOptions options;
     options.root = &message<"ModelProto">;
-    options.external = external_place(root, mode);
+    options.external = external_folder(root, mode);
     return model::load_file(path, mode, options);
 }
 
@@ -177,7 +178,7 @@ std::uint64_t read_tensors(const model::Document& document) {
         document.root(), document.limits().depth,
         [&](const std::string& path, const onnx::Message& tensor_message) {
             digest.add(as_bytes(path));
-            const tensor::Values values = document.values(tensor_message);
+            const tensor::Values values = model::Tensor(document, tensor_message).values();
             const tensor::Payload* payload = values.payload();
             if (payload == nullptr) return;
             digest.add(payload->source->resident(payload->offset, payload->nbytes));
@@ -193,7 +194,7 @@ std::uint64_t read_values(const model::Document& document) {
     const auto graph = *document.child(document.root(), field<"ModelProto.graph">);
     document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const wire::Field& one) {
         const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
-        tensor::Values values = document.values(tensor_message);
+        tensor::Values values = model::Tensor(document, tensor_message).values();
         values.check_count();
         for (const onnx::DataTypeInfo* to : {&values.type(), &float32}) {
             const auto conversion = tensor::Conversion::find(values.type(), *to);
@@ -225,8 +226,8 @@ std::uint64_t read_arrays(const model::Document& document) {
     const auto plan = plan_all(document, {&onnx::data_type(onnx::DataType::FLOAT), true, false});
     const os::WithEffort effort({3, nullptr});
     std::atomic<std::uint64_t> done = 0;
-    for (const source::Place& place : bulk::read_items(*plan, plan->items(), done)) {
-        digest.add(ByteView(place.bytes));
+    for (const source::ArrayMemory& array : bulk::read_items(*plan, plan->items(), done)) {
+        digest.add(ByteView(array.bytes));
     }
     digest.add(done);
     return digest.value();
@@ -243,9 +244,9 @@ std::uint64_t read_stream(const model::Document& document) {
         bulk::TensorStream whole(plan, {50'000, 2});
         for (State state{}; (state = whole.next(kPatience, step)) != State::end;) {
             if (state == State::later) continue;
-            digest.add(step.item.rank);
-            if (step.item.is_fresh()) digest.add(ByteView(step.place.bytes));
-            step.place = {};
+            digest.add(step.item.requested_at);
+            if (step.item.is_fresh()) digest.add(ByteView(step.array.bytes));
+            step.array = {};
         }
         bulk::TensorStream left(plan, {50'000, 2});
         std::thread stopper;
@@ -273,8 +274,8 @@ std::uint64_t look_for_changes(const model::Document& document) {
         const source::Moment started = document.look_for_changes();
         document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const auto& one) {
             const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
-            const tensor::Header header = tensor::read_header(tensor_message);
-            const tensor::Values values = document.values(tensor_message, header, started);
+            const model::Tensor tensor(document, tensor_message);
+            const tensor::Values values = tensor.values(started);
             const tensor::Payload* payload = values.payload();
             if (payload == nullptr || payload->nbytes == 0) return;
             std::uint8_t last = 0;

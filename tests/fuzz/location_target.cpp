@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "contain/location.hpp"
 #include "fuzz/custom_mutator.hpp"
 #include "fuzz/hostile_tree.hpp"
 #include "fuzz/read_everything.hpp"
@@ -27,7 +28,6 @@
 #include "fuzz/work_limit.hpp"
 #include "os/descriptor_pool.hpp"
 #include "tensor/external_data.hpp"
-#include "tensor/location.hpp"
 
 namespace onnxmap::fuzz {
 
@@ -224,21 +224,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     plan.on_open = [&](int descriptor, int flags) {
         fuzz::check_opened(tree, choices, descriptor, flags);
     };
-    tensor::ExternalPlace place;
-    place.root = tree.model();
-    place.policy = {choices.links, choices.allow_hardlinks};
-    place.mode = choices.read ? source::IoMode::read : source::IoMode::mmap;
+    tensor::ExternalFolder external;
+    external.root = tree.model();
+    external.policy = {choices.links, choices.allow_hardlinks};
+    external.mode = choices.read ? source::IoMode::read : source::IoMode::mmap;
     fuzz::Outcome outcome;
     {
         const fuzz::WatchedCalls watched(std::move(plan));
         try {
             if (choices.second_root) {
                 const os::File model = os::File::open(tree.model_file());
-                place.model_folder = os::real_folder_of(tree.model_file(), model.identity());
-                fuzz::require(choices.failures || choices.no_proc || place.model_folder != nullptr,
-                              "the folder of the model file is not found");
+                external.model_folder = os::real_folder_of(tree.model_file(), model.identity());
+                fuzz::require(
+                    choices.failures || choices.no_proc || external.model_folder != nullptr,
+                    "the folder of the model file is not found");
             }
-            const tensor::ExternalFiles files(place);
+            const tensor::ExternalFiles files(external);
             outcome = fuzz::open(files, location);
             // The second time gives the known source, or fails alike.
             if (!choices.failures) {
@@ -262,8 +263,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     try {
-        tensor::check_location(location);
-    } catch (const tensor::LocationFault& fault) {
+        contain::check_location(location);
+    } catch (const contain::LocationFault& fault) {
         fuzz::require(outcome.code == fault.code, "the text of a location is judged in two ways");
         return 0;
     }

@@ -220,9 +220,16 @@ class Reading {
         static_cast<void>(store.external.path_of(entry.location, header.name));
     }
 
+    // Without the path of the tensor in an error: to find it takes as long as to read the message.
+    [[nodiscard]] tensor::Values find_values(const Message& tensor,
+                                             const tensor::Header& header) const {
+        auto segments = header.has_segment ? document_.segments_of(tensor) : nullptr;
+        return {tensor, header, document_.store(), source::kRecently, std::move(segments)};
+    }
+
     void read_values(const Message& tensor, const tensor::Header& header) {
         try {
-            tensor::Values values = document_.values(tensor, header);
+            tensor::Values values = find_values(tensor, header);
             values.for_each_range([](const auto& source, std::uint64_t offset, std::uint64_t size) {
                 require(offset <= source->size() && size <= source->size() - offset,
                         "values are outside of their file");
@@ -309,20 +316,19 @@ class Reading {
         std::vector<std::uint32_t> good;
         std::uint32_t position = 0;
         int wholes = 0;
-        opened.initializers().for_each_header(
-            [&](const Message& tensor, const tensor::Header& header) {
-                const std::uint32_t here = position++;
-                if (header.has_segment && ++wholes > kMostWholes) return;
-                const tensor::OverlookQuietly quietly;
-                try {
-                    tensor::Values values = document_.values(tensor, header);
-                    values.check_count();
-                    if (values.type().bits > 0) static_cast<void>(read_as(values, own_of(values)));
-                    good.push_back(here);
-                } catch (const Error& error) {
-                    require(may_be_thrown(error, bytes_, false), error.code.c_str());
-                } catch (const FileError&) {}
-            });
+        opened.initializers().for_each_tensor([&](const model::Tensor& tensor) {
+            const std::uint32_t here = position++;
+            if (tensor.header().has_segment && ++wholes > kMostWholes) return;
+            const tensor::OverlookQuietly quietly;
+            try {
+                tensor::Values values = find_values(tensor.message(), tensor.header());
+                values.check_count();
+                if (values.type().bits > 0) static_cast<void>(read_as(values, own_of(values)));
+                good.push_back(here);
+            } catch (const Error& error) {
+                require(may_be_thrown(error, bytes_, false), error.code.c_str());
+            } catch (const FileError&) {}
+        });
         for (const onnx::DataType to : {onnx::DataType::UNDEFINED, onnx::DataType::FLOAT}) {
             attempt(false, [&] { read_planned(opened, good, onnx::find_data_type(int(to))); });
         }
@@ -340,15 +346,15 @@ class Reading {
         require(plan.items().size() == positions.size(), "a plan leaves tensors out");
         const os::WithEffort alone({1, nullptr});
         std::atomic<std::uint64_t> done = 0;
-        const auto places = bulk::read_items(plan, plan.items(), done);
-        for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto memory = bulk::read_items(plan, plan.items(), done);
+        for (std::size_t i = 0; i < memory.size(); ++i) {
             const bulk::Item& item = plan.items()[i];
             if (item.reading == bulk::Reading::text) continue;
             const tensor::OverlookQuietly quietly;
             tensor::Values values = plan.values(item);
             values.check_count();
             const Block one = read_as(values, item.conversion());
-            require(!constant() || one.same_as(places[i].bytes),
+            require(!constant() || one.same_as(memory[i].bytes),
                     "a bulk read gives other values than a single one");
         }
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import sys
 from collections import Counter
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._graph import names_meant
 from onnxmap._schema import type_name
 from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.columns import Column, lay_out
@@ -119,8 +119,7 @@ def _chosen(entries: Iterable[Entry], names: Sequence[str]) -> list[Entry]:
     present = {entry.name for entry in entries}
     wanted: set[str] = set()
     for name in names:
-        # A name that exists is not read as a glob, whatever characters it has.
-        meant = {name} if name in present else fnmatch.filter(present, name)
+        meant = names_meant(name, present)
         if not meant:
             raise UsageError(f"no initializer matches '{name}'; leave out the name to list all")
         wanted.update(meant)

@@ -1,4 +1,4 @@
-"""The memory of this process, as Linux reports it in /proc."""
+"""The memory of this process, as Linux reports it in /proc. No other system is supported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from onnxmap.cli.outcome import UsageError
+
+_STATUS = Path("/proc/self/status")
+
 
 @dataclass(frozen=True)
 class Resident:
@@ -14,6 +18,12 @@ class Resident:
 
     own: int
     of_files: int
+
+
+def check_is_known() -> None:
+    """Raise UsageError if the system does not report the memory of a process."""
+    if not _STATUS.exists():
+        raise UsageError(f"this command measures memory, which works only on Linux: no {_STATUS}")
 
 
 def resident() -> Resident:
@@ -37,7 +47,7 @@ def peak_resident() -> int:
 
 
 def _sizes() -> dict[str, str]:
-    status = Path("/proc/self/status").read_text()
+    status = _STATUS.read_text()
     return dict(line.split(":", 1) for line in status.splitlines() if "kB" in line)
 
 

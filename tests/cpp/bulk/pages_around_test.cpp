@@ -42,7 +42,7 @@ template <class Device>
 constexpr FakePageCache::Kernel kKernel{Device::kNbytes / 2, 2 * Device::kNbytes, Device::kPiece};
 
 /// Brings the next item.
-void bring_next(PagesAround& pages, PagesAround::Place& at) {
+void bring_next(PagesAround& pages, PagesAround::Cursor& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
 
@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE("pages_around: pages that the reader has passed are dropped, 
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);
     files.touch(0);
@@ -100,7 +100,7 @@ TEST_CASE("pages_around: pages in memory are mapped, missing pages are asked for
     const TwoFiles files(kKernel<ReadsNothingAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsNothingAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(files.mapped(0) == kFile);
     bring_next(pages, at);
@@ -113,7 +113,7 @@ TEST_CASE("pages_around: if the system reads far ahead, all pages are mapped") {
     const TwoFiles files(kKernel<ReadsFarAhead>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(files.mapped(0) == kFile);
     bring_next(pages, at);
@@ -126,7 +126,7 @@ TEST_CASE("pages_around: pages from read-ahead are dropped, and earlier pages st
     FakePageCache& cache = *files.caches[0];
     cache.bring(3 * kFile, 4 * kFile);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     CHECK(cache.held(kFile, kFile + (2 << 20)) == 2 << 20);
     pages.reader_at(files.plan->items()[0]);
@@ -174,7 +174,7 @@ TEST_CASE("pages_around: of a file longer than the look-ahead, pages are dropped
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.look_first();
     for (const bulk::Item& item : file.plan->items()) {
         bring_next(pages, at);
@@ -191,7 +191,7 @@ TEST_CASE("pages_around: pages that read-ahead could bring again are not dropped
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     for (int i = 0; i < 6; ++i) bring_next(pages, at);
     const std::uint64_t brought = file.plan->items()[5].stored_end();
     pages.reader_at(file.plan->items()[0]);
@@ -207,7 +207,7 @@ TEST_CASE("pages_around: pages that the reader touches before any are brought ar
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.look_first();
     files.touch(0);
     bring_next(pages, at);
@@ -223,7 +223,7 @@ TEST_CASE_TEMPLATE("pages_around: pages that were in the cache stay there", Devi
     const TwoFiles files(kKernel<Device>);
     files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     for (const bulk::Item& item : files.plan->items()) {
         bring_next(pages, at);
         pages.reader_at(item);
@@ -240,7 +240,7 @@ TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gi
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     bring_next(pages, at);
     files.touch(0);
@@ -261,7 +261,7 @@ TEST_CASE_TEMPLATE("pages_around: if the reader is faster, pages that come late 
     SUBCASE("on disk") {}
     if (!cold) files.read(0);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     pages.reader_at(files.plan->items()[0]);
     pages.reader_at(files.plan->items()[1]);
     bring_next(pages, at);
@@ -282,7 +282,7 @@ TEST_CASE_TEMPLATE("pages_around: the pages of the reader's tensor stay until it
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
     PagesAround pages(*files.plan, kWindow, &Device::nbytes);
-    PagesAround::Place at{0, 0};
+    PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);

@@ -9,7 +9,7 @@
 
 #include "bulk_model.hpp"
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "temporary_folder.hpp"
@@ -24,7 +24,7 @@ using onnx::DataType;
 
 std::vector<std::uint32_t> ranks(const bulk::Plan& plan) {
     std::vector<std::uint32_t> found;
-    for (const Item& item : plan.items()) found.push_back(item.rank);
+    for (const Item& item : plan.items()) found.push_back(item.requested_at);
     return found;
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("plan: files come in the order of their first use, each from its begin
     for (const Bytes& one : tensors) append(graph, blob(5, one));
     model::LoadOptions options;
     options.root = &onnx::message<"ModelProto">;
-    options.external = external_place(folder.path().string());
+    options.external = external_folder(folder.path().string());
     const std::string path = folder.write("m", ByteView(model(graph)));
     const auto document = model::load_file(path, source::IoMode::mmap, options);
     const model::Graph main = model::main_graph(document);
@@ -61,7 +61,7 @@ TEST_CASE("plan: files come in the order of their first use, each from its begin
         return ranks(bulk::Plan(main.initializers(), positions, {}));
     };
     CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
-    // A rank is a position in the list of chosen tensors. The list's order decides nothing else.
+    // The order of the request decides only the index in the request.
     CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
     CHECK(planned({}).empty());
     const bulk::Plan plan(main.initializers(), std::vector<std::uint32_t>{0, 1, 2}, {});
@@ -96,19 +96,28 @@ TEST_CASE("plan: which conversions are a kernel's, and which are NumPy's") {
     };
     const Bytes two = {0, 0};
     const Bytes four = {0, 0, 0, 0};
-    CHECK(to(10, two, DataType::FLOAT).to == type(DataType::FLOAT));
-    CHECK(to(1, four, DataType::BFLOAT16).to == type(DataType::BFLOAT16));
+    CHECK(to(10, two, DataType::FLOAT).made == type(DataType::FLOAT));
+    CHECK(to(1, four, DataType::BFLOAT16).made == type(DataType::BFLOAT16));
     // Types of at most 8 bits go through float32. NumPy converts larger types from the beginning.
-    CHECK(to(17, {0}, DataType::DOUBLE).to == type(DataType::FLOAT));
-    CHECK(to(23, {0}, DataType::FLOAT8E5M2).to == type(DataType::FLOAT));
-    CHECK(to(10, two, DataType::DOUBLE).to == type(DataType::FLOAT16));
-    CHECK(to(16, two, DataType::FLOAT16).to == type(DataType::BFLOAT16));
+    CHECK(to(17, {0}, DataType::DOUBLE).made == type(DataType::FLOAT));
+    CHECK(to(23, {0}, DataType::FLOAT8E5M2).made == type(DataType::FLOAT));
+    CHECK(to(10, two, DataType::DOUBLE).made == type(DataType::FLOAT16));
+    CHECK(to(16, two, DataType::FLOAT16).made == type(DataType::BFLOAT16));
     // A converted array is never a view. A tensor that has the type already, or whose type is not a
     // floating-point type, stays a view.
     CHECK(to(1, four, DataType::DOUBLE).reading == Reading::parts);
     CHECK(to(1, four, DataType::FLOAT).reading == Reading::view);
     CHECK(to(6, four, DataType::FLOAT16).reading == Reading::view);
-    CHECK(to(6, four, DataType::FLOAT16).to == type(DataType::INT32));
+    CHECK(to(6, four, DataType::FLOAT16).made == type(DataType::INT32));
+    // The array has the type that was asked for, and NumPy converts what no kernel converts.
+    CHECK_FALSE(to(10, two, DataType::FLOAT).is_cast_by_numpy());
+    CHECK_FALSE(to(23, {0}, DataType::FLOAT8E5M2).array == type(DataType::FLOAT));
+    CHECK(to(23, {0}, DataType::FLOAT8E5M2).is_cast_by_numpy());
+    CHECK(to(10, two, DataType::DOUBLE).is_cast_by_numpy());
+    CHECK(to(10, two, DataType::DOUBLE).nbytes() == 2);
+    CHECK(to(10, two, DataType::DOUBLE).array_nbytes() == 8);
+    CHECK_FALSE(to(6, four, DataType::FLOAT16).is_cast_by_numpy());
+    CHECK_FALSE(to(17, {0}, DataType::FLOAT8E4M3FN).is_cast_by_numpy());
 }
 
 TEST_CASE("plan: the error names the first bad tensor") {
@@ -138,7 +147,7 @@ TEST_CASE("plan: copies of the same bytes have a limit") {
         const auto code = [&](std::uint64_t overlap, std::uint32_t tensors, bool copies) {
             model::LoadOptions options;
             options.root = &onnx::message<"ModelProto">;
-            options.external = external_place(folder.path().string());
+            options.external = external_folder(folder.path().string());
             options.limits.overlap = overlap;
             const auto document = model::load_file(path, source::IoMode::mmap, options);
             const model::Graph main = model::main_graph(document);

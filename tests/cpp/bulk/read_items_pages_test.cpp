@@ -52,9 +52,9 @@ struct DataFile {
     /// Whether all arrays are right.
     [[nodiscard]] bool reads_right(bulk::ReadAhead::Ask of, const bulk::OnAbsent& told = {}) {
         std::atomic<std::uint64_t> done = 0;
-        const auto places = bulk::read_items(*plan, plan->items(), done, told, of);
+        const auto memory = bulk::read_items(*plan, plan->items(), done, told, of);
         Bytes found;
-        for (const source::Place& place : places) append(found, join(ByteView(place.bytes)));
+        for (const source::ArrayMemory& array : memory) append(found, join(ByteView(array.bytes)));
         return found == bytes;
     }
 

@@ -25,11 +25,11 @@ using onnx::DataType;
 std::vector<Bytes> read(const BulkModel& made, const bulk::Options& options = {}) {
     const auto plan = made.plan(options);
     std::atomic<std::uint64_t> done = 0;
-    const auto places = bulk::read_items(*plan, plan->items(), done);
+    const auto memory = bulk::read_items(*plan, plan->items(), done);
     CHECK(done == plan->nbytes());
-    std::vector<Bytes> found(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        found[plan->items()[i].rank] = join(ByteView(places[i].bytes));
+    std::vector<Bytes> found(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        found[plan->items()[i].requested_at] = join(ByteView(memory[i].bytes));
     }
     return found;
 }

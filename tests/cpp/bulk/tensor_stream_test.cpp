@@ -66,9 +66,9 @@ TEST_CASE("tensor_stream: every tensor comes in order with every window") {
                 TensorStream::Step step;
                 for (std::size_t i = 0; i < sizes.size(); ++i) {
                     REQUIRE(stream.next(kForEver, step) == State::ready);
-                    CHECK(step.item.rank == i);
+                    CHECK(step.item.requested_at == i);
                     if (viewable) continue;
-                    CHECK(join(ByteView(step.place.bytes)) == counting(sizes[i], i));
+                    CHECK(join(ByteView(step.array.bytes)) == counting(sizes[i], i));
                 }
                 CHECK(stream.next(kForEver, step) == State::end);
                 CHECK(stream.next(kForEver, step) == State::end);

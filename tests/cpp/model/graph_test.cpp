@@ -53,9 +53,9 @@ TEST_CASE("graph: repeated names of sparse initializers are treated like those o
     CHECK(model.graph.sparse_initializer_count() == 4);
     const model::TensorNames& names = model.graph.sparse_initializer_names();
     CHECK(names.count() == 2);
-    CHECK(names.find("s") == 0U);
-    CHECK_FALSE(names.find("t"));
-    CHECK(code_of([&] { return names.find("twice"); }) == "model.duplicate_name");
+    CHECK(names.position("s") == 0U);
+    CHECK_FALSE(names.position("t"));
+    CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
 }
 
 TEST_CASE("graph: a document without a graph is refused") {

@@ -60,27 +60,27 @@ TEST_CASE("initializers: a name of several tensors finds one only if all are its
     Strings each;
     for (std::uint32_t i = 0; i < names.count(); ++i) each.emplace_back(names.name(i));
     CHECK(each == Strings{"a", "twice", "parts", "z"});
-    CHECK(names.find("a") == 0U);
-    CHECK(names.find("parts") == 3U);
-    CHECK(names.find("z") == 6U);
-    CHECK_FALSE(names.find(""));
-    CHECK_FALSE(names.find("b"));
+    CHECK(names.position("a") == 0U);
+    CHECK(names.position("parts") == 3U);
+    CHECK(names.position("z") == 6U);
+    CHECK_FALSE(names.position(""));
+    CHECK_FALSE(names.position("b"));
     CHECK(names.contains("twice"));
-    CHECK(names.first("twice") == 1U);
-    CHECK(code_of([&] { return names.find("twice"); }) == "model.duplicate_name");
+    CHECK(names.first_position("twice") == 1U);
+    CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
 }
 
 TEST_CASE("initializers: a segment and a whole tensor of the same name are two tensors") {
     const LoadedModel model =
         loaded({segment("w", 0, 1), segment("w", 1, 2), raw_tensor("w", {1})});
-    CHECK(code_of([&] { return model.graph.initializers().names().find("w"); }) ==
+    CHECK(code_of([&] { return model.graph.initializers().names().position("w"); }) ==
           "model.duplicate_name");
 }
 
 TEST_CASE("initializers: named ones are listed up to the second tensor of a name") {
     Strings seen;
-    const auto visit = [&](const onnx::Message&, const tensor::Header& header, bool is_first) {
-        seen.push_back(std::string(header.name) + (is_first ? "" : "+"));
+    const auto visit = [&](const model::Tensor& tensor, bool is_first) {
+        seen.push_back(std::string(tensor.header().name) + (is_first ? "" : "+"));
     };
     const LoadedModel good = loaded({raw_tensor("a", {1}), segment("p", 0, 1), raw_tensor("", {}),
                                      segment("p", 1, 2), raw_tensor("b", {1})});
@@ -116,7 +116,7 @@ TEST_CASE("initializers: a graph in two parts has the initializers of both") {
                              blob(7, blob(5, raw_tensor("b", {1, 2}))));
     const LoadedModel model(LoadedModel::whole(bytes));
     CHECK(model.graph.initializers().count() == 2);
-    CHECK(model.graph.initializers().names().find("b") == 1U);
+    CHECK(model.graph.initializers().names().position("b") == 1U);
 }
 
 }  // namespace onnxmap::test

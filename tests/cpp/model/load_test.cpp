@@ -11,6 +11,7 @@
 
 #include "caught.hpp"
 #include "memory_source.hpp"
+#include "model/tensor.hpp"
 #include "sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -165,7 +166,7 @@ TEST_CASE("load: fields behind 4 GiB are found") {
                   .text(onnx::field<"NodeProto.op_type">) == "Behind");
         const auto tensor = document->index(*graph)->at(onnx::field<"GraphProto.initializer">, 0);
         const onnx::Message tensor_message(message<"TensorProto">, tensor.bytes);
-        const tensor::Values values = document->values(tensor_message);
+        const tensor::Values values = model::Tensor(*document, tensor_message).values();
         REQUIRE(values.payload() != nullptr);
         CHECK(values.payload()->nbytes == kPayload);
         CHECK(values.payload()->offset == head.size());

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/document.hpp"
+#include "model/recognize.hpp"
 #include "placed_bytes.hpp"
 #include "sample_models.hpp"
 

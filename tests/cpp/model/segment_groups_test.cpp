@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "memory_source.hpp"
 #include "model/document.hpp"
+#include "model/tensor.hpp"
 #include "model/tensor_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
@@ -43,7 +44,7 @@ class Loaded {
         : source_(std::make_shared<MemorySource>(bytes)) {
         model::LoadOptions options;
         options.root = &root;
-        options.external = external_place(external_root);
+        options.external = external_folder(external_root);
         document_ = std::make_unique<model::Document>(source_, options);
         model::for_each_tensor(
             document_->root(), document_->limits().depth,
@@ -51,7 +52,7 @@ class Loaded {
     }
 
     [[nodiscard]] tensor::Values values(std::size_t i) const {
-        tensor::Values made = document_->values(tensors_.at(i));
+        tensor::Values made = model::Tensor(*document_, tensors_.at(i)).values();
         made.check_count();
         return made;
     }

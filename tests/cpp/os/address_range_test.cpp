@@ -14,6 +14,7 @@
 #include "little_memory.hpp"
 #include "memory_map.hpp"
 #include "model/load.hpp"
+#include "model/tensor.hpp"
 #include "needs_linux.hpp"
 #include "onnx/schema.hpp"
 #include "opened.hpp"
@@ -181,7 +182,7 @@ TEST_CASE("load: reads a model larger than the address space of the process" *
         if (message.text(onnx::field<"NodeProto.op_type">) != "Behind") return 4;
         const auto tensor = document->index(*graph)->at(onnx::field<"GraphProto.initializer">, 0);
         const auto values =
-            document->values(onnx::Message(onnx::message<"TensorProto">, tensor.bytes));
+            model::Tensor(*document, {onnx::message<"TensorProto">, tensor.bytes}).values();
         const ByteView last =
             values.payload()->source->resident(values.payload()->offset + kPayload - kMiB, kMiB);
         return all_zero(last.data(), last.size()) ? 0 : 5;

@@ -9,9 +9,10 @@
 #include <thread>
 
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "memory_source.hpp"
 #include "model/load.hpp"
+#include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "opened.hpp"
 #include "sample_models.hpp"
@@ -42,7 +43,7 @@ struct Loaded {
         model::LoadOptions options;
         options.root = &onnx::message<"ModelProto">;
         options.watch = watch;
-        options.external = external_place(folder.path().string(), mode);
+        options.external = external_folder(folder.path().string(), mode);
         document = model::load_file(path, mode, options);
     }
 
@@ -54,8 +55,7 @@ struct Loaded {
             const auto found =
                 document->index(*graph)->at(onnx::field<"GraphProto.initializer">, tensor);
             const onnx::Message message(onnx::message<"TensorProto">, found.bytes);
-            const tensor::Header header = tensor::read_header(message);
-            return document->values(message, header, since).count();
+            return model::Tensor(*document, message).values(since).count();
         });
     }
     [[nodiscard]] std::string look() const {

@@ -25,28 +25,28 @@ Bytes random_bytes(std::size_t count) {
 }  // namespace
 
 TEST_CASE("window: sequential reads grow") {
-    source::ReadAhead ahead;
+    source::WindowSize ahead;
     std::uint64_t offset = 0;
     std::uint64_t before = 0;
     for (int i = 0; i < 12; ++i) {
         const std::uint64_t nbytes = ahead.next(offset, 16);
         CHECK(nbytes >= before);
-        CHECK(nbytes <= source::ReadAhead::kMost);
+        CHECK(nbytes <= source::WindowSize::kMost);
         offset += nbytes;
         before = nbytes;
     }
-    CHECK(before == source::ReadAhead::kMost);
+    CHECK(before == source::WindowSize::kMost);
 }
 
 TEST_CASE("window: after a jump it reads little, but always what is needed") {
-    source::ReadAhead ahead;
+    source::WindowSize ahead;
     static_cast<void>(ahead.next(0, 16));
-    CHECK(ahead.next(1 << 30, 16) == source::ReadAhead::kLeast);
+    CHECK(ahead.next(1 << 30, 16) == source::WindowSize::kLeast);
     CHECK(ahead.next(1ULL << 40, 1 << 20) == 1 << 20);
     // Skipping a few kilobytes is not a jump.
     const std::uint64_t here = (1ULL << 40) + (1 << 20);
-    CHECK(ahead.next(here + source::ReadAhead::kNear, 16) > source::ReadAhead::kLeast);
-    CHECK(ahead.next((1ULL << 41), 16) == source::ReadAhead::kLeast);
+    CHECK(ahead.next(here + source::WindowSize::kNear, 16) > source::WindowSize::kLeast);
+    CHECK(ahead.next((1ULL << 41), 16) == source::WindowSize::kLeast);
 }
 
 TEST_CASE("window: gives the bytes of the file at any offset") {

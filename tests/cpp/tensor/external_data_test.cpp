@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "external_place.hpp"
+#include "external_folder.hpp"
 #include "sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("external_data: the text of a location is checked first") {
     folder.write("w.bin", "weights");
     folder.write("sub/w.bin", "below");
     folder.write("a..b", "dots");
-    const tensor::ExternalFiles files(external_place(folder.path().string()));
+    const tensor::ExternalFiles files(external_folder(folder.path().string()));
     const auto code = [&](std::string_view location) {
         return code_of([&] { return files.open(location, "t"); });
     };
@@ -137,7 +137,7 @@ TEST_CASE("external_data: links and pipes are refused by policy") {
     std::filesystem::create_symlink("w.bin", model / "in");
     std::filesystem::create_symlink("loop", model / "loop");
     REQUIRE(::mkfifo((model / "fifo").c_str(), 0600) == 0);
-    const tensor::ExternalFiles files(external_place(model.string()));
+    const tensor::ExternalFiles files(external_folder(model.string()));
     const auto error = error_of([&] { return files.open("out", "t"); });
     REQUIRE(error);
     CHECK(error->code == "ext.unsafe_path");
@@ -156,7 +156,7 @@ TEST_CASE("external_data: each file is opened once, and closed with the model") 
     folder.write("w.bin", "weights");
     const std::size_t before = open_descriptors();
     {
-        const tensor::ExternalFiles files(external_place(folder.path().string()));
+        const tensor::ExternalFiles files(external_folder(folder.path().string()));
         const auto first = files.open("w.bin", "a");
         const std::size_t open = open_descriptors();
         CHECK(files.open("w.bin", "b") == first);
@@ -170,19 +170,19 @@ TEST_CASE("external_data: each file is opened once, and closed with the model") 
 }
 
 TEST_CASE("external_data: a model without a folder has no external files") {
-    const tensor::ExternalFiles files(external_place(""));
+    const tensor::ExternalFiles files(external_folder(""));
     CHECK(code_of([&] { return files.open("w.bin", "t"); }) == "ext.no_root");
     CHECK(code_of([&] { return files.open("../w.bin", "t"); }) == "ext.unsafe_path");
-    const tensor::ExternalFiles rooted(external_place("/models/"));
+    const tensor::ExternalFiles rooted(external_folder("/models/"));
     CHECK_THROWS_AS(static_cast<void>(rooted.path_of("../w.bin", "w")), Error);
     CHECK(rooted.path_of("w.bin", "w") == "/models/w.bin");
-    CHECK(tensor::ExternalFiles(external_place("/models")).path_of("w", "w") == "/models/w");
+    CHECK(tensor::ExternalFiles(external_folder("/models")).path_of("w", "w") == "/models/w");
 }
 
 TEST_CASE("external_data: the message says everything needed to find the tensor") {
     const TemporaryFolder folder;
     const std::string model = folder.path().string();
-    const tensor::ExternalFiles files(external_place(model));
+    const tensor::ExternalFiles files(external_folder(model));
     const auto message = [&](std::string_view location) {
         const auto error = error_of([&] { return files.open(location, "the tensor"); });
         REQUIRE(error);
@@ -216,10 +216,10 @@ TEST_CASE("external_data: the message says everything needed to find the tensor"
     CHECK(has(message("missing"), folder / "missing"));
     std::filesystem::create_symlink("loop", folder / "loop");
     CHECK(has(message("loop"), "symlink loop"));
-    tensor::ExternalPlace place = external_place(model);
-    place.policy.links = contain::LinkPolicy::strict;
+    tensor::ExternalFolder external = external_folder(model);
+    external.policy.links = contain::LinkPolicy::strict;
     const auto strict =
-        error_of([&] { return tensor::ExternalFiles(place).open("link", "the tensor"); });
+        error_of([&] { return tensor::ExternalFiles(external).open("link", "the tensor"); });
     REQUIRE(strict);
     CHECK(has(strict->what(), "symlink"));
     CHECK(has(strict->what(), "link_policy=\"contained\""));
@@ -230,12 +230,12 @@ TEST_CASE("external_data: files are looked up in the folder of the time of loadi
     folder.write("model/w.bin", "weights");
     folder.write("model/v.bin", "others");
     const std::string model = folder / "model";
-    const tensor::ExternalFiles files(external_place(model));
+    const tensor::ExternalFiles files(external_folder(model));
     std::filesystem::rename(model, folder / "moved");
     folder.write("model/w.bin", "planted");
     CHECK(as_text(files.open("w.bin", "t")->bytes()) == "weights");
     // A folder that is made after loading is not the caller's folder.
-    const tensor::ExternalFiles late(external_place(folder / "late"));
+    const tensor::ExternalFiles late(external_folder(folder / "late"));
     CHECK(code_of([&] { return late.open("w.bin", "t"); }) == "ext.missing");
     folder.write("late/w.bin", "late");
     CHECK(code_of([&] { return late.open("w.bin", "t"); }) == "ext.missing");
@@ -248,18 +248,18 @@ TEST_CASE("external_data: links may lead to the folder that really holds the mod
     std::filesystem::create_directory(folder / "snapshot");
     std::filesystem::create_symlink("../blobs/w", folder / "snapshot/w.bin");
     std::filesystem::create_symlink("../blobs/m", folder / "snapshot/m.onnx");
-    tensor::ExternalPlace place = external_place(folder / "snapshot");
+    tensor::ExternalFolder external = external_folder(folder / "snapshot");
     const auto code = [&] {
-        return code_of([&] { return tensor::ExternalFiles(place).open("w.bin", "t"); });
+        return code_of([&] { return tensor::ExternalFiles(external).open("w.bin", "t"); });
     };
     CHECK(code() == "ext.unsafe_path");
-    place.model_folder = os::real_folder_of(folder / "snapshot/m.onnx",
-                                            os::File::open(folder / "snapshot/m.onnx").identity());
+    external.model_folder = os::real_folder_of(
+        folder / "snapshot/m.onnx", os::File::open(folder / "snapshot/m.onnx").identity());
     CHECK(code() == "accepted");
-    place.policy.links = contain::LinkPolicy::strict;
+    external.policy.links = contain::LinkPolicy::strict;
     CHECK(code() == "ext.unsafe_path");
-    place.policy.links = contain::LinkPolicy::trusted;
-    place.model_folder = nullptr;
+    external.policy.links = contain::LinkPolicy::trusted;
+    external.model_folder = nullptr;
     CHECK(code() == "accepted");
 }
 

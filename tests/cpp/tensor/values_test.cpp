@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "model/load.hpp"
+#include "model/tensor.hpp"
 #include "one_tensor.hpp"
 #include "sample_models.hpp"
 #include "slow_kernels.hpp"
@@ -282,7 +283,7 @@ TEST_CASE("values: typed data are decoded from a file that is read piece by piec
     };
     {
         const auto document = values_of(join(blob(4, half), blob(4, half)), kFloat, 300'000);
-        tensor::Values values = document->values(initializer(*document));
+        tensor::Values values = model::Tensor(*document, initializer(*document)).values();
         values.check_count();
         Bytes out(1'200'000);
         values.read(tensor::Conversion::none(values.type()), out);
@@ -291,7 +292,7 @@ TEST_CASE("values: typed data are decoded from a file that is read piece by piec
     {
         const std::string text(600'000, 'x');
         const auto document = values_of(join(blob(6, text), blob(6, text)), kString, 2);
-        tensor::Values values = document->values(initializer(*document));
+        tensor::Values values = model::Tensor(*document, initializer(*document)).values();
         values.check_count();
         CHECK(strings_of(values) == Strings{text, text});
     }
@@ -303,7 +304,7 @@ TEST_CASE("values: typed data are decoded from a file that is read piece by piec
             "lazy.onnx",
             ByteView(model(join(blob(5, tensor_bytes(kUint8, 600'000, blob(5, half)))))));
         const auto document = model::load_file(path, source::IoMode::read, options);
-        tensor::Values values = document->values(initializer(*document));
+        tensor::Values values = model::Tensor(*document, initializer(*document)).values();
         values.check_count();
         Bytes out(600'000);
         values.read(tensor::Conversion::none(values.type()), out);

@@ -11,6 +11,8 @@ import pytest
 from onnx import helper, numpy_helper
 from support.command_line import Ran, on_terminal
 
+from onnxmap.cli import process_memory
+
 
 class TestDemo:
     def test_does_what_it_promises(self, run: Callable[..., Ran]) -> None:
@@ -55,6 +57,16 @@ class TestDemo:
         assert (ran.status, ran.out) == (2, "")
         assert "exists already" in ran.err
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+    def test_says_that_it_needs_linux(
+        self, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(process_memory, "_STATUS", tmp_path / "status")
+        for arguments in (("demo", "--keep", tmp_path / "made"), ("bench", tmp_path / "any.onnx")):
+            ran = run(*arguments)
+            assert (ran.status, ran.out) == (2, "")
+            assert "only on Linux" in ran.err
+        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("width", [80, 200])
     def test_page_fits_the_terminal(self, width: int) -> None:

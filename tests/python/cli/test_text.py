@@ -91,7 +91,12 @@ def test_shape_in_words() -> None:
         (onnx.TypeProto(), "undeclared"),
         (onnx.helper.make_tensor_type_proto(1, []), "FLOAT scalar"),
         (onnx.helper.make_tensor_type_proto(99, None), "type 99 any shape"),
+        (
+            onnx.helper.make_tensor_type_proto(1, ["", None, "n"]),
+            "FLOAT ?\N{MULTIPLICATION SIGN}?\N{MULTIPLICATION SIGN}n",
+        ),
         (onnx.helper.make_sparse_tensor_type_proto(11, [7]), "sparse DOUBLE 7"),
+        (onnx.TypeProto(sequence_type=onnx.TypeProto.Sequence()), "sequence of undeclared"),
         (
             onnx.helper.make_optional_type_proto(
                 onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(7, [2]))
@@ -111,8 +116,9 @@ def test_shape_in_words() -> None:
 def test_type_in_words(declared: onnx.TypeProto, words: str) -> None:
     import onnxmap
 
-    view = onnxmap.loads_proto(declared.SerializeToString(), "TypeProto")
-    assert type_in_words(view) == words
+    info = onnx.ValueInfoProto(name="x", type=declared).SerializeToString()
+    value = onnxmap._core.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
+    assert type_in_words(value.type) == words
 
 
 @pytest.mark.parametrize(

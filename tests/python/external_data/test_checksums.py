@@ -259,7 +259,7 @@ class TestModel:
     def test_after_a_failure_the_other_readers_are_stopped(
         self, tmp_path: Path, hashed: Hashed, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(checksums.os, "sched_getaffinity", lambda _: {0, 1})
+        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 2)
         data_file(tmp_path / "small.bin")
         tensors = [declared("small", "small.bin", WRONG)]
         for name in "abcdef":
@@ -279,7 +279,7 @@ class TestModel:
     ) -> None:
         meeting = threading.Barrier(3, timeout=20)  # the barrier breaks unless three threads come
         monkeypatch.setattr(checksums, "hashlib", Hashed(meeting.wait))
-        monkeypatch.setattr(checksums.os, "sched_getaffinity", lambda _: {0, 1, 2})
+        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 3)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i])) for i in range(3)]
         tensors = [declared(str(i), f"{i}.bin", digests[i]) for i in range(3)]
         assert list(load(tmp_path, *tensors).verify().values()) == digests
@@ -290,7 +290,7 @@ class TestModel:
         names = {}
         note = Hashed(lambda: names.setdefault(threading.current_thread().name))
         monkeypatch.setattr(checksums, "hashlib", note)
-        monkeypatch.setattr(checksums.os, "sched_getaffinity", lambda _: {0, 1})
+        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 2)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i]) * 5 * MIB) for i in range(8)]
         tensors = [declared(str(i), f"{i}.bin", digests[i]) for i in range(8)]
         assert list(load(tmp_path, *tensors).verify().values()) == digests

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import numpy_helper
 from onnx.onnx_operators_ml_pb2 import OperatorSetProto
@@ -44,6 +45,36 @@ def test_load_value_map(tmp_path: Path) -> None:
     ours = onnxmap.load_value(path, "map")
     assert list(ours) == [3, -1]
     assert [value.tolist() for value in ours.values()] == [[1, 2], [3, 4]]
+
+
+def test_load_value_map_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "input_0.pb"
+    message = onnx.MapProto(key_type=onnx.TensorProto.STRING)
+    message.string_keys.extend(["é".encode(), b"\xff"])
+    message.values.CopyFrom(numpy_helper.from_list([np.int8([1]), np.int8([2])]))
+    path.write_bytes(message.SerializeToString())
+    ours = onnxmap.load_value(path, "map")
+    assert {key: value.tolist() for key, value in ours.items()} == {"é": [1], b"\xff": [2]}
+
+
+def test_load_value_map_of_another_number_of_keys(tmp_path: Path) -> None:
+    path = tmp_path / "input_0.pb"
+    message = numpy_helper.from_dict({3: np.int8([1]), 4: np.int8([2])}, "m")
+    del message.keys[1]
+    path.write_bytes(message.SerializeToString())
+    with pytest.raises(onnxmap.ParseError, match="1 keys but 2 values") as caught:
+        onnxmap.load_value(path, "map")
+    assert caught.value.code == "model.map_size"
+
+
+def test_load_value_sequence_without_element_type(tmp_path: Path) -> None:
+    path = tmp_path / "input_0.pb"
+    message = numpy_helper.from_list([np.int8([1]), np.int8([2])], "s")
+    message.elem_type = 0
+    path.write_bytes(message.SerializeToString())
+    assert [one.tolist() for one in onnxmap.load_value(path, "sequence")] == [[1], [2]]
+    path.write_bytes(b"")
+    assert onnxmap.load_value(path, "sequence") == []
 
 
 def test_load_value_optional(tmp_path: Path) -> None:

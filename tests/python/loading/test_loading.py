@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import onnx
@@ -19,6 +20,7 @@ from support.small_models import SMALL_MODELS
 from support.tensor_oracle import assert_same_array
 
 import onnxmap
+from onnxmap import _core, _options
 
 MODEL = model_of([floats("w", 6), floats("b", 2, 10.0)])
 
@@ -255,6 +257,11 @@ def test_an_option_is_one_of_the_texts(name: str, value: object) -> None:
     options: dict[str, object] = {name: value}
     with pytest.raises(ValueError, match=f"{name} must be one of"):
         onnxmap.loads(SMALL_MODELS["plain_nodes"], **options)  # type: ignore[arg-type]
+
+
+def test_type_checkers_know_the_options_of_the_core() -> None:
+    types = {"link_policy": _options.LinkPolicy, "io": _options.Io, "check": _options.Check}
+    assert {name: get_args(choices) for name, choices in types.items()} == _core.option_names()
 
 
 @pytest.mark.parametrize("message", [b"ModelProto", b"\xff", None, 3])

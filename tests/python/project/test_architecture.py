@@ -141,6 +141,13 @@ def test_intrinsics_stand_in_kernels() -> None:
         assert bool(found) == (layer == "kernels"), found
 
 
+def test_the_package_needs_no_linux() -> None:
+    """Only the commands that measure memory do."""
+    of_linux = re.compile(r"\bos\.sched_|\"/proc\b")
+    found = {path.name for path in PACKAGE.rglob("*.py") if of_linux.search(path.read_text())}
+    assert found == {"process_memory.py"}
+
+
 def test_each_piece_of_linux_has_a_plain_substitute() -> None:
     """Two folders have files of the same names. CMake uses one of the folders."""
     folders = [ROOT / "cpp/os" / system for system in ("linux", "posix")]

@@ -298,6 +298,15 @@ def test_without_values_or_indices(fields: bytes, code: str) -> None:
     assert caught.value.tensor in ("s", "graph.sparse_initializer[0]")
 
 
+def test_many_indices_without_coordinates() -> None:
+    """Indices of shape [n, 0] have no bytes, so a small file can claim any number of them."""
+    many = 1 << 50
+    message = sparse((), tensor(FLOAT, [many], [], "s"), tensor(INT64, [many, 0], []))
+    with pytest.raises(onnxmap.TensorError) as caught:
+        sparse_of(message).to_dense()
+    assert caught.value.code == "tensor.sparse_duplicate"
+
+
 def test_an_unnamed_sparse_tensor_is_named_by_its_path() -> None:
     message = sparse((4,), floats_at(1, name=""), linear(9))
     attribute = wire.blob(1, b"a") + wire.blob(22, message)

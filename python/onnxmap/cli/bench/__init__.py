@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import sys
 from pathlib import Path
@@ -76,10 +75,13 @@ def _at_least_one(text: str) -> int:
 def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
     """What to measure, and the facts that the page shows with it."""
     import onnxmap
+    from onnxmap import _core
     from onnxmap.cli.bench.peers import PEERS, SAFETENSORS, Files
     from onnxmap.cli.bench.samples import Plan, drop
     from onnxmap.cli.outcome import UsageError
+    from onnxmap.cli.process_memory import check_is_known
 
+    check_is_known()
     nbytes = Path(arguments.file).stat().st_size  # peers read only files: no URL, no pipe
     # Not mapped: pages that a mapping has touched cannot leave the page cache.
     with onnxmap.load(arguments.file, io="read") as model:
@@ -104,7 +106,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
             "initializers": {"count": len(tensors), "nbytes": model.nbytes},
             "rounds": arguments.rounds,
             "cold": arguments.cold,
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": _core.usable_cpus(),
             "python": platform.python_version(),
         }
     names = [name for name in PEERS if name != SAFETENSORS or (data and is_safetensors)]

@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         screen = open_screen()
     from onnxmap.cli.demo.model import DemoFiles, write_demo_model
     from onnxmap.cli.demo.steps import run_demo
+    from onnxmap.cli.process_memory import check_is_known
 
+    check_is_known()
     with ExitStack() as cleanup:
         if arguments.keep is None:
             folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="onnxmap-demo-"))

@@ -79,7 +79,7 @@ def summary(model: onnxmap.Model) -> dict[str, Any]:
 
 
 def _interface(value: onnxmap.ValueInfo) -> dict[str, Any]:
-    return {"name": value.name, "type": type_in_words(value.proto.type)}
+    return {"name": value.name, "type": type_in_words(value.type)}
 
 
 def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:

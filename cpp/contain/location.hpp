@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace onnxmap::tensor {
+namespace onnxmap::contain {
 
 /// Why a location is refused.
 struct LocationFault {
@@ -20,4 +20,4 @@ void check_location(std::string_view location);
 /// Whether check_location() accepts `location`.
 [[nodiscard]] bool is_safe_location(std::string_view location);
 
-}  // namespace onnxmap::tensor
+}  // namespace onnxmap::contain

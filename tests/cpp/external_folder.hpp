@@ -9,7 +9,7 @@
 namespace onnxmap::test {
 
 /// With the default policy.
-[[nodiscard]] inline tensor::ExternalPlace external_place(
+[[nodiscard]] inline tensor::ExternalFolder external_folder(
     std::string root, source::IoMode mode = source::IoMode::automatic) {
     return {std::move(root), nullptr, {}, mode};
 }

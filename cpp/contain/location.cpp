@@ -1,10 +1,10 @@
-#include "tensor/location.hpp"
+#include "contain/location.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-namespace onnxmap::tensor {
+namespace onnxmap::contain {
 
 namespace {
 
@@ -110,4 +110,4 @@ bool is_safe_location(std::string_view location) {
     }
 }
 
-}  // namespace onnxmap::tensor
+}  // namespace onnxmap::contain

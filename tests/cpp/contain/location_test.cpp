@@ -1,4 +1,4 @@
-#include "tensor/location.hpp"
+#include "contain/location.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,8 +17,8 @@ namespace {
 // The code and text of the refusal; nothing if the location is accepted.
 std::string verdict(std::string_view location) {
     try {
-        tensor::check_location(location);
-    } catch (const tensor::LocationFault& fault) {
+        contain::check_location(location);
+    } catch (const contain::LocationFault& fault) {
         return std::string(fault.code) + ": " + fault.why;
     }
     return "";

@@ -1,0 +1,106 @@
+// SparseTensor.
+#include <memory>
+#include <utility>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/display.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/package_seam.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/sparse_tensor.hpp"
+#include "model/tensor.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message}; }
+
+Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
+
+std::uint64_t count_of_values(const SparseTensor& self) {
+    return model::Tensor(*self.document, core_of(self).values()).count();
+}
+
+py::object positions(const SparseTensor& self) {
+    std::shared_ptr<source::OwnedBytes> bytes;
+    std::int64_t count = 0;
+    {
+        const WithoutLock unlocked;
+        const model::SparseTensor core = core_of(self);
+        const model::SparseStructure structure = core.check_structure();
+        count = static_cast<std::int64_t>(structure.count);
+        bytes = core.positions(structure);
+    }
+    return make_owned(onnx::data_type(onnx::DataType::INT64), {&count, 1}, std::move(bytes), false);
+}
+
+}  // namespace
+
+void bind_sparse_tensor(py::module_& module) {
+    GuardedClass<SparseTensor> cls(module, "SparseTensor",
+                                   "A sparse tensor: stored values and their indices.");
+    cls.def_property_readonly(
+           "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
+           "The name, which is stored as the name of the values.")
+        .def_property_readonly(
+            "dtype",
+            [](const SparseTensor& self) -> py::object {
+                return py::cast(sparse_values(self)).attr("dtype");
+            },
+            "The element type of the values as a DataType.")
+        .def_property_readonly(
+            "shape", [](const SparseTensor& self) { return to_tuple(core_of(self).dims()); },
+            "The shape of the dense tensor.")
+        .def_property_readonly("values", sparse_values,
+                               "The stored values: a Tensor of shape [nnz].")
+        .def_property_readonly(
+            "indices",
+            [](const SparseTensor& self) {
+                return Tensor{{self.document, core_of(self).indices()}};
+            },
+            "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
+        .def_property_readonly("nnz", count_of_values, "The number of stored values.")
+        .def_property_readonly(
+            "proto", [](const SparseTensor& self) { return ProtoView{self}; },
+            "The source message under the exact names of onnx.proto.")
+        .def("to_dense",
+             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
+                 return package::to_dense()(self, max_bytes);
+             }),
+             py::kw_only(), py::arg("max_bytes") = py::none(),
+             R"(Return the dense tensor as a new, writable array.
+
+All other elements are zeros, or empty strings for STRING.
+
+Args:
+    max_bytes: the most bytes that the array may have; by default `Limits(dense_bytes=...)` of
+        the load.
+
+Raises:
+    LimitError: `limit.dense_bytes`: the array would be larger.
+    TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.)")
+        .def("to_scipy", unguarded([](const py::object& self) -> py::object {
+                 return package::to_scipy()(self);
+             }),
+             R"(Return the sparse tensor as a `scipy.sparse.coo_array`.
+
+The indices are copied, the values only if needed.
+
+Raises:
+    TensorError: as for `to_dense`.
+    ValueError: SciPy has no arrays of this type or number of dimensions.)")
+        .def(
+            "_check_structure",
+            [](const SparseTensor& self) { static_cast<void>(core_of(self).check_structure()); },
+            "Check types and shapes. Raises TensorError.")
+        .def("_positions", positions,
+             "Return the checked positions of the values in the flattened tensor.")
+        .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
+            return self.document->limits().dense_bytes;
+        });
+    bind_html_display(cls);
+}
+
+}  // namespace onnxmap::bindings

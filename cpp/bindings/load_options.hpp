@@ -1,0 +1,20 @@
+// The options of a load, from the arguments that the package has checked.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string_view>
+
+#include "model/load_options.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// `message`: the name of the message type that the bytes hold. `given`: an
+/// onnxmap._options.Options. `external_root`: the path of a folder as bytes, or an
+/// onnxmap._remote.RemoteFolder. Throws ValueError.
+[[nodiscard]] model::LoadOptions options_of(std::string_view message, const py::object& given,
+                                            const py::object& external_root);
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,84 @@
+#include "model/tensor.hpp"
+
+#include "tensor/payload.hpp"
+#include "tensor/typed_values.hpp"
+
+namespace onnxmap::model {
+
+Tensor::Tensor(const Document& document, onnx::Message message)
+    : document_(document), message_(std::move(message)), header_(tensor::read_header(message_)) {}
+
+std::uint64_t Tensor::count() const {
+    return naming([&] { return tensor::element_count(header_); });
+}
+
+const onnx::DataTypeInfo& Tensor::type() const {
+    return *naming([&] { return &tensor::element_type(header_); });
+}
+
+tensor::Values Tensor::values(std::optional<source::Moment> since) const {
+    return naming([&] { return find_values(since.value_or(source::kRecently)); });
+}
+
+std::optional<tensor::Values> Tensor::values_if_valid() const {
+    const tensor::OverlookQuietly quietly;
+    try {
+        return find_values(source::kRecently);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+tensor::Values Tensor::find_values(source::Moment since) const {
+    document_.store().check_unchanged(document_.source(), since);
+    if (!header_.has_segment) return {message_, header_, document_.store(), since};
+    return {message_, header_, document_.store(), since, document_.segments_of(message_)};
+}
+
+std::optional<tensor::ExternalEntry> Tensor::external() const {
+    return header_.external ? std::optional(entry()) : std::nullopt;
+}
+
+std::optional<std::string> Tensor::file() const {
+    if (is_in_pieces()) return std::nullopt;
+    return naming([&] {
+        std::string path = header_.external
+                               ? document_.store().external.path_of(entry().location, header_.name)
+                               : (bytes_in_model() ? document_.source().path() : "");
+        return path.empty() ? std::nullopt : std::optional(std::move(path));
+    });
+}
+
+std::optional<std::uint64_t> Tensor::offset() const {
+    if (is_in_pieces()) return std::nullopt;
+    if (header_.external) return entry().offset;
+    const auto bytes = bytes_in_model();
+    return bytes ? std::optional(document_.source().offset_of(*bytes)) : std::nullopt;
+}
+
+std::uint64_t Tensor::stored_nbytes() const {
+    const auto values = header_.has_segment ? values_if_valid() : std::nullopt;
+    return values ? values->stored_nbytes() : tensor::stored_nbytes(message_, header_);
+}
+
+tensor::ExternalEntry Tensor::entry() const {
+    return naming([&] {
+        return tensor::read_external_entry(message_, header_.name,
+                                           document_.store().max_external_entries);
+    });
+}
+
+bool Tensor::is_in_pieces() const {
+    const auto values = header_.has_segment ? values_if_valid() : std::nullopt;
+    return values && values->in_pieces();
+}
+
+std::optional<ByteView> Tensor::bytes_in_model() const {
+    if (document_.source().path().empty()) return std::nullopt;
+    if (header_.raw_data) return header_.raw_data;
+    const onnx::DataTypeInfo* type = onnx::find_data_type(header_.data_type);
+    if (type == nullptr) return std::nullopt;
+    return tensor::single_run(message_, *type->storage);
+}
+
+}  // namespace onnxmap::model
