@@ -1,5 +1,6 @@
-// Supplies a single pass over a file with bytes, without holding the whole file. The reader asks
-// for bytes at an offset, and the feed (a buffer, or a window that moves along) returns them.
+// Supplies a single pass over a file with bytes, so that the whole file need not be in memory. The
+// reader asks for bytes at an offset, and the feed (a buffer, or a window that moves along) returns
+// them.
 #pragma once
 
 #include <cstdint>

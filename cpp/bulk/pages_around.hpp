@@ -1,5 +1,5 @@
-// The pages of mapped files around the reader of a stream: brought ahead of the reader, given back
-// behind it.
+// The pages of mapped files around the reader of a stream. They are brought ahead of the reader and
+// given back behind it.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class PagesAround {
     /// A position of a walk over the bytes of the views.
     struct Cursor {
         std::size_t item;
-        std::uint64_t offset;  // in it
+        std::uint64_t offset;  // offset within the view
     };
-    /// Bytes of one file: of one view, or of several views that are neighbours.
+    /// Bytes of one file: of one view, or of several neighbouring views.
     struct Chunk {
         std::size_t first;
         std::size_t last;
@@ -45,11 +45,12 @@ class PagesAround {
     /// has passed the chunk. For one thread.
     void bring(const Chunk& chunk);
 
-    /// The reader has reached this view: gives back the pages that it has passed. For one other
-    /// thread.
+    /// Called when the reader has reached this view: gives back the pages that it has passed. For
+    /// one other thread.
     void reader_at(const Item& item);
 
-    /// The reader has reached an item that is not a view, and has left the view before it.
+    /// Called when the reader has reached an item that is not a view, and has left the view before
+    /// it.
     void reader_left();
 
     /// Call it when nothing is brought any longer. Gives back all other pages, and the reader's

@@ -1,5 +1,5 @@
-// Decides whether the system reads far enough ahead that touching pages in order brings many
-// tensors.
+// Decides how absent pages are brought: by touching them in order, if the system reads far enough
+// ahead, or by requests.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct StreamOptions {
 class TensorStream {
   public:
     TensorStream(std::shared_ptr<const Plan> plan, StreamOptions options);
-    /// As stop().
+    /// Like stop().
     ~TensorStream();
     TensorStream(const TensorStream&) = delete;
     TensorStream& operator=(const TensorStream&) = delete;

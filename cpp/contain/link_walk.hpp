@@ -1,6 +1,6 @@
 // Finds a file below a folder one component at a time, so that each component is known to be a link
-// or not, and where it leads. Used if links may leave the folder and do, or if the system or a
-// sandbox does not allow the single system call.
+// or not, and where it leads. Used if a location goes through links that leave the folder, or if
+// the system or a sandbox does not allow the single system call.
 #pragma once
 
 #include <memory>

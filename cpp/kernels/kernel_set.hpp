@@ -2,8 +2,8 @@
 // Every set computes the same results, bit for bit. The best set for this processor is chosen at
 // the first use.
 //
-// All take `count` elements at `from` and write them at `to`. Neither need be aligned, and the
-// ranges do not overlap. Nothing outside the ranges is read or written.
+// Each loop takes `count` elements at `from` and writes them at `to`. Neither address need be
+// aligned, and the ranges do not overlap. Nothing outside the ranges is read or written.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ class StructurePages {
     StructurePages(const StructurePages&) = delete;
     StructurePages& operator=(const StructurePages&) = delete;
 
-    /// Notes that the walk has read some of these bytes of the source.
+    /// Notes that the walk has read some or all of these bytes of the source.
     void looked_at(ByteView bytes) noexcept {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);

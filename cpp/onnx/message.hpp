@@ -1,7 +1,7 @@
 // A message of the schema as a view of its bytes. Fields are decoded on each access and not cached:
-// reading a field walks over the bytes (tens of nanoseconds for a node). A singular message that
-// occurs more than once merges: its pieces are read one after the other. A Message is therefore a
-// list of pieces, nearly always one.
+// reading a field walks over the bytes (tens of nanoseconds for a node). The pieces of a singular
+// message that occurs more than once are read one after the other, which merges them. A Message is
+// therefore a list of pieces, nearly always one.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace onnxmap::os {
 /// pages, in a region that it never uses by itself. POSIX cannot do that.
 class AddressRange {
   public:
-    /// Throws std::bad_alloc, also if a process does not have so many addresses.
+    /// Throws std::bad_alloc, also if the process cannot have that many addresses.
     explicit AddressRange(std::uint64_t nbytes);
     ~AddressRange();
     AddressRange(const AddressRange&) = delete;

@@ -12,8 +12,8 @@ using MendFault = bool (*)(std::uintptr_t address) noexcept;
 using MayFault = bool (*)() noexcept;
 
 /// Installs the handler. If another library has installed its own handler since, puts ours in front
-/// again; checks for that every 10 ms. Faults that are not ours go to the other handlers. Cheap to
-/// call often.
+/// again; this is checked every 10 ms. Faults that are not ours go to the other handlers. Frequent
+/// calls are cheap.
 void use_fault_handler(MendFault mend, MayFault may_fault) noexcept;
 
 /// Forces the next call of use_fault_handler to check again. For callers to which one more system

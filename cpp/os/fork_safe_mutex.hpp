@@ -1,8 +1,8 @@
-// A mutex that is always unlocked in the child of a fork, with its data in order. The child has
-// only the thread that forked: without this, a mutex that another thread held would stay locked for
-// ever.
+// A mutex that is always unlocked in the child of a fork, and whose data are consistent there. The
+// child has only the thread that forked: a plain mutex that another thread held would stay locked
+// for ever.
 //
-// A fork waits until no thread holds such a mutex, and meanwhile threads that want one wait for the
+// A fork waits until no thread holds such a mutex. Meanwhile, threads that want one wait for the
 // fork. Therefore code that holds one must not take long. It must not wait for the interpreter lock
 // either, which the forking thread may hold: it runs no Python code and releases no Python object.
 #pragma once

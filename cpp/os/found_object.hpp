@@ -15,7 +15,7 @@ namespace onnxmap::os {
 /// The object that is found if the name is a symbolic link.
 enum class AtLink { the_link, its_target };
 
-/// The places that a search below a folder may pass.
+/// Where a search below a folder may go.
 struct Beneath {
     bool leaves_folder = false;  // may leave it by "..", an absolute path or a link
     bool follows_links = true;

@@ -1,5 +1,5 @@
-// A file that is needed repeatedly. It stays open while the process holds few descriptors. After
-// that it is opened again by a way that led to it before, and must then be the same file.
+// A file that is needed repeatedly. Its descriptor stays open while the process holds few of them.
+// After that, the file is opened again by a way that led to it before, and must be the same file.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class HeldFile {
     /// FileError if the process has no descriptor left.
     [[nodiscard]] std::shared_ptr<const File> open() const;
 
-    /// As File::read.
+    /// Like File::read.
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
     /// Throws Error `file.changed` if the state of the file has changed. A file that was deleted,

@@ -1,5 +1,4 @@
-// Memory from the operating system: pages of files, and fresh pages. The caller must unmap what it
-// maps.
+// Memory from the operating system: pages of files, and new pages. The caller must unmap them.
 #pragma once
 
 #include <cstdint>

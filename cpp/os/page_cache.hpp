@@ -17,13 +17,13 @@ namespace onnxmap::os {
 /// after the page. The page cache may load and drop pages in pieces of the same size.
 inline constexpr std::uint64_t kMappedAround = 2 << 20;
 
-/// Asks for the pages, and does not wait for them. May take as long as reading if much is asked
-/// for.
+/// Asks for the pages, and does not wait for them. A request for many pages may take as long as
+/// reading them.
 void prefetch(const File& file, Pages pages) noexcept;
 void prefetch(ByteView mapping, Pages pages) noexcept;
 
-/// Maps the pages before they are touched, and waits until they are read. Lost pages are not
-/// reported here but when they are touched. False if the system cannot do this.
+/// Maps the pages before they are touched, and waits until they are read. Lost pages are reported
+/// only when they are touched. False if the system cannot do this.
 bool populate(ByteView mapping, Pages pages) noexcept;
 
 /// Whether the system has populate() (Linux 5.14) and lets this process use it.

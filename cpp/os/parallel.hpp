@@ -16,10 +16,10 @@ namespace onnxmap::os {
 /// The limits of the parallel work that a thread starts.
 struct Effort {
     unsigned threads = 0;                        // 0: as many as processors are usable
-    const std::atomic<bool>* stopped = nullptr;  // set when nobody wants the result any longer
+    const std::atomic<bool>* stopped = nullptr;  // set when the result is no longer wanted
 };
 
-/// Thrown by for_each_range if nobody wants the result any longer.
+/// Thrown by for_each_range if the result is no longer wanted.
 struct Stopped {};
 
 /// While an object of this class exists, this thread's parallel work has that effort.
@@ -34,13 +34,13 @@ class WithEffort {
     Effort before_;
 };
 
-/// Whether nobody wants the result of this thread's work any longer.
+/// Whether the result of this thread's work is no longer wanted.
 [[nodiscard]] bool is_stopped() noexcept;
 
 /// Whether this thread works for the effort that `stopped` ends.
 [[nodiscard]] bool works_for(const std::atomic<bool>& stopped) noexcept;
 
-/// Throws Stopped if nobody wants the result of this thread's work any longer.
+/// Throws Stopped if the result of this thread's work is no longer wanted.
 void leave_if_stopped();
 
 /// Calls work(begin, end) for ranges of at most `grain` that make up 0 .. total, in any order. Uses

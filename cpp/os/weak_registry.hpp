@@ -1,5 +1,5 @@
 // Objects that are open in this process, by a key that identifies them. An object is found as long
-// as somebody holds it.
+// as something holds it.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace onnxmap::os {
 template <class Key, class T>
 class WeakRegistry {
   public:
-    /// The object with this key, or null if nobody holds one any longer.
+    /// The object with this key, or null if nothing holds one any longer.
     [[nodiscard]] std::shared_ptr<T> find(const Key& key) {
         const std::lock_guard lock(mutex_);
         const auto known = entries_.find(key);

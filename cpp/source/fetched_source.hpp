@@ -1,6 +1,6 @@
-// A file that is not mapped. Bytes are read once, on first use, into reserved addresses, at the
-// place that their offset gives them. Offsets and addresses therefore correspond as in a mapping,
-// only used pages cost memory, and a later truncation of the file changes nothing that was read.
+// A file that is not mapped. Bytes are read once, on first use. Each byte goes to the reserved
+// address that corresponds to its offset, as in a mapping. Only used pages cost memory, and a later
+// truncation of the file does not change bytes that were read.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace onnxmap::source {
 
-/// How read() is called for bytes that are kept.
+/// How read() is called for bytes that the source keeps.
 enum class Reads {
     below_the_mutex,  // straight to their addresses; other threads wait, and then use them
-    on_their_own,     // concurrently: they take long, or need a lock that others may hold
+    on_their_own,     // concurrently: reads take long, or need a lock that others may hold
 };
 
 /// A derived class implements read().
 class FetchedSource : public Source {
   public:
     [[nodiscard]] bool viewable() const noexcept override { return false; }
-    /// From here on the source has addresses. A source whose structure nobody reads needs none.
+    /// From here on the source has addresses. A source whose structure is never read needs none.
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
     [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;
@@ -32,16 +32,16 @@ class FetchedSource : public Source {
     explicit FetchedSource(Reads reads, WindowSize window_size = WindowSize())
         : reads_(reads), window_size_(window_size) {}
 
-    /// For feed().
+    /// Called by feed().
     void take_addresses();
 
   private:
-    [[nodiscard]] os::AddressRange& memory() const;  // below the mutex
+    [[nodiscard]] os::AddressRange& memory() const;  // protected by the mutex
     void fill(std::uint64_t offset, std::uint64_t end) const;
     void fill_on_their_own(std::uint64_t offset, std::uint64_t end) const;
 
     Reads reads_;
-    WindowSize window_size_;  // as every feed begins
+    WindowSize window_size_;  // the initial state of every feed
     mutable os::ForkSafeMutex mutex_;
     mutable std::optional<os::AddressRange> memory_;
     mutable ByteRanges filled_;

@@ -12,8 +12,8 @@ namespace onnxmap::source {
 
 class OwnedBytes final : public Source {
   public:
-    /// The least bytes for memory of whole pages. A thousand arrays of 5 kB, each in a huge page,
-    /// would take 2 GB.
+    /// Memory of at least this many bytes has whole pages. In huge pages of their own, a thousand
+    /// arrays of 5 kB would take 2 GB.
     static constexpr std::uint64_t kLeastForHugePages = 4 << 20;
 
     static constexpr std::uint64_t kAlignment = 64;  // a cache line

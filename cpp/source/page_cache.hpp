@@ -11,13 +11,13 @@
 
 namespace onnxmap::source {
 
-/// Asks for the pages of bytes offset .. offset + nbytes, and does not wait for them. May take as
-/// long as reading if much is asked for. Throws Error `file.changed` and FileError if an unmapped
-/// file cannot be opened again.
+/// Asks for the pages of bytes offset .. offset + nbytes, and does not wait for them. A request for
+/// many pages may take as long as reading them. Throws Error `file.changed` and FileError if an
+/// unmapped file cannot be opened again.
 void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
 
 /// Maps the pages of the bytes before they are touched, and waits until they are read. Lost pages
-/// are not reported here but when they are touched. False if the system cannot do this.
+/// are reported only when they are touched. False if the system cannot do this.
 bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
 /// Whether the system has populate() (Linux 5.14) and lets this process use it.

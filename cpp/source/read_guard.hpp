@@ -3,9 +3,9 @@
 // and the guard reports an error at the end. Then the file is mapped again at that place.
 //
 // A thread without a guard still gets the signal, for example when NumPy reads a view. It sees
-// zeros only while another thread's guard covers the same pages. Therefore code below a guard only
-// reads. Reads of payload need no zeros: a jump leaves them (read_or_leave). os/fault_guard.hpp
-// explains how a thread survives a lost page.
+// zeros only while another thread's guard covers the same pages. Therefore code under a guard only
+// reads. Copies of payload do without zeros: they are left by a jump (read_or_leave).
+// os/fault_guard.hpp explains how a thread survives a lost page.
 #pragma once
 
 #include <type_traits>
@@ -37,16 +37,16 @@ class ReadGuard {
     os::FaultGuard guard_;
 };
 
-/// Calls work(), which only reads bytes of `source` and writes to memory of ours. It must make no
-/// objects, take no locks and throw nothing, since a jump leaves it in the middle if bytes are
-/// missing. In that case throws what ReadGuard::check throws.
+/// Calls work(), which only reads bytes of `source` and writes to memory of ours. If bytes are
+/// missing, a jump leaves it in the middle, so it must make no objects, take no locks and throw
+/// nothing. In that case throws what ReadGuard::check throws.
 template <class Work>
 void read_or_leave(const Source& source, Work&& work) {
     const auto call = [](void* context) noexcept { (*static_cast<Work*>(context))(); };
     if (!os::run_to_end(source.guarded_region(), call, &work)) fail_for_lost_bytes(source);
 }
 
-/// Calls work() below a guard and returns its result. If bytes were missing, throws that error,
+/// Calls work() under a guard and returns its result. If bytes were missing, throws that error,
 /// whatever work() returned or threw.
 template <class Work>
 decltype(auto) guard_reads(const Source& source, Work&& work) {

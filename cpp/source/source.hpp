@@ -19,7 +19,8 @@ namespace onnxmap::source {
 
 class OwnedBytes;
 
-/// A time at which a source was last checked for changes, or must have been.
+/// A moment at which a source was last checked for changes, or after which it must have been
+/// checked.
 using Moment = std::chrono::steady_clock::time_point;
 
 [[nodiscard]] inline Moment now() noexcept { return std::chrono::steady_clock::now(); }
@@ -62,7 +63,7 @@ class Source {
     [[nodiscard]] virtual ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const {
         return {data_ + offset, nbytes};
     }
-    /// Does the same for bytes given by their addresses.
+    /// Does the same for bytes at these addresses.
     [[nodiscard]] ByteView resident(ByteView bytes) const {
         return bytes.empty() ? bytes : resident(offset_of(bytes), bytes.size());
     }
@@ -82,8 +83,8 @@ class Source {
     /// not.
     [[nodiscard]] virtual bool splits_reads() const noexcept { return false; }
 
-    /// How long a check for changes stays valid when many tensors are read one by one: a loop over
-    /// 100 000 tensors should not pay for a system call each.
+    /// How long a check for changes stays valid when tensors are read one by one. A loop over 100
+    /// 000 tensors should not make a system call for each.
     [[nodiscard]] virtual Moment::duration look_every() const noexcept {
         return std::chrono::milliseconds(10);
     }

@@ -16,7 +16,7 @@ namespace onnxmap::tensor {
 
 class Conversion {
   public:
-    /// No conversion of type: elements stay as they are stored, or are unpacked to one byte each.
+    /// The conversion without a change of type: elements are copied, or unpacked to one byte each.
     [[nodiscard]] static Conversion none(const onnx::DataTypeInfo& type);
 
     /// Nothing if there is no kernel for the two types: NumPy converts them.

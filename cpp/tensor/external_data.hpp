@@ -40,7 +40,8 @@ struct ExternalFolder {
         model_folder;  // the folder that really holds the model, if it differs
     contain::OpenPolicy policy;
     source::IoMode mode = source::IoMode::automatic;
-    // If set, this is the folder and `root` is its URL. A remote folder has no links to check.
+    // If set, this is the folder, and `root` is its URL. A remote folder has no links that could be
+    // checked.
     std::shared_ptr<const source::RemoteFolder> remote = nullptr;
 };
 

@@ -58,7 +58,7 @@ std::uint64_t check_storage(Header& header, const Store& store);
                                                   const Header& header, std::uint64_t count,
                                                   const Store& store, source::Moment since);
 
-/// Bytes of the tensor as stored, for listings; 0 if the model's facts about it are invalid.
+/// The number of the tensor's stored bytes, for listings; 0 if type and shape do not give one.
 [[nodiscard]] std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header);
 
 }  // namespace onnxmap::tensor

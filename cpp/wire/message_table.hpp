@@ -79,7 +79,7 @@ struct FieldRow {
     }
 };
 
-/// How the load pass may handle a field whose tag is one byte, from the tag alone.
+/// What the load pass may do with a field whose tag is one byte, decided from the tag alone.
 enum class Quick : std::uint8_t { no, skip_varint, skip_length };
 
 struct MessageTable {

@@ -1,5 +1,5 @@
-// Checks whether a packed run of varints is well formed, 64 bytes at a time. It is if its last byte
-// is below 0x80 and no ten bytes in a row have the continuation bit.
+// Checks whether a packed run of varints is well formed, 64 bytes at a time. A run is well formed
+// if its last byte is below 0x80 and no ten bytes in a row have the continuation bit.
 #pragma once
 
 #include <cstdint>

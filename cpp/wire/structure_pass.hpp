@@ -1,7 +1,7 @@
-// One walk over the structure of a serialized message. It validates every byte that is not payload
-// as protobuf does, and notes where the fields of the root (and of one child) occur. Payload is
-// skipped, never read: raw_data, text, fixed-width runs. The walk allocates nothing per field and
-// does not recurse, so a file cannot choose its memory or stack.
+// One walk over the structure of a serialized message. It validates every byte except payload as
+// protobuf does, and notes where the fields of the root (and of one child) occur. Payload is
+// skipped, never read: raw_data, text, fixed-width runs. The walk allocates nothing for a field and
+// does not recurse, so a file cannot choose how much memory or stack it takes.
 //
 // It accepts exactly what upb accepts (the engine of Python's protobuf), with two deviations: field
 // number 0 inside an unknown group is rejected, and lengths past 2 GiB are read.

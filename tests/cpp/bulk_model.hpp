@@ -1,5 +1,5 @@
-// A model whose external data are in sources of the test's own, that are read in small pieces, and
-// whose reads can be counted, held up and made to fail.
+// A model whose external data are in sources of this test. They are read in small pieces. A test
+// can count the reads, hold them up and make them fail.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@
 
 namespace onnxmap::test {
 
-/// Bytes that nobody may look at, so that each tensor is read into memory of its own.
+/// Bytes without addresses: each tensor is read into memory of its own.
 class ObservedSource final : public source::Source {
   public:
     ObservedSource(ByteView bytes, source::ReadHabits habits) : copy_(bytes), habits_(habits) {
@@ -43,18 +43,18 @@ class ObservedSource final : public source::Source {
     }
 
     using Reads = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-    /// Offset and size of each read so far, those that are held up included.
+    /// Offset and size of each read so far, including the reads that are held up.
     [[nodiscard]] Reads reads() const {
         const std::lock_guard lock(mutex_);
         return reads_;
     }
-    /// No read ends any more but `count` of them.
+    /// Lets only `count` more reads end.
     void allow(std::int64_t count) {
         const std::lock_guard lock(mutex_);
         allowed_ = count;
         moved_.notify_all();
     }
-    /// Until so many reads have begun.
+    /// Waits until this many reads have begun.
     void wait_for_reads(std::size_t count) const {
         std::unique_lock lock(mutex_);
         moved_.wait(lock, [&] { return reads_.size() >= count; });
@@ -75,7 +75,7 @@ class ObservedSource final : public source::Source {
 
 /// A model that is read through an ObservedSource.
 struct BulkModel {
-    /// `initializers`: TensorProtos.
+    /// `initializers` are TensorProtos.
     explicit BulkModel(const std::vector<Bytes>& initializers,
                        source::ReadHabits habits = {2, 64, 4}, model::Limits limits = {}) {
         Bytes graph;

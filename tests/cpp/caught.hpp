@@ -1,4 +1,4 @@
-// What a call throws, as a value to compare.
+// The error of a call, as a value to compare.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@ template <class Call>
     return std::nullopt;
 }
 
-/// Its code; "accepted" where nothing is thrown.
+/// The code of the Error that the call throws; "accepted" if it throws nothing.
 template <class Call>
 [[nodiscard]] std::string code_of(Call&& call) {
     const auto error = error_of(std::forward<Call>(call));
     return error ? error->code : "accepted";
 }
 
-/// The errno of the FileError that the call throws; 0 where nothing is thrown.
+/// The errno of the FileError that the call throws; 0 if it throws nothing.
 template <class Call>
 [[nodiscard]] int errno_of(Call&& call) {
     try {

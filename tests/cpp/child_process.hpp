@@ -1,4 +1,4 @@
-// Work in a process of its own: what would end this one, or change it for good.
+// Runs work in a child process if it would end this process, or change it for good.
 #pragma once
 
 #include <sys/resource.h>
@@ -28,8 +28,8 @@ inline std::ostream& operator<<(std::ostream& out, const Ending& ending) {
 
 inline constexpr int kThrew = 98;
 
-/// Forks, and calls work() in the child; what it returns is the exit code. One that hangs is ended
-/// by SIGALRM. The sanitizers leave SIGBUS alone: see sanitizer_options.cpp.
+/// Forks, and calls work() in the child. Its result is the child's exit code. SIGALRM ends a child
+/// that hangs. The sanitizers leave SIGBUS alone: see sanitizer_options.cpp.
 template <class Work>
 [[nodiscard]] Ending in_child(Work&& work) {
     const pid_t child = ::fork();

@@ -16,7 +16,7 @@ namespace onnxmap::test {
 
 [[nodiscard]] inline std::uint64_t page() { return os::page_size(); }
 
-/// No byte is 0: a mapped page that is no page of the file is full of zeros.
+/// No byte is 0. A mapped page with zeros is therefore not a page of the file.
 [[nodiscard]] inline Bytes bytes_of(std::size_t count) {
     Bytes bytes(count);
     for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::uint8_t>(1 + i % 251);

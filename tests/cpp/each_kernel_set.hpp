@@ -1,4 +1,4 @@
-// Tests of kernels run with every set that this processor has.
+// Runs tests of kernels with every set that this processor supports.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 
 namespace onnxmap::test {
 
-/// Runs `work` with each set that this processor can run.
+/// Calls `work` with each set that this processor supports.
 template <class Work>
 void with_each_set(Work&& work) {
     for (const kernels::KernelSet* set : kernels::supported_sets()) {

@@ -1,4 +1,4 @@
-// Where the external data of a test's model may be.
+// The folder and policy for the external data of a test's model.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace onnxmap::test {
 
-/// With the policy that is the default.
+/// With the default policy.
 [[nodiscard]] inline tensor::ExternalFolder external_folder(
     std::string root, source::IoMode mode = source::IoMode::automatic) {
     return {std::move(root), nullptr, {}, mode};

@@ -15,7 +15,7 @@
 
 namespace onnxmap::test {
 
-/// Writes a model with this graph into the folder, opens it and plans to read the initializers at
+/// Writes a model with this graph into the folder and opens it. The plan reads the initializers at
 /// `positions`.
 [[nodiscard]] inline std::unique_ptr<bulk::Plan> external_plan(
     const TemporaryFolder& folder, const Bytes& graph, const std::vector<std::uint32_t>& positions,

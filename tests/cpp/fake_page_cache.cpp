@@ -26,7 +26,7 @@ namespace {
 using What = FakePageCache::What;
 
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ
-// The most that Linux reads for one request, if nobody has tuned the device.
+// The most that Linux reads for one request, unless the device was tuned.
 constexpr std::uint64_t kMostAskedAtOnce = 128 << 10;
 
 }  // namespace
@@ -137,7 +137,7 @@ class FakePageCache::State {
         for (std::uint64_t at = (begin + piece - 1) / piece * piece; at < std::min(end, size_);
              at += piece) {
             if (end < std::min(at + piece, size_)) return;
-            // A page that a process has mapped is not dropped.
+            // Pages that a process has mapped are not dropped.
             if (count_locked(mapped_, at, at + piece) > 0) continue;
             set(held_, first_of(at), first_from(at + piece), false);
         }
@@ -200,7 +200,7 @@ struct InFile {
     std::uint64_t offset;
 };
 
-// What is mapped at an address.
+// The mapping at an address.
 std::optional<InFile> find(const void* address) {
     if (!any()) return std::nullopt;
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
@@ -273,8 +273,8 @@ std::vector<FakePageCache::Request> FakePageCache::joined(What what) const {
 
 }  // namespace onnxmap::test
 
-// Functions of the C library, changed for files with a fake page cache. A page that is touched is
-// there, whatever they return.
+// The functions of the C library, replaced for files with a fake page cache. A touched page is in
+// the cache, whatever these functions return.
 extern "C" {
 
 int posix_fadvise(int descriptor, off_t offset, off_t nbytes, int advice) noexcept {

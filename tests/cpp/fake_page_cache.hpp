@@ -1,9 +1,9 @@
-// A page cache that keeps exactly what it is told to keep, for the files that a test names. The
-// kernel's own may evict a page at any moment, bring more than was asked for, or keep what it was
-// advised to drop; a test of what onnxmap asks for must not depend on that.
+// A page cache for the files that a test names. It keeps exactly the pages that it is told to keep.
+// The kernel's own cache may evict a page at any moment, bring more pages than requested, or keep
+// pages that it was advised to drop. A test of onnxmap's requests must not depend on that.
 //
 // The calls about the page cache (posix_fadvise, madvise, mincore, preadv2) are defined in
-// fake_page_cache.cpp and so replace those of the C library in this program.
+// fake_page_cache.cpp. In this program they replace those of the C library.
 #pragma once
 
 #include <cstdint>
@@ -31,30 +31,29 @@ class FakePageCache {
         [[nodiscard]] bool operator==(const Request&) const = default;
     };
 
-    /// What the kernel may do unasked.
+    /// What the kernel may do on its own.
     struct Kernel {
-        std::uint64_t before = 0;  // bytes before a missing page, read when it is touched
-        std::uint64_t after = 0;   // bytes behind that page, read ahead
-        std::uint64_t piece = 0;   // bytes that are only dropped together; 0: single pages
-        bool populates = true;     // it knows MADV_POPULATE_READ
+        std::uint64_t before = 0;  // bytes before a missing page that come with it
+        std::uint64_t after = 0;   // bytes behind that page that come with it
+        std::uint64_t piece = 0;   // bytes that are dropped only together; 0: single pages
+        bool populates = true;     // the kernel knows MADV_POPULATE_READ
     };
 
-    /// Takes over the calls about this file, without a page of it in the cache.
+    /// Takes over the calls about this file. None of its pages is in the cache.
     explicit FakePageCache(const std::string& path) : FakePageCache(path, Kernel{}) {}
     FakePageCache(const std::string& path, Kernel kernel);
     ~FakePageCache();
     FakePageCache(const FakePageCache&) = delete;
     FakePageCache& operator=(const FakePageCache&) = delete;
 
-    /// Pages of these bytes come into the cache, as if another process had read them.
+    /// Puts the pages of these bytes into the cache, as another process that reads them does.
     void bring(std::uint64_t begin, std::uint64_t end);
-    /// Pages before `offset` leave the cache as soon as somebody asks whether one behind it is
-    /// there.
+    /// Evicts the pages before `offset` as soon as a call asks about a page behind it.
     void evict_before(std::uint64_t offset);
-    /// Reads a byte of each page of the mapping, as the reader of a view does.
+    /// Reads a byte of each page of the mapping, like the reader of a view.
     void touch(const source::Source& source, std::uint64_t begin, std::uint64_t end);
 
-    /// The bytes of whole pages in the cache, and of those that this process has mapped.
+    /// The number of bytes in whole pages that are in the cache, or that this process has mapped.
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const;
     [[nodiscard]] std::uint64_t mapped(std::uint64_t begin, std::uint64_t end) const;
     [[nodiscard]] std::vector<bool> pages_held() const;

@@ -1,4 +1,4 @@
-// Feeds as unhelpful as the contract of ByteFeed allows.
+// Feeds that are as unhelpful as the contract of ByteFeed allows.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace onnxmap::test {
 
-/// Gives exactly the least bytes that were asked for, in a heap block of their own, and frees the
-/// block before: one byte too many, or one too late, is for AddressSanitizer to see.
+/// Gives exactly the requested minimum of bytes in a heap block of their own, and frees the
+/// previous block. AddressSanitizer sees every byte that is read too far or too late.
 class LeastFeed final : public ByteFeed {
   public:
     explicit LeastFeed(ByteView bytes) : bytes_(bytes) {}
@@ -30,7 +30,7 @@ class LeastFeed final : public ByteFeed {
         return window_->view();
     }
 
-    /// Bytes that were handed out, over all calls.
+    /// The number of bytes of all calls together.
     [[nodiscard]] std::uint64_t served() const noexcept { return served_; }
 
   private:
@@ -39,8 +39,8 @@ class LeastFeed final : public ByteFeed {
     std::uint64_t served_ = 0;
 };
 
-/// Moves its window with each call, gives a random surplus, and scribbles over the window before:
-/// in every build, a byte that is read too late is a wrong byte.
+/// Moves its window with each call, gives a random surplus, and overwrites the previous window. In
+/// every build, a byte that is read too late is a wrong byte.
 class ScribblingFeed final : public ByteFeed {
   public:
     ScribblingFeed(ByteView bytes, std::uint64_t seed) : bytes_(bytes), random_(seed) {}

@@ -1,4 +1,4 @@
-// A process that may have only little address space.
+// A process with little address space.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,14 +9,14 @@
 
 namespace onnxmap::test {
 
-/// Whether address space can be limited: the sanitizers take terabytes of it for themselves.
+/// Whether address space can be limited. The sanitizers need terabytes of it for themselves.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kCanLimitMemory = false;
 #else
 inline constexpr bool kCanLimitMemory = true;
 #endif
 
-/// From now on the process may map `nbytes` more than it has. False where that cannot be had.
+/// Allows the process to map at most `nbytes` more. Returns false if the limit cannot be set.
 [[nodiscard]] inline bool allow_only(std::uint64_t nbytes) {
     std::uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

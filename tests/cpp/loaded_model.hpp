@@ -1,4 +1,4 @@
-// A model in memory, loaded, and its graph.
+// A model that is loaded from memory, and its graph.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 namespace onnxmap::test {
 
 struct LoadedModel {
-    /// `graph_fields`: of a GraphProto.
+    /// `graph_fields` are the fields of a GraphProto.
     explicit LoadedModel(const Bytes& graph_fields) : LoadedModel(whole(model(graph_fields))) {}
 
-    /// A whole ModelProto.
+    /// `bytes` are a whole ModelProto.
     [[nodiscard]] static std::shared_ptr<const model::Document> whole(const Bytes& bytes) {
         model::LoadOptions options;
         options.root = &onnx::message<"ModelProto">;

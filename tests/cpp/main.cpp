@@ -1,3 +1,3 @@
-// The entry point of the unit tests; the cases are in the folders, one per layer.
+// The entry point of the unit tests. The cases are in the folders, one for each layer.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

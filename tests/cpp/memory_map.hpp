@@ -1,4 +1,4 @@
-// The mappings of the process, as the system lists them.
+// The mappings of this process, as the system lists them.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Mapping {
     return found;
 }
 
-/// Bytes of begin .. end that are mapped to anything.
+/// The number of bytes in begin .. end that are mapped.
 [[nodiscard]] inline std::uint64_t mapped_between(std::uintptr_t begin, std::uintptr_t end) {
     std::uint64_t sum = 0;
     for (const Mapping& one : mappings()) {

@@ -1,4 +1,4 @@
-// A source over bytes that the test holds, in a heap block of the exact size.
+// A source over bytes that the test owns, in a heap block of the exact size.
 #pragma once
 
 #include "placed_bytes.hpp"
@@ -14,7 +14,7 @@ class MemorySource final : public source::Source {
     }
     [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
 
-    /// To change bytes under a document, as the owner of a buffer may.
+    /// Lets a test change the bytes under a document, as the owner of a buffer may.
     [[nodiscard]] std::uint8_t* writable() noexcept { return copy_.data(); }
 
   private:

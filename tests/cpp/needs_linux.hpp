@@ -1,5 +1,5 @@
-// Cases about what Linux adds to POSIX. A build with the plain substitutes skips them: ctest lists
-// them as skipped, with the reason. os/plain_os_test.cpp says what the substitutes do.
+// Cases about what Linux adds to POSIX. A build with the plain substitutes skips them, and ctest
+// lists them as skipped with the reason. os/plain_os_test.cpp tests the substitutes.
 #pragma once
 
 #include <doctest/doctest.h>

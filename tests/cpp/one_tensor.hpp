@@ -1,4 +1,4 @@
-// One tensor, alone in a source, and its values.
+// One tensor, alone in a source, and reads of its values.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace onnxmap::test {
 
-/// The bytes of a TensorProto with a folder for its external data. `io`: how that is opened.
+/// `io` is how a file of external data is opened.
 struct OneTensor {
     explicit OneTensor(const Bytes& bytes, std::string root = "",
                        source::IoMode io = source::IoMode::automatic)
@@ -24,10 +24,10 @@ struct OneTensor {
           store{source, tensor::ExternalFiles(external_folder(std::move(root), io)), 64, 16, {}},
           message(onnx::message<"TensorProto">, source->bytes()),
           header(tensor::read_header(message)) {}
-    OneTensor(const OneTensor&) = delete;  // the store below is pointed to
+    OneTensor(const OneTensor&) = delete;  // because `values` point to the store below
     OneTensor& operator=(const OneTensor&) = delete;
 
-    /// From now on the codes of faults that onnx overlooks go to `overlooked`.
+    /// From now on `overlooked` gets the codes of the faults that onnx overlooks.
     OneTensor& lenient() {
         store.overlook = [this](const Error& fault, const tensor::Header&) {
             overlooked.push_back(fault.code);
@@ -35,14 +35,14 @@ struct OneTensor {
         return *this;
     }
 
-    /// Checked as before an array is made.
+    /// The values, checked as they are before an array is made.
     [[nodiscard]] tensor::Values values() const {
         tensor::Values made(message, header, store, source::now());
         made.check_count();
         return made;
     }
 
-    /// The elements as an array has them, converted to `to` where that is given.
+    /// The elements as an array has them, converted to `to` if that is given.
     [[nodiscard]] Bytes read(const onnx::DataTypeInfo* to = nullptr) const {
         const tensor::Values made = values();
         const auto conversion =
@@ -57,7 +57,7 @@ struct OneTensor {
                       [&](std::span<std::uint8_t> out) { made.read_packed(out); });
     }
 
-    /// The code of the error that finding and counting the values gives; and reading them.
+    /// The code of the error of finding and counting the values, and of reading them.
     [[nodiscard]] std::string code() const {
         return code_of([&] { return values().count(); });
     }
@@ -72,7 +72,7 @@ struct OneTensor {
     std::vector<std::string> overlooked;
 
   private:
-    // In a heap block of exactly the size.
+    // in a heap block of the exact size
     template <class Fill>
     static Bytes filled(std::size_t nbytes, Fill&& fill) {
         HeapCopy room{ByteView(Bytes(nbytes, 0xa5))};

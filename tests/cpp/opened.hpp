@@ -1,4 +1,4 @@
-// Files opened the way that sources want them: with a way to open them again.
+// Opens files for sources, together with a way to open them again.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Bytes put where reading one too many is noticed: at the very end of a heap block (by
-// AddressSanitizer) or of a page with nothing behind it (by the processor, in every build).
+// Bytes placed so that a read past their end is noticed: at the very end of a heap block (by
+// AddressSanitizer), or before a page without access (by the processor, in every build).
 #pragma once
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 namespace onnxmap::test {
 
-/// A heap copy of exactly the size.
+/// A copy on the heap, in a block of exactly its size.
 class HeapCopy {
   public:
     explicit HeapCopy(ByteView bytes)
@@ -31,7 +31,7 @@ class HeapCopy {
     std::unique_ptr<std::uint8_t[]> block_;
 };
 
-/// Room between two pages that must not be touched.
+/// Pages between two pages without access.
 class GuardedPages {
   public:
     explicit GuardedPages(std::size_t most) {
@@ -64,7 +64,7 @@ class GuardedPages {
         return {start_, bytes.size()};
     }
 
-    /// To write to: the first bytes of the room, and its last ones.
+    /// The first bytes and the last bytes of the room, to write to.
     [[nodiscard]] std::uint8_t* first() noexcept { return start_; }
     [[nodiscard]] std::uint8_t* last(std::size_t nbytes) noexcept {
         return start_ + room_ - nbytes;

@@ -1,6 +1,7 @@
-// A deliberately naive parser, written from the rules of the wire format alone: it recurses, reads
-// byte by byte, and has all bytes at hand. The structure pass must agree with it on every input:
-// verdict, code, offset, and where fields occur. Source: protobuf.dev, "Encoding", as upb reads it.
+// A deliberately naive parser, written from the rules of the wire format alone. It recurses, reads
+// byte by byte, and has all bytes in memory.
+// The structure pass must agree with it on every input about the verdict, code, offset, and places
+// of fields. Source: protobuf.dev, "Encoding", as upb reads it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace onnxmap::test {
 
-/// What a pass over some bytes makes of them; `code` is "accepted" where nothing is wrong.
+/// The result of a pass over some bytes. `code` is "accepted" if nothing is wrong.
 struct Verdict {
     std::string code = "accepted";
     std::uint64_t offset = 0;
@@ -63,7 +64,7 @@ class ReferenceParser {
         throw Verdict{code, offset};
     }
 
-    // Nothing where the bytes end first; a width of 11 stands for "more than ten bytes".
+    // Nothing if the bytes end first. A width of 11 means "more than ten bytes".
     [[nodiscard]] std::optional<Number> read_number(std::uint64_t end) const {
         Number number{0, 0};
         for (std::uint64_t i = at_; i < end; ++i) {

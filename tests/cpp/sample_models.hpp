@@ -1,4 +1,4 @@
-// Small models as bytes. Field numbers are onnx.proto's, written out so that a wrong number in the
+// Small models as bytes. The field numbers of onnx.proto are written out, so a wrong number in the
 // schema is noticed.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace onnxmap::test {
 
-/// A TensorProto of 8-bit elements (UINT8) with the content as raw_data.
+/// A TensorProto of UINT8 elements with these bytes as raw_data.
 [[nodiscard]] inline Bytes raw_tensor(std::string_view name, const Bytes& content) {
     return join(scalar(1, content.size()), scalar(2, 2), blob(8, name), blob(9, content));
 }
@@ -46,11 +46,11 @@ namespace onnxmap::test {
                 blob(8, join(blob(1, ""), scalar(2, 21))));
 }
 
-/// The least that loads.
+/// The smallest model that loads.
 [[nodiscard]] inline Bytes tiny_model() { return model(blob(2, "g")); }
 
-/// Something of every kind the structure pass tells apart: nesting, packed runs of each width,
-/// unpacked ones, payload, oneofs, merging, over-long forms, unknown fields and groups.
+/// Has every construct that the structure pass treats differently: nesting, packed runs of each
+/// width, unpacked values, payload, oneofs, merging, over-long forms, unknown fields and groups.
 [[nodiscard]] inline Bytes varied_model() {
     const Bytes tensor_type =
         join(scalar(1, 1), blob(2, join(blob(1, scalar(1, 3)), blob(1, blob(2, "N")))));

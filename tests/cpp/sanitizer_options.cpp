@@ -1,5 +1,5 @@
-// The sanitizers end the process by themselves where a signal would. Here SIGBUS is part of what is
-// tested: it shall reach our handler, or end the process as it does without them.
+// By default the sanitizers handle signals and end the process themselves. These tests need SIGBUS
+// to reach our handler, or to end the process as it does without sanitizers.
 
 extern "C" {
 [[gnu::used]] const char* __asan_default_options() { return "handle_sigbus=0"; }

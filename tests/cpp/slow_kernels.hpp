@@ -1,5 +1,6 @@
-// What the kernels must compute, in the plainest way: elements bit by bit, conversions by exact
-// arithmetic on doubles. Independent of the kernels on purpose: it is what they are judged with.
+// The results that the kernels must give, computed in the plainest way: elements bit by bit,
+// conversions by exact arithmetic on doubles. It shares no code with the kernels, because it is
+// their oracle.
 #pragma once
 
 #include <bit>
@@ -12,12 +13,12 @@
 
 namespace onnxmap::test {
 
-/// The bit at `position`, counted from the lowest of the first byte on.
+/// The bit at `position`. Bit 0 is the lowest bit of the first byte.
 [[nodiscard]] inline unsigned bit_at(ByteView bytes, std::size_t position) {
     return bytes[position / 8] >> (position % 8) & 1U;
 }
 
-/// `count` packed elements of `bits` bits, a byte each.
+/// `count` packed elements of `bits` bits, one in each byte.
 [[nodiscard]] inline Bytes unpack_slowly(ByteView packed_bytes, std::size_t bits,
                                          std::size_t count) {
     Bytes codes(count);
@@ -57,7 +58,7 @@ inline constexpr Ieee kBrain{8, 7};
     return (code & (format.sign() - 1)) > format.infinity();
 }
 
-/// The value of a code that is no NaN. A double holds it exactly.
+/// The value of a code that is not NaN. A double holds it exactly.
 [[nodiscard]] inline double value_of(const Ieee& format, std::uint32_t code) {
     const double sign = (code & format.sign()) != 0 ? -1.0 : 1.0;
     const std::uint32_t magnitude = code & (format.sign() - 1);
@@ -70,7 +71,7 @@ inline constexpr Ieee kBrain{8, 7};
     return sign * std::ldexp(with_lead, scale + exponent - 1);
 }
 
-/// The code of the value that is nearest to a number that is no NaN; of two, the even one.
+/// The code whose value is nearest to a number that is not NaN; of two, the even code.
 [[nodiscard]] inline std::uint32_t nearest_code(const Ieee& format, double number) {
     const std::uint32_t sign = std::signbit(number) ? format.sign() : 0;
     const double magnitude = std::fabs(number);
@@ -80,7 +81,7 @@ inline constexpr Ieee kBrain{8, 7};
     const int exponent = std::max(std::ilogb(magnitude), lowest);
     // In units of the last place; nearbyint() rounds ties to even.
     const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
-    // A carry out of the mantissa goes on into the exponent, as it should.
+    // A carry out of the mantissa goes into the exponent, as it should.
     const std::uint32_t base = static_cast<std::uint32_t>(exponent - lowest)
                                << format.mantissa_bits;
     const std::uint32_t code = base + static_cast<std::uint32_t>(units);

@@ -1,9 +1,11 @@
-// Many threads load and read one model at the same time, each in an order of its own: indexes of
-// the main graph and of subgraphs, fields, tensors inline and external, files opened and ranges
-// read by whoever comes first, values decoded and converted, segments put together; files looked at
-// for changes while their descriptors are closed, and lost pages read below guards; all tensors at
-// once, and in streams that another thread ends. What each sees is compared with what one thread
-// alone sees, and ThreadSanitizer judges the rest.
+// Many threads load and read one model at the same time, each in an order of its own. They use:
+// - indexes of the main graph and of subgraphs, and the fields of messages,
+// - inline and external tensors, in files that any thread may be the first to open and read,
+// - values that are decoded and converted, and segments that are joined,
+// - files that are checked for changes while their descriptors are closed,
+// - lost pages that are read under guards,
+// - all tensors at once, and streams that another thread ends.
+// Each thread must see the same as a single thread alone. ThreadSanitizer judges the rest.
 //
 //     stress_threads THREADS ROUNDS
 #include <atomic>
@@ -75,8 +77,8 @@ Bytes large_subgraph(std::size_t seed) {
     return bytes;
 }
 
-// Values that must be decoded or unpacked: in runs that several threads share, one by one, of types
-// of 16, 6, 4 and 2 bits, and in segments.
+// Values that must be decoded or unpacked: in runs that several threads share, as single entries,
+// of types of 16, 6, 4 and 2 bits, and in segments.
 Bytes stored_values() {
     const auto named = [](std::string_view name, std::uint64_t type, std::uint64_t count,
                           const Bytes& fields) {
@@ -127,7 +129,7 @@ std::shared_ptr<const model::Document> load(const std::string& path, const std::
     return model::load_file(path, mode, options);
 }
 
-// The parts that are read; each thread begins with another one.
+// The parts that each thread reads. Each thread begins with another part.
 using Part = std::function<std::uint64_t(const model::Document&)>;
 
 std::uint64_t read_nodes(const model::Document& document, const onnx::Message& graph) {
@@ -136,8 +138,8 @@ std::uint64_t read_nodes(const model::Document& document, const onnx::Message& g
     const std::uint64_t count = index->count(field<"GraphProto.node">);
     digest.add(count);
     for (std::uint64_t i = count; i-- > 0;) {
-        // Not all its bytes: there is payload inside, of tensors in subgraphs, which is in memory
-        // only once somebody asked for it.
+        // Leaves out the payload of tensors in subgraphs: it is in memory only after a thread asked
+        // for it.
         const wire::Field found = index->at(field<"GraphProto.node">, i);
         digest.add(found.bytes.size());
         digest.add(as_bytes(
@@ -185,7 +187,7 @@ std::uint64_t read_tensors(const model::Document& document) {
     return digest.value();
 }
 
-// Decodes, unpacks and converts, with threads of its own for what is large; puts segments together.
+// Decodes, unpacks and converts, large values with more threads, and joins segments.
 std::uint64_t read_values(const model::Document& document) {
     Digest digest;
     const onnx::DataTypeInfo& float32 = onnx::data_type(onnx::DataType::FLOAT);
@@ -211,7 +213,7 @@ std::uint64_t read_values(const model::Document& document) {
 
 std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
                                            const bulk::Options& options) {
-    // Whoever gets the plan does not outlive the document.
+    // The caller must not let the plan outlive the document.
     const std::shared_ptr<const model::Document> borrowed(&document, [](const model::Document*) {});
     const model::Graph graph = model::main_graph(borrowed);
     std::vector<std::uint32_t> positions(graph.initializers().count());
@@ -231,7 +233,7 @@ std::uint64_t read_arrays(const model::Document& document) {
     return digest.value();
 }
 
-// To its end, and once more until another thread stops it.
+// Reads one stream to its end, and one until another thread stops it.
 std::uint64_t read_stream(const model::Document& document) {
     using State = bulk::TensorStream::State;
     constexpr std::chrono::milliseconds kPatience{1000};
@@ -264,7 +266,7 @@ std::uint64_t read_root(const model::Document& document) {
     return digest.value();
 }
 
-// Whether the files have changed, by descriptors that are closed under other threads meanwhile.
+// Whether the files have changed, while other threads close their descriptors.
 std::uint64_t look_for_changes(const model::Document& document) {
     Digest digest;
     const onnx::Message graph = *document.child(document.root(), field<"ModelProto.graph">);
@@ -285,7 +287,7 @@ std::uint64_t look_for_changes(const model::Document& document) {
     return digest.value();
 }
 
-// Of a file that was cut: what is left of it, and zeros and an error for the rest.
+// Reads a file that was cut off: values before the cut, and zeros and an error behind it.
 std::uint64_t read_lost_pages(const model::Document&) {
     static const MappedPages shared(16);
     static const bool cut = (shared.cut(4), true);
@@ -298,7 +300,8 @@ std::uint64_t read_lost_pages(const model::Document&) {
             return source::guard_reads(shared.source(), [&] { return shared.byte_of(page); });
         };
         if (page < 4) {
-            // Others may have zeros in the file just now; then it cannot be told apart.
+            // Another thread may have zeros in the file now. Then the two cases cannot be told
+            // apart.
             const std::string code = code_of(read);
             digest.add(code == "accepted" || code == "file.changed");
         } else {
@@ -334,7 +337,7 @@ class Stress {
           start_(static_cast<std::ptrdiff_t>(threads)),
           threads_(threads) {}
 
-    /// How many times a thread saw something else.
+    /// How many times a thread saw something else than the single thread.
     int run(std::size_t rounds) {
         std::vector<std::thread> threads;
         for (std::size_t id = 0; id < threads_; ++id) {
@@ -347,7 +350,8 @@ class Stress {
   private:
     void work(std::size_t id, std::size_t rounds) {
         for (std::size_t round = 0; round < rounds; ++round) {
-            // One thread loads the model that all share: fresh, so that every first look is raced.
+            // One thread loads the model that all share. It is new, so the threads race at every
+            // first access.
             if (id == round % threads_) attempt([&] { shared_ = load(path_, root_, mode_); });
             start_.arrive_and_wait();
             attempt([&] { judge(read_all(*shared_, id)); });

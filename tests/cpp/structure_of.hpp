@@ -1,4 +1,4 @@
-// The structure pass as the tests call it.
+// Calls the structure pass for tests.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace onnxmap::test {
 
-/// How a model is read: its graph indexed as well, its tensors counted.
+/// As a model is read: with an index of its graph, and a count of its tensors.
 [[nodiscard]] inline wire::PassOptions model_options() {
     wire::PassOptions options;
     options.indexed_child = &onnx::field<"ModelProto.graph">;

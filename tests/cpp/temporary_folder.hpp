@@ -1,4 +1,4 @@
-// A folder of its own for one test, removed with everything in it.
+// A folder for one test, which is removed with everything in it.
 #pragma once
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ class TemporaryFolder {
         return (path_ / name).string();
     }
 
-    /// Writes a file, and the folders it is in; returns its path.
+    /// Writes a file, and makes the folders above it. Returns its path.
     std::string write(std::string_view name, ByteView bytes) const {
         const std::filesystem::path full = path_ / name;
         std::filesystem::create_directories(full.parent_path());
@@ -52,8 +52,8 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// How many descriptors the process has open. Those that the first guard of a process opens for
-/// good are open from here on.
+/// How many descriptors this process has open. The first guard of a process opens some that stay
+/// open; this function opens them before it counts.
 [[nodiscard]] inline std::size_t open_descriptors() {
     os::prepare_for_lost_pages();
     std::size_t count = 0;
@@ -64,7 +64,7 @@ class TemporaryFolder {
     return count;
 }
 
-/// How many mappings the process has of the file at `path`, which need not be there any more.
+/// How many mappings this process has of the file at `path`. The file itself may be gone.
 [[nodiscard]] inline std::size_t mappings_of(std::string_view path) {
     std::ifstream maps("/proc/self/maps");
     std::size_t count = 0;

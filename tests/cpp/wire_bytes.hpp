@@ -1,5 +1,5 @@
-// The protobuf wire format spelled out by hand, so that tests can write bytes that no library
-// would. Independent of the reader on purpose: it is what the reader is judged with.
+// The protobuf wire format written out by hand, so that tests can write bytes that no library
+// would. It shares no code with the reader, because it is the reader's oracle.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ using Bytes = std::vector<std::uint8_t>;
 using wire::WireType;
 
 inline void append(Bytes& bytes, ByteView more) {
-    // Not insert(), nor reserve(): optimised, GCC 12 warns of an overflow in them that is none.
+    // Not insert() or reserve(): in optimised code, GCC 12 warns of an overflow in them that cannot
+    // happen.
     for (const std::uint8_t byte : more) bytes.push_back(byte);
 }
 
@@ -36,7 +37,7 @@ template <class... Parts>
 
 [[nodiscard]] inline Bytes from_text(std::string_view text) { return join(as_bytes(text)); }
 
-/// Bytes from hexadecimal digits; blanks between them are for the reader's eye.
+/// Bytes from hexadecimal digits. Blanks between digits are ignored.
 [[nodiscard]] inline Bytes from_hex(std::string_view digits) {
     Bytes bytes;
     bool high = true;
@@ -50,7 +51,7 @@ template <class... Parts>
     return bytes;
 }
 
-/// `value` as a varint; over-long up to `width` bytes where that is more than it needs.
+/// `value` as a varint of at least `width` bytes. If `width` is more than needed, it is over-long.
 [[nodiscard]] inline Bytes varint(std::uint64_t value, std::size_t width = 0) {
     Bytes bytes;
     do {
@@ -106,8 +107,8 @@ template <class... Parts>
     return blob(number, run);
 }
 
-/// `innermost` wrapped in length-delimited fields, the first of `numbers` outermost. Heads are
-/// made from the inside out by their lengths alone, so that 100 000 levels copy nothing twice.
+/// `innermost` wrapped in length-delimited fields; the first of `numbers` is the outermost. Tags
+/// and lengths are written from the inside out, so 100 000 levels copy nothing twice.
 [[nodiscard]] inline Bytes nested(const std::vector<std::uint64_t>& numbers,
                                   const Bytes& innermost = {}) {
     std::vector<Bytes> heads;

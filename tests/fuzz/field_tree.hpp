@@ -1,5 +1,6 @@
-// A message as a tree of fields that a mutator can change. Any bytes can be read: what is no field
-// stays as raw bytes. A tree that nobody changed is written as the bytes that it was read from.
+// A message as a tree of fields that a mutator can change. Any bytes can be read: what is not a
+// field stays as raw bytes. A tree that nobody changed is written as the bytes that it was read
+// from.
 //
 // The code shares only the table of ONNX's messages with cpp/wire. A fault of the reader therefore
 // cannot keep an input from being made.

@@ -144,7 +144,7 @@ void check_opened(const HostileTree& tree, const Choices& choices, int descripto
             "what was opened cannot be looked at");
     const bool reads = (flags & O_PATH) == 0;
     if (reads) {
-        require(S_ISREG(status.st_mode), "what is no regular file was opened for reading");
+        require(S_ISREG(status.st_mode), "something that is not a regular file was opened");
         require(system.f_type != kProcMagic, "a file of the kernel was opened for reading");
     }
     if (choices.links == contain::LinkPolicy::trusted) return;

@@ -16,7 +16,7 @@ enum class Bytes {
     changing,  // everything, as long as it is an error
 };
 
-/// Loads the source as a message of that type and reads it. Aborts if an exception is no error
+/// Loads the source as a message of that type and reads it. Aborts if an exception is not an error
 /// about the input, or if two ways to read the same thing differ.
 void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOptions& options,
                    bool require_model, Bytes bytes);

@@ -1,4 +1,4 @@
-"""Shared by all tests: the path of the helpers, the header of a run, guards and fixtures."""
+"""Shared by all tests: the path of the helpers, the header of a run, first checks, and fixtures."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def pytest_report_header() -> list[str]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each worker one run of neighbours, which share the fixtures of their module.
+    """Give each worker a run of neighbouring tests, which share the fixtures of their module.
 
-    A worker that has nothing left takes half of what another one still has.
+    A worker that is done takes half of the tests that another one still has.
     """
     from xdist.scheduler import WorkStealingScheduling
 
@@ -58,8 +58,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_sessionstart() -> None:
-    """Refuses to run when the sanitizers or the oracle are not what the run claims to use."""
-    # A shell that starts tests in the background ignores SIGINT, and processes inherit that.
+    """Refuse to run if the sanitizers or the oracle are not those that the run claims to use."""
+    # A shell that starts tests in the background ignores SIGINT, and its processes inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     from google.protobuf.internal import api_implementation
@@ -73,7 +73,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage off the 11,000 tests, which stay until the end."""
+    """Keep the garbage collector from scanning the 11,000 tests, which stay until the end."""
     gc.collect()
     gc.freeze()
 

@@ -27,7 +27,7 @@ Ranges missing(const ByteRanges& ranges, std::uint64_t begin, std::uint64_t end)
     return found;
 }
 
-// The runs of begin .. end whose membership in the set is `wanted`.
+// The longest runs in begin .. end whose bytes are all in the set, or all not in it (`wanted`).
 Ranges runs_of(const std::set<std::uint64_t>& set, std::uint64_t begin, std::uint64_t end,
                bool wanted) {
     Ranges runs;
@@ -44,7 +44,7 @@ Ranges runs_of(const std::set<std::uint64_t>& set, std::uint64_t begin, std::uin
 
 }  // namespace
 
-TEST_CASE("byte_ranges: the same as a set of bytes") {
+TEST_CASE("byte_ranges: agrees with a set of single bytes") {
     constexpr std::uint64_t kSize = 300;
     std::mt19937_64 random(3);
     for (int round = 0; round < 40; ++round) {
@@ -57,14 +57,14 @@ TEST_CASE("byte_ranges: the same as a set of bytes") {
             if (end == begin) continue;
             ranges.add(begin, end);
             for (std::uint64_t i = begin; i < end; ++i) set.insert(i);
-            // Neighbours are one range: as few as possible are kept.
+            // Neighbours become one range, so as few ranges as possible are kept.
             REQUIRE(all(ranges) == runs_of(set, 0, kSize, true));
         }
         CHECK(missing(ranges, 0, kSize) == runs_of(set, 0, kSize, false));
     }
 }
 
-TEST_CASE("byte_ranges: up to the last number") {
+TEST_CASE("byte_ranges: ranges reach up to the last number") {
     ByteRanges ranges;
     ranges.add(UINT64_MAX - 1, UINT64_MAX);
     ranges.add(0, 1);

@@ -1,4 +1,5 @@
-// Counts the pages of two data files: in a fake page cache, and in this process.
+// Counts the pages of two data files: those in a fake page cache, and those this process has
+// mapped.
 #include "bulk/pages_around.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +25,7 @@ using bulk::PagesAround;
 constexpr std::uint64_t kFile = 4 << 20;
 constexpr std::uint64_t kWindow = 8 * kFile;
 
-// How far a device is read ahead. Such pages may come and go in pieces of 2 MiB.
+// How far the system reads ahead on a device. Such pages may come and go in pieces of 2 MiB.
 struct ReadsFarAhead {
     static constexpr std::uint64_t kNbytes = 1 << 20;
     static constexpr std::uint64_t kPiece = 2 << 20;
@@ -36,11 +37,11 @@ struct ReadsNothingAhead {
     static std::uint64_t nbytes(const source::Source&) { return kNbytes; }
 };
 
-// Half a read-ahead before a page that is missing, and two behind it.
+// A missing page brings half a read-ahead before it, and two read-aheads behind it.
 template <class Device>
 constexpr FakePageCache::Kernel kKernel{Device::kNbytes / 2, 2 * Device::kNbytes, Device::kPiece};
 
-/// The item that is next.
+/// Brings the next item.
 void bring_next(PagesAround& pages, PagesAround::Cursor& at) {
     for (const std::size_t item = at.item; at.item == item;) pages.bring(pages.next(at));
 }
@@ -72,7 +73,7 @@ struct TwoFiles {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at the end all",
+TEST_CASE_TEMPLATE("pages_around: pages that the reader has passed are dropped, and all at the end",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
@@ -94,7 +95,7 @@ TEST_CASE_TEMPLATE("pages_around: what the reader has passed is dropped, and at 
     CHECK(files.held(1) == 0);
 }
 
-TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for") {
+TEST_CASE("pages_around: pages in memory are mapped, missing pages are asked for") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsNothingAhead>);
     files.read(0);
@@ -107,7 +108,7 @@ TEST_CASE("pages_around: what is in memory is mapped, what is not is asked for")
     CHECK(files.held(1) == kFile);
 }
 
-TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
+TEST_CASE("pages_around: if the system reads far ahead, all pages are mapped") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     files.read(0);
@@ -119,7 +120,7 @@ TEST_CASE("pages_around: where the system reads far ahead, all is mapped") {
     CHECK(files.mapped(1) == kFile);
 }
 
-TEST_CASE("pages_around: what the system reads ahead is dropped, what was there before stays") {
+TEST_CASE("pages_around: pages from read-ahead are dropped, and earlier pages stay") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>, 4 * kFile);  // the tensor is the first quarter
     FakePageCache& cache = *files.caches[0];
@@ -134,8 +135,8 @@ TEST_CASE("pages_around: what the system reads ahead is dropped, what was there 
     CHECK(cache.held(3 * kFile, 4 * kFile) == kFile);
 }
 
-// Tensors of 4 MiB that begin at no page, in two runs of neighbours with a gap between them. The
-// file is a hole, which is read as well as bytes.
+// Tensors of 4 MiB that begin in the middle of pages, in two runs of neighbours with a gap between
+// the runs. The file is a hole, which is read like any bytes.
 struct LongFile {
     static constexpr std::uint64_t kTensor = 4 << 20;
     static constexpr std::uint64_t kNbytes = 192 << 20;
@@ -169,7 +170,7 @@ struct LongFile {
     std::unique_ptr<bulk::Plan> plan;
 };
 
-TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped on the way") {
+TEST_CASE("pages_around: of a file longer than the look-ahead, pages are dropped on the way") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
@@ -186,7 +187,7 @@ TEST_CASE("pages_around: of a file longer than what is looked at, all is dropped
     CHECK(file.held(0, LongFile::kNbytes) == 0);
 }
 
-TEST_CASE("pages_around: what may be brought again with a missing page is not dropped yet") {
+TEST_CASE("pages_around: pages that read-ahead could bring again are not dropped yet") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const LongFile file;
     PagesAround pages(*file.plan, kWindow, &LongFile::read_ahead);
@@ -194,7 +195,7 @@ TEST_CASE("pages_around: what may be brought again with a missing page is not dr
     for (int i = 0; i < 6; ++i) bring_next(pages, at);
     const std::uint64_t brought = file.plan->items()[5].stored_end();
     pages.reader_at(file.plan->items()[0]);
-    pages.reader_at(file.plan->items()[8]);  // faster than who brings
+    pages.reader_at(file.plan->items()[8]);  // faster than the thread that brings them
     const std::uint64_t kept = brought - LongFile::kReadAhead / 2;
     CHECK(file.held(kept, brought) >= brought - kept);
     CHECK(file.held(0, kept - LongFile::kTensor) == 0);
@@ -202,7 +203,7 @@ TEST_CASE("pages_around: what may be brought again with a missing page is not dr
     CHECK(file.held(0, LongFile::kNbytes) == 0);
 }
 
-TEST_CASE("pages_around: what the reader touches before anything is brought is dropped, too") {
+TEST_CASE("pages_around: pages that the reader touches before any are brought are dropped") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<ReadsFarAhead>);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
@@ -216,7 +217,7 @@ TEST_CASE("pages_around: what the reader touches before anything is brought is d
     CHECK(files.held(0) == 0);
 }
 
-TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Device, ReadsFarAhead,
+TEST_CASE_TEMPLATE("pages_around: pages that were in the cache stay there", Device, ReadsFarAhead,
                    ReadsNothingAhead) {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
@@ -234,7 +235,7 @@ TEST_CASE_TEMPLATE("pages_around: what was in the page cache stays there", Devic
     CHECK(files.held(1) == 0);
 }
 
-TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gives all back",
+TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gives back all pages",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
@@ -251,7 +252,7 @@ TEST_CASE_TEMPLATE("pages_around: a stream that is left before its first view gi
     }
 }
 
-TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is given back, too",
+TEST_CASE_TEMPLATE("pages_around: if the reader is faster, pages that come late are given back",
                    Device, ReadsFarAhead, ReadsNothingAhead) {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);
@@ -264,7 +265,7 @@ TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is g
     pages.reader_at(files.plan->items()[0]);
     pages.reader_at(files.plan->items()[1]);
     bring_next(pages, at);
-    // Where the system reads ahead, the reader itself had more brought than it touched.
+    // If the system reads ahead, the reader's own page faults brought more than it touched.
     if (Device::nbytes(files.source(0)) > 0) files.read(0);
     CHECK(files.mapped(0) == 0);
     bring_next(pages, at);
@@ -276,7 +277,7 @@ TEST_CASE_TEMPLATE("pages_around: the reader is faster, and what comes late is g
     CHECK(files.held(1) == 0);
 }
 
-TEST_CASE_TEMPLATE("pages_around: what the reader is at stays until it is done with it", Device,
+TEST_CASE_TEMPLATE("pages_around: the pages of the reader's tensor stay until it goes on", Device,
                    ReadsFarAhead, ReadsNothingAhead) {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const TwoFiles files(kKernel<Device>);

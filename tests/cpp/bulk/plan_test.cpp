@@ -28,7 +28,7 @@ std::vector<std::uint32_t> ranks(const bulk::Plan& plan) {
     return found;
 }
 
-// The one item of a model with one tensor, that is asked for as `to`.
+// The only item of a model with one tensor, which is asked for as `to`.
 Item item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bool copies = true,
              bool viewable = false) {
     const BulkModel made({tensor});
@@ -38,7 +38,7 @@ Item item_of(const Bytes& tensor, const onnx::DataTypeInfo* to = nullptr, bool c
 
 }  // namespace
 
-TEST_CASE("plan: files in the order in which they are named, each from its beginning") {
+TEST_CASE("plan: files come in the order of their first use, each from its beginning") {
     const TemporaryFolder folder;
     folder.write("a", ByteView(counting(100)));
     folder.write("b", ByteView(counting(100)));
@@ -61,7 +61,7 @@ TEST_CASE("plan: files in the order in which they are named, each from its begin
         return ranks(bulk::Plan(main.initializers(), positions, {}));
     };
     CHECK(planned({0, 1, 2, 3, 4, 5, 6}) == std::vector<std::uint32_t>{3, 4, 0, 5, 1, 2, 6});
-    // The order of the request decides nothing but the index in it.
+    // The order of the request decides only the index in the request.
     CHECK(planned({6, 4, 1}) == std::vector<std::uint32_t>{2, 1, 0});
     CHECK(planned({}).empty());
     const bulk::Plan plan(main.initializers(), std::vector<std::uint32_t>{0, 1, 2}, {});
@@ -70,15 +70,15 @@ TEST_CASE("plan: files in the order in which they are named, each from its begin
     CHECK(plan.source(plan.items()[0])->path() == folder / "b");
 }
 
-TEST_CASE("plan: how values come into an array") {
+TEST_CASE("plan: how the values get into an array") {
     const Bytes raw = typed_tensor(2, 3, {1, 2, 3});
     CHECK(item_of(raw).reading == Reading::parts);
     CHECK(item_of(raw, nullptr, false).reading == Reading::parts);
     CHECK(item_of(raw, nullptr, true, true).reading == Reading::parts);
     CHECK(item_of(raw, nullptr, false, true).reading == Reading::view);
-    // Packed elements are unpacked, also where they may be looked at.
+    // Packed elements are unpacked, even if views are allowed.
     CHECK(item_of(typed_tensor(21, 3, {1, 2}), nullptr, false, true).reading == Reading::parts);
-    // Six bits are checked to the last; typed fields are decoded.
+    // The padding bits of 6-bit elements are checked. Typed fields are decoded.
     CHECK(item_of(typed_tensor(27, 4, {1, 2, 3})).reading == Reading::whole);
     const Bytes typed = join(scalar(1, 2), scalar(2, 7), blob(8, "t"), packed(7, {1, 2}));
     CHECK(item_of(typed).reading == Reading::whole);
@@ -89,7 +89,7 @@ TEST_CASE("plan: how values come into an array") {
     CHECK(item_of(typed_tensor(2, 0, {})).nbytes() == 0);
 }
 
-TEST_CASE("plan: what a kernel converts, and what NumPy does") {
+TEST_CASE("plan: which conversions are a kernel's, and which are NumPy's") {
     const auto type = [](DataType of) { return &onnx::data_type(of); };
     const auto to = [&](std::uint64_t stored, const Bytes& raw, DataType wanted) {
         return item_of(typed_tensor(stored, 1, raw), type(wanted), false, true);
@@ -98,12 +98,13 @@ TEST_CASE("plan: what a kernel converts, and what NumPy does") {
     const Bytes four = {0, 0, 0, 0};
     CHECK(to(10, two, DataType::FLOAT).made == type(DataType::FLOAT));
     CHECK(to(1, four, DataType::BFLOAT16).made == type(DataType::BFLOAT16));
-    // Of 8 bits and less by way of float32; larger ones are NumPy's from the beginning.
+    // Types of at most 8 bits go through float32. NumPy converts larger types from the beginning.
     CHECK(to(17, {0}, DataType::DOUBLE).made == type(DataType::FLOAT));
     CHECK(to(23, {0}, DataType::FLOAT8E5M2).made == type(DataType::FLOAT));
     CHECK(to(10, two, DataType::DOUBLE).made == type(DataType::FLOAT16));
     CHECK(to(16, two, DataType::FLOAT16).made == type(DataType::BFLOAT16));
-    // Whatever is converted is no view; what has the type, or is no such number, stays one.
+    // A converted array is never a view. A tensor that has the type already, or whose type is not a
+    // floating-point type, stays a view.
     CHECK(to(1, four, DataType::DOUBLE).reading == Reading::parts);
     CHECK(to(1, four, DataType::FLOAT).reading == Reading::view);
     CHECK(to(6, four, DataType::FLOAT16).reading == Reading::view);
@@ -119,7 +120,7 @@ TEST_CASE("plan: what a kernel converts, and what NumPy does") {
     CHECK_FALSE(to(17, {0}, DataType::FLOAT8E4M3FN).is_cast_by_numpy());
 }
 
-TEST_CASE("plan: the first bad tensor is told, by its name") {
+TEST_CASE("plan: the error names the first bad tensor") {
     const BulkModel made({raw_tensor("good", {1}), typed_tensor(1, 2, {1, 2, 3, 4})});
     const auto error = error_of([&] { return made.plan()->nbytes(); });
     REQUIRE(error);
@@ -128,7 +129,8 @@ TEST_CASE("plan: the first bad tensor is told, by its name") {
 }
 
 TEST_CASE("plan: copies of the same bytes have a limit") {
-    // 300 MB are named, 400 MB when they are unpacked, of a model whose bytes nobody reads here.
+    // The tensors name 300 MB, or 400 MB when unpacked, of a model with fewer bytes. Nothing is
+    // read.
     const TemporaryFolder folder;
     std::filesystem::resize_file(folder.write("w", ByteView(counting(1))), 3 << 20);
     for (const std::uint64_t stored : {2ULL, 27ULL}) {

@@ -1,4 +1,4 @@
-// What reading many tensors into arrays asks about the pages of their file; see
+// The requests about the pages of a file when many tensors are read into arrays; see
 // fake_page_cache.hpp.
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ constexpr std::uint64_t kFile = 12 << 20;
 std::uint64_t far(const source::Source&) { return 1 << 20; }
 std::uint64_t nothing(const source::Source&) { return 0; }
 
-// Tensors of 5 MiB, 5 MiB and 2 MiB in one data file, of which nothing is in memory.
+// Tensors of 5 MiB, 5 MiB and 2 MiB in one data file that is not in memory.
 struct DataFile {
     explicit DataFile(FakePageCache::Kernel kernel = {},
                       const std::vector<std::uint64_t>& tensors = {5 << 20, 5 << 20, 2 << 20})
@@ -66,7 +66,7 @@ struct DataFile {
 
 }  // namespace
 
-TEST_CASE("read_items: pages are touched in order if the system reads far ahead of that") {
+TEST_CASE("read_items: pages are touched in order if the system reads far ahead") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     CHECK(file.reads_right(&far));
@@ -92,7 +92,7 @@ TEST_CASE("read_items: pages are asked for if the system cannot map them in orde
     CHECK(file.cache.held(0, kFile) == kFile);
 }
 
-TEST_CASE("read_items: little is asked for, however far the system reads ahead") {
+TEST_CASE("read_items: small tensors map no pages, however far the system reads ahead") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file({}, {1 << 20, 2 << 20});
     CHECK(file.reads_right(&far));
@@ -101,7 +101,7 @@ TEST_CASE("read_items: little is asked for, however far the system reads ahead")
 
 TEST_CASE("read_items: pages that are evicted after they were copied are not read again") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
-    // The first half is in memory, and goes as soon as the reader comes to the other one.
+    // The first half is in memory, and is evicted as soon as the reader comes to the second half.
     constexpr std::uint64_t kMany = 160 << 20;
     DataFile file({}, std::vector<std::uint64_t>(20, 8 << 20));
     file.cache.bring(0, kMany / 2);
@@ -112,7 +112,7 @@ TEST_CASE("read_items: pages that are evicted after they were copied are not rea
     }
 }
 
-TEST_CASE("read_items: pages that are to be dropped are asked for, since all of them are noted") {
+TEST_CASE("read_items: pages that will be dropped are asked for, so that all of them are noted") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     DataFile file;
     std::atomic<std::uint64_t> absent = 0;

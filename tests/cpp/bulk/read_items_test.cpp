@@ -1,5 +1,5 @@
-// With reads of 64 bytes, conversions of 8 at a time, and gaps of 4: what the constants of local
-// files need megabytes for.
+// Reads take 64 bytes, conversions 8 elements, and gaps are 4 bytes. With the constants for local
+// files, the same cases would need megabytes.
 #include "bulk/read_items.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ std::vector<Bytes> read(const BulkModel& made, const bulk::Options& options = {}
     return found;
 }
 
-// What each element is by itself, as the kernels unpack or convert it.
+// Each element, unpacked or converted on its own.
 Bytes one_by_one(std::uint64_t bits, const Bytes& raw, std::uint64_t count) {
     Bytes bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -46,7 +46,7 @@ Bytes one_by_one(std::uint64_t bits, const Bytes& raw, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("read_items: pieces of any count make up the array") {
+TEST_CASE("read_items: pieces of any number of elements make up the array") {
     for (std::size_t count = 0; count < 300; count += count < 20 ? 1 : 13) {
         CAPTURE(count);
         const BulkModel made({raw_tensor("t", counting(count))});
@@ -57,7 +57,7 @@ TEST_CASE("read_items: pieces of any count make up the array") {
     }
 }
 
-TEST_CASE("read_items: packed elements at the borders of pieces") {
+TEST_CASE("read_items: packed elements at the ends of pieces") {
     for (const auto& [type, bits] : {std::pair{25, 2}, {21, 4}}) {
         for (const std::uint64_t count : {1ULL, 7ULL, 8ULL, 9ULL, 63ULL, 64ULL, 65ULL, 199ULL}) {
             CAPTURE(bits);
@@ -70,7 +70,7 @@ TEST_CASE("read_items: packed elements at the borders of pieces") {
     }
 }
 
-TEST_CASE("read_items: conversions in several buffers of a piece") {
+TEST_CASE("read_items: a piece is converted in several buffers") {
     const std::size_t count = 333;
     const BulkModel made({typed_tensor(16, count, counting(2 * count))});
     const Bytes found = read(made, {&onnx::data_type(DataType::FLOAT), true, false})[0];
@@ -83,9 +83,9 @@ TEST_CASE("read_items: conversions in several buffers of a piece") {
     CHECK(found == expected);
 }
 
-TEST_CASE("read_items: small neighbours are one read, those behind a gap are not") {
-    // A TensorProto begins with a head, of which the name is a part: gaps of any size. Eighths of
-    // reads of 800 bytes are 100.
+TEST_CASE("read_items: small neighbours are one read, tensors behind a gap are not") {
+    // A TensorProto has a head before its values. The length of the name in it makes gaps of any
+    // size. An eighth of a read of 800 bytes is 100 bytes.
     const auto apart = [](std::size_t gap) {
         const Bytes first = raw_tensor("a", counting(10));
         const std::size_t head = raw_tensor("", counting(10, 5)).size() + 2 - 10;
@@ -96,7 +96,7 @@ TEST_CASE("read_items: small neighbours are one read, those behind a gap are not
         CHECK(read(made) == std::vector<Bytes>{counting(10), counting(10, 5)});
         CHECK(made.source->reads().size() == (most == 20 ? 1 : 2));
     }
-    // Together they may be as long as a buffer.
+    // Tensors that are read together may be as long as a buffer.
     for (const std::uint64_t eighth : {40ULL, 39ULL}) {
         const BulkModel made(apart(20), {1, 8 * eighth, 100});
         CHECK(read(made) == std::vector<Bytes>{counting(10), counting(10, 5)});
@@ -121,7 +121,7 @@ TEST_CASE("read_items: all kinds side by side") {
     CHECK(found[6] == Bytes{1, 2, 3});
 }
 
-TEST_CASE("read_items: as many threads as the effort allows, and an end where nobody waits") {
+TEST_CASE("read_items: the effort limits the threads, and a stop ends the reading") {
     const BulkModel made({raw_tensor("t", counting(1000))});
     const auto plan = made.plan();
     std::atomic<std::uint64_t> done = 0;
@@ -145,7 +145,7 @@ TEST_CASE("read_items: as many threads as the effort allows, and an end where no
     CHECK(reads == 3);
 }
 
-TEST_CASE("read_items: what a read throws comes out") {
+TEST_CASE("read_items: an error of a read is thrown to the caller") {
     const BulkModel made({raw_tensor("t", counting(1000))});
     const auto plan = made.plan();
     made.source->on_read = [](std::uint64_t offset) {
@@ -153,7 +153,7 @@ TEST_CASE("read_items: what a read throws comes out") {
     };
     std::atomic<std::uint64_t> done = 0;
     CHECK(errno_of([&] { return bulk::read_items(*plan, plan->items(), done); }) == 5);
-    // Before anything is read by pieces, what is decoded has been checked.
+    // Decoded values are checked before anything is read piece by piece.
     const Bytes typed = join(scalar(1, 3), scalar(2, 2), blob(8, "t"), packed(5, {1, 2, 300}));
     const BulkModel bad({raw_tensor("a", counting(100)), typed});
     const auto error = error_of([&] { return read(bad); });

@@ -1,4 +1,4 @@
-// A source whose reads can be held up shows what a stream does ahead of its reader.
+// What a stream reads ahead of its reader. The reads of the source can be held up.
 #include "bulk/tensor_stream.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ constexpr source::ReadHabits kWhole{1, 1 << 20, 0};
 
 }  // namespace
 
-TEST_CASE("tensor_stream: every tensor in order, whatever the window") {
+TEST_CASE("tensor_stream: every tensor comes in order with every window") {
     const std::vector<std::vector<std::size_t>> models = {
         {},
         {0},
@@ -79,7 +79,7 @@ TEST_CASE("tensor_stream: every tensor in order, whatever the window") {
 
 TEST_CASE("tensor_stream: no more is read ahead than fits into three quarters of the window") {
     const BulkModel made(tensors_of(std::vector<std::size_t>(20, 1000)), kWhole);
-    // 3000 bytes of room: batches of one tensor, three of them ahead.
+    // A window of 3000 bytes holds batches of one tensor each, three of them ahead of the reader.
     TensorStream stream(made.plan(), {4000, 1});
     TensorStream::Step step;
     made.source->allow(0);
@@ -88,14 +88,14 @@ TEST_CASE("tensor_stream: no more is read ahead than fits into three quarters of
     made.source->wait_for_reads(3);
     REQUIRE(stream.next(kForEver, step) == State::ready);
     for (std::size_t got = 1; got < 20; ++got) {
-        // The fourth is read as soon as the first is taken; a fifth is not.
+        // The fourth tensor is read as soon as the first is taken; a fifth is not.
         made.source->wait_for_reads(std::min<std::size_t>(got + 3, 20));
         CHECK(made.source->reads().size() <= got + 3);
         REQUIRE(stream.next(kForEver, step) == State::ready);
     }
 }
 
-TEST_CASE("tensor_stream: nothing is started before it is asked, and nothing is left") {
+TEST_CASE("tensor_stream: it starts nothing before the first call, and leaves nothing behind") {
     std::thread([] {}).join();
     const std::size_t before = threads_of_process();
     const BulkModel made(tensors_of({1000, 1000, 1000}), kWhole);
@@ -123,7 +123,7 @@ TEST_CASE("tensor_stream: another thread stops it while the reader waits") {
     });
     made.source->wait_for_reads(1);
     std::thread stopper([&] { stream.stop(); });
-    reader.join();  // while the read is held up still
+    reader.join();  // the read is still held up
     CHECK(state == State::end);
     made.source->allow(100);
     stopper.join();
@@ -133,7 +133,7 @@ TEST_CASE("tensor_stream: another thread stops it while the reader waits") {
     stream.stop();
 }
 
-TEST_CASE("tensor_stream: one thread at a time") {
+TEST_CASE("tensor_stream: only one thread may use a stream at a time") {
     const BulkModel made(tensors_of({1000}), kWhole);
     made.source->allow(0);
     TensorStream stream(made.plan(), {4000, 1});
@@ -142,7 +142,7 @@ TEST_CASE("tensor_stream: one thread at a time") {
         TensorStream::Step step;
         state = stream.next(kForEver, step);
     });
-    made.source->wait_for_reads(1);  // the reader is inside, since it waits for that
+    made.source->wait_for_reads(1);  // the reader is inside, because it waits for this read
     TensorStream::Step step;
     CHECK_THROWS_AS(static_cast<void>(stream.next(kForEver, step)), std::invalid_argument);
     made.source->allow(100);
@@ -150,7 +150,7 @@ TEST_CASE("tensor_stream: one thread at a time") {
     CHECK(state == State::ready);
 }
 
-TEST_CASE("tensor_stream: a failure comes at the first tensor that is not there") {
+TEST_CASE("tensor_stream: an error comes in place of the first tensor that could not be read") {
     const BulkModel made(tensors_of({1000, 1000, 1000, 1000}), kWhole);
     const std::uint64_t third = made.plan()->items()[2].offset;
     made.source->on_read = [&](std::uint64_t offset) {
@@ -164,7 +164,7 @@ TEST_CASE("tensor_stream: a failure comes at the first tensor that is not there"
     CHECK(stream.next(kForEver, step) == State::end);
 }
 
-TEST_CASE("tensor_stream: views never wait, and are not read") {
+TEST_CASE("tensor_stream: views never wait, and reading a view reads no bytes") {
     const BulkModel made(tensors_of({1000, 1000, 1000}), kWhole);
     made.source->show();
     made.source->allow(0);

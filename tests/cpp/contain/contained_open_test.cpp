@@ -1,5 +1,4 @@
-// Names that come out of untrusted files: what they may open under each policy, and that nothing
-// else is opened.
+// What the names in untrusted files may open under each policy. Nothing else may be opened.
 #include "contain/contained_open.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +34,7 @@ const std::string kIsLink = refusal_text(contain::Refusal::is_link);
 const std::string kHasLinks = refusal_text(contain::Refusal::has_hard_links);
 const std::string kNotRegular = refusal_text(contain::Refusal::not_regular);
 
-// A model's folder, the one where its file really is, and what it must never reach.
+// A model's folder, the folder that really holds its file, and a folder that must stay closed.
 class Tree {
   public:
     Tree() {
@@ -86,7 +85,7 @@ class Tree {
     }
 };
 
-// What a name gives where links are followed inside, not at all, and everywhere.
+// The verdict on a name if links are followed inside, if none are followed, and if all are.
 struct Verdicts {
     std::string contained;
     std::string strict;
@@ -139,7 +138,7 @@ void check_verdicts(const Tree& tree) {
 
 }  // namespace
 
-TEST_CASE("contained_open: what opens under each policy") {
+TEST_CASE("contained_open: which names open under each policy") {
     const Tree tree;
     os::close_held();
     const std::size_t before = open_descriptors();
@@ -147,28 +146,28 @@ TEST_CASE("contained_open: what opens under each policy") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("contained_open: the same without openat2") {
+TEST_CASE("contained_open: the verdicts are the same without openat2") {
     const Tree tree;
     os::close_held();
     const std::size_t before = open_descriptors();
     for (const int number : {ENOSYS, EPERM, EINVAL}) {
         CAPTURE(number);
         if (!run_without_openat2(number, [&] { check_verdicts(tree); })) {
-            MESSAGE("no seccomp here: it was not tested");
+            MESSAGE("seccomp is not available here: this was not tested");
             return;
         }
     }
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("contained_open: the same without /proc") {
+TEST_CASE("contained_open: the verdicts are the same without /proc") {
     const Tree tree;
     const Ending ending = in_child([&] {
-        // A root folder in which nobody has mounted it.
+        // A root folder in which /proc is not mounted.
         if (::chroot(tree.folder.path().c_str()) != 0) return errno == EPERM ? kCannot : 1;
         const Roots roots = {os::Folder::open_shared("/model"), os::Folder::open_shared("/real")};
         for (const auto& [name, verdicts] : expected()) {
-            // They lead to what is not there now.
+            // These links lead to files that are missing in the new root.
             if (name == "link_proc" || name == "link_zero" || name == "link_absolute") continue;
             const bool good =
                 open_contained(roots, name) == verdicts.contained &&
@@ -179,13 +178,13 @@ TEST_CASE("contained_open: the same without /proc") {
         return 0;
     });
     if (ending == Ending{kCannot, 0}) {
-        MESSAGE("no chroot for this user: it was not tested");
+        MESSAGE("this user may not call chroot: this was not tested");
         return;
     }
     CHECK(ending == Ending{0, 0});
 }
 
-TEST_CASE("contained_open: files of the kernel, though they say that they are regular") {
+TEST_CASE("contained_open: files of the kernel are refused, even if they claim to be regular") {
     const Roots everything = {os::Folder::open_shared("/")};
     for (const char* name : {"proc/self/environ", "proc/self/mem", "proc/version"}) {
         CAPTURE(name);
@@ -224,7 +223,7 @@ TEST_CASE("contained_open: errors name the file") {
     }
 }
 
-TEST_CASE("contained_open: what was opened once opens again, also with another hard link") {
+TEST_CASE("contained_open: an opened file opens again, even if it has another hard link") {
     const Tree tree;
     const contain::ContainedOpen opener(tree.roots(), {});
     const auto again = [&](const std::string& name) {
@@ -248,7 +247,7 @@ TEST_CASE("contained_open: what was opened once opens again, also with another h
     CHECK_FALSE(opener.look("sub/w.bin").same_file(opener.open("w.bin").identity()));
 }
 
-TEST_CASE("contained_open: the folder that was opened counts and not its name") {
+TEST_CASE("contained_open: the opened folder counts, not its name") {
     const Tree tree;
     const contain::ContainedOpen opener(tree.roots(), {});
     fs::rename(tree.model, tree.folder.path() / "moved");
@@ -263,7 +262,7 @@ TEST_CASE("contained_open: the folder that was opened counts and not its name") 
         });
     };
     CHECK(read() == "weights");
-    // Where its descriptor had to be closed, what has the name is not it.
+    // After its descriptor was closed, the folder that now has the name is not accepted.
     os::close_held();
     CHECK(read() == "file.changed");
     fs::remove(tree.model);
@@ -272,7 +271,7 @@ TEST_CASE("contained_open: the folder that was opened counts and not its name") 
     CHECK(read() == "weights");
 }
 
-TEST_CASE("contained_open: a file without permission, also by a link") {
+TEST_CASE("contained_open: a file without permission is refused, also through a link") {
     const Tree tree;
     fs::permissions(tree.folder.path(), fs::perms(0755));
     fs::permissions(tree.model / "w.bin", fs::perms::none);

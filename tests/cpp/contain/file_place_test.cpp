@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file below two folders, and where it is found below them.
+// A file below two folders, and its place below them.
 struct Tree {
     [[nodiscard]] std::string place() const {
         const auto found = contain::place_of(file, folders);
@@ -31,18 +31,18 @@ struct Tree {
     }
 
     TemporaryFolder folder;
-    fs::path top = fs::canonical(folder.path());  // without links, wherever temporary files are
+    fs::path top = fs::canonical(folder.path());  // temporary files may be behind links
     os::File file = os::File::open(folder.write("models/sub/w.bin", "weights"));
     std::vector<std::shared_ptr<const os::Folder>> folders;
 };
 
 }  // namespace
 
-TEST_CASE("file_place: below the first folder that contains the file") {
+TEST_CASE("file_place: the place is below the first folder that contains the file") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     CHECK(tree.place() == "nowhere");
-    fs::create_directory(tree.at("model"));  // its name is the beginning of `models`
+    fs::create_directory(tree.at("model"));  // its name begins like that of `models`
     tree.add("model");
     CHECK(tree.place() == "nowhere");
     tree.add("models/sub");
@@ -52,7 +52,7 @@ TEST_CASE("file_place: below the first folder that contains the file") {
     CHECK(tree.place() == "models : sub/w.bin");
 }
 
-TEST_CASE("file_place: without the links that led to folder and file") {
+TEST_CASE("file_place: the place does not name the links that led to the folder or the file") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     fs::create_directory_symlink("models", tree.at("alias"));
@@ -62,7 +62,7 @@ TEST_CASE("file_place: without the links that led to folder and file") {
     CHECK(tree.place() == "models : sub/w.bin");
 }
 
-TEST_CASE("file_place: where file and folder are now, even if others have their names") {
+TEST_CASE("file_place: the place follows file and folder, even if others have their names") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     tree.add("models");
@@ -76,7 +76,7 @@ TEST_CASE("file_place: where file and folder are now, even if others have their 
     CHECK(tree.place() == "nowhere");
 }
 
-TEST_CASE("file_place: a folder that had to be closed, and another that has its name now") {
+TEST_CASE("file_place: a closed folder has no place if another folder has its name") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     Tree tree;
     tree.add("models");
@@ -88,7 +88,7 @@ TEST_CASE("file_place: a folder that had to be closed, and another that has its 
     CHECK(tree.place() == "nowhere");
 }
 
-TEST_CASE("path_below: by whole names") {
+TEST_CASE("path_below: whole names are compared") {
     CHECK(os::path_below("/a/b", "/a") == "/b");
     CHECK(os::path_below("/a/b", "/") == "a/b");
     CHECK(os::path_below("/a", "/a").value().empty());

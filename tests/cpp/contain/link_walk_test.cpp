@@ -1,4 +1,4 @@
-// Where a walk over links leads, link by link.
+// A walk over links, link by link: where it ends.
 #include "contain/link_walk.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 const std::string kOutside = refusal_text(contain::Refusal::leads_outside);
 
-// The folder of a model, another one where files may be, and what a model must never reach.
+// The folder of a model, another allowed folder, and a folder that must stay closed.
 struct Tree {
     Tree() {
         folder.write("model/w.bin", "weights");
@@ -43,7 +43,7 @@ struct Tree {
     void link(std::string_view name, const fs::path& target) const {
         fs::create_symlink(target, at(name));
     }
-    /// Links i0, i1 ... each to the next, and the last to `target`.
+    /// Links i0, i1 and so on. Each leads to the next one, the last to `target`.
     void chain(const std::string& name, int count, const std::string& target) const {
         for (int i = 0; i < count; ++i) {
             const std::string next = name + std::to_string(i + 1);
@@ -58,7 +58,7 @@ struct Tree {
     [[nodiscard]] std::string walk(const std::string& location, bool follow_links = true) const {
         return test::walk(roots({"model", "real"}), location, follow_links);
     }
-    /// What a new link in the model's folder leads to.
+    /// The result of a walk over a new link in the model's folder that leads to this target.
     [[nodiscard]] std::string leads(const fs::path& target) const {
         const std::string name = "link" + std::to_string(links_++);
         link("model/" + name, target);
@@ -74,7 +74,7 @@ struct Tree {
 
 }  // namespace
 
-TEST_CASE("link_walk: files without links, whatever stands between the names") {
+TEST_CASE("link_walk: files without links are found, whatever separates the names") {
     const Tree tree;
     for (const bool follow : {true, false}) {
         for (const char* name : {"w.bin", "./w.bin", "sub/../w.bin", "sub/.././/sub/../w.bin"}) {
@@ -88,14 +88,14 @@ TEST_CASE("link_walk: files without links, whatever stands between the names") {
         CHECK(tree.walk("w.bin/..", follow) == errno_text(ENOTDIR));
         CHECK(tree.walk("sub/..", follow) == errno_text(EISDIR));
         CHECK(tree.walk(std::string(300, 'n'), follow) == errno_text(ENAMETOOLONG));
-        // Its text is judged before; a walk refuses it all the same.
+        // The text is checked before the walk. The walk refuses it nevertheless.
         CHECK(tree.walk("..", follow) == kOutside);
         CHECK(tree.walk("../outside/secret.bin", follow) == kOutside);
         CHECK(tree.walk("sub/../../outside/secret.bin", follow) == kOutside);
     }
 }
 
-TEST_CASE("link_walk: what it finds is the object, with the folder that holds it") {
+TEST_CASE("link_walk: it finds the object and the folder that holds it") {
     const Tree tree;
     tree.link("model/link", "sub/../sub/w.bin");
     contain::LinkWalk walk(tree.roots({"model"}), true);
@@ -109,7 +109,7 @@ TEST_CASE("link_walk: what it finds is the object, with the folder that holds it
     CHECK(folder.st_ino == expected.st_ino);
 }
 
-TEST_CASE("link_walk: links that end in a root, by whatever way") {
+TEST_CASE("link_walk: links that end in a root open, whatever way they take") {
     const Tree tree;
     CHECK(tree.leads("w.bin") == "weights");
     CHECK(tree.leads("./sub/../w.bin") == "weights");
@@ -121,7 +121,7 @@ TEST_CASE("link_walk: links that end in a root, by whatever way") {
     CHECK(tree.leads("../real/w.bin") == "real");
     CHECK(tree.leads(tree.at("real/w.bin")) == "real");
     CHECK(tree.leads("../real/../model/w.bin") == "weights");
-    // Through links that are outside: only read.
+    // The way leads through links outside the roots, which may be read but not opened.
     tree.link("outside/back", "../model/w.bin");
     tree.link("outside/back_absolute", tree.at("model/w.bin"));
     tree.link("outside/further", "deep/back");
@@ -129,22 +129,22 @@ TEST_CASE("link_walk: links that end in a root, by whatever way") {
     CHECK(tree.leads("../outside/back") == "weights");
     CHECK(tree.leads("../outside/back_absolute") == "weights");
     CHECK(tree.leads("../outside/further") == "real");
-    // ".." goes up from where a link leads, not from where it stands.
+    // ".." goes up from the target of a link, not from the link.
     tree.link("outside/elsewhere", "deep");
     CHECK(tree.leads("../outside/elsewhere/../../model/w.bin") == "weights");
     CHECK(tree.leads("../outside/elsewhere/../model/w.bin") == kOutside);
-    // A way up past the top of the file system stays there.
+    // ".." at the top of the file system stays there.
     CHECK(tree.leads("../../../../../../../../../../../../../../../../" +
                      tree.at("model/w.bin").string()) == "weights");
 }
 
-TEST_CASE("link_walk: a linked folder outside leads to what is in it") {
+TEST_CASE("link_walk: through a linked folder outside, only files in a root open") {
     const Tree tree;
     tree.link("model/out", "../outside");
     tree.link("model/home", "..");
     tree.link("outside/back", "../model/sub");
     CHECK(tree.walk("out/secret.bin") == kOutside);
-    CHECK(tree.walk("out/missing") == kOutside);  // whether it is there is not told
+    CHECK(tree.walk("out/missing") == kOutside);  // the verdict does not tell whether it exists
     CHECK(tree.walk("out/deep/secret.bin") == kOutside);
     CHECK(tree.walk("out/back/w.bin") == "below");
     CHECK(tree.walk("out/back/missing") == errno_text(ENOENT));
@@ -154,11 +154,11 @@ TEST_CASE("link_walk: a linked folder outside leads to what is in it") {
     CHECK(tree.walk("home/model/w.bin") == "weights");
     CHECK(tree.walk("home/real/w.bin") == "real");
     CHECK(tree.walk("home/model") == errno_text(EISDIR));
-    CHECK(tree.walk("home/model2/w.bin") == kOutside);  // its name begins like a root's
+    CHECK(tree.walk("home/model2/w.bin") == kOutside);  // its name begins like that of a root
     CHECK(tree.walk("home/outside/secret.bin") == kOutside);
 }
 
-TEST_CASE("link_walk: links to what is not in a root, there or not") {
+TEST_CASE("link_walk: links to anything outside the roots are refused, whether it exists or not") {
     const Tree tree;
     for (const char* target :
          {"../outside/secret.bin", "../outside/missing", "../missing/x", "..", "../..", "/",
@@ -167,7 +167,7 @@ TEST_CASE("link_walk: links to what is not in a root, there or not") {
         CAPTURE(target);
         CHECK(tree.leads(target) == kOutside);
     }
-    // Inside: that it is missing is no secret.
+    // Inside a root, an error may say that the file is missing.
     CHECK(tree.leads("missing") == errno_text(ENOENT));
     CHECK(tree.leads("../model/missing") == errno_text(ENOENT));
     CHECK(tree.leads("../real/missing") == errno_text(ENOENT));
@@ -176,7 +176,7 @@ TEST_CASE("link_walk: links to what is not in a root, there or not") {
     CHECK(tree.leads("w.bin/x") == errno_text(ENOTDIR));
 }
 
-TEST_CASE("link_walk: where links must not be followed, none is") {
+TEST_CASE("link_walk: if links must not be followed, none is") {
     const Tree tree;
     tree.link("model/in", "w.bin");
     tree.link("model/out", "../outside/secret.bin");
@@ -189,19 +189,19 @@ TEST_CASE("link_walk: where links must not be followed, none is") {
     }
 }
 
-TEST_CASE("link_walk: as many links as the system follows, and no more") {
+TEST_CASE("link_walk: follows as many links as the system, and no more") {
     const Tree tree;
     tree.chain("forty", 40, "w.bin");
     tree.chain("more", 41, "w.bin");
     CHECK(tree.walk("forty0") == "weights");
     CHECK(tree.walk("more0") == errno_text(ELOOP));
-    // The system says the same.
+    // The system has the same limit.
     const os::Descriptor forty(::open(tree.at("model/forty0").c_str(), O_RDONLY | O_CLOEXEC));
     CHECK(forty);
     const os::Descriptor more(::open(tree.at("model/more0").c_str(), O_RDONLY | O_CLOEXEC));
     CHECK_FALSE(more);
     CHECK(errno == ELOOP);
-    // Links are counted over all of a location, and those outside as well.
+    // All links of a location count together, including those outside.
     tree.link("model/here", ".");
     std::string longer = "w.bin";
     for (int i = 0; i < 40; ++i) longer = "here/" + longer;
@@ -212,7 +212,7 @@ TEST_CASE("link_walk: as many links as the system follows, and no more") {
     CHECK(tree.walk("through") == errno_text(ELOOP));
 }
 
-TEST_CASE("link_walk: a link that names a folder leads to no file") {
+TEST_CASE("link_walk: a link to a folder does not open a file") {
     const Tree tree;
     CHECK(tree.leads("w.bin") == "weights");
     CHECK(tree.leads("w.bin/") == errno_text(ENOTDIR));
@@ -222,7 +222,7 @@ TEST_CASE("link_walk: a link that names a folder leads to no file") {
     CHECK(tree.walk("folder/w.bin") == "below");
 }
 
-TEST_CASE("link_walk: loops end") {
+TEST_CASE("link_walk: loops are refused") {
     const Tree tree;
     tree.link("model/self", "self");
     tree.link("model/a", "b");
@@ -238,7 +238,7 @@ TEST_CASE("link_walk: loops end") {
     }
 }
 
-TEST_CASE("link_walk: roots in each other") {
+TEST_CASE("link_walk: one root may be inside another") {
     const Tree tree;
     tree.folder.write("model/x/w.bin", "between");
     tree.folder.write("model/x/y/z/w.bin", "deep");
@@ -251,7 +251,7 @@ TEST_CASE("link_walk: roots in each other") {
     const auto walk = [&](std::initializer_list<const char*> roots, const char* name) {
         return test::walk(tree.roots(roots), name);
     };
-    // The model's folder holds the one where locations start.
+    // Here the model's folder contains the folder in which locations begin.
     for (const auto& roots :
          {tree.roots({"model/x/y", "model"}), tree.roots({"model/x/y", "model/x/y/z", "model"})}) {
         CHECK(test::walk(roots, "up") == "between");
@@ -264,13 +264,13 @@ TEST_CASE("link_walk: roots in each other") {
     CHECK(walk({"model/x/y", "model/x"}, "top") == kOutside);
     CHECK(walk({"model/x/y"}, "up") == kOutside);
     CHECK(walk({"model/x/y"}, "down") == "deep");
-    // And the other way round; also the same one twice.
+    // The other way round, and with the same root twice.
     CHECK(walk({"model", "model/x"}, "x/y/top") == "weights");
     CHECK(walk({"model/x", "model/x/y", "model/x"}, "y/up") == "between");
     CHECK(walk({"model/x", "model/x/y", "model/x"}, "y/top") == kOutside);
 }
 
-TEST_CASE("link_walk: the root of the file system holds everything") {
+TEST_CASE("link_walk: the root of the file system contains everything") {
     const Tree tree;
     tree.link("model/relative", "../outside/secret.bin");
     tree.link("model/absolute", tree.at("outside/secret.bin"));
@@ -290,7 +290,7 @@ TEST_CASE("link_walk: the root of the file system holds everything") {
     CHECK(walk(both, "absolute") == "secret");
 }
 
-TEST_CASE("link_walk: roots that were reached by links, or moved since") {
+TEST_CASE("link_walk: roots may be reached by links, or be moved afterwards") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     const Tree tree;
     tree.link("linked", "model");
@@ -301,7 +301,7 @@ TEST_CASE("link_walk: roots that were reached by links, or moved since") {
     CHECK(walk(roots, "by_link") == "weights");
     fs::rename(tree.at("model"), tree.at("moved"));
     CHECK(walk(roots, "w.bin") == "weights");
-    CHECK(walk(roots, "back") == kOutside);  // it names a folder that is not there any more
+    CHECK(walk(roots, "back") == kOutside);  // the link names a folder that is gone
     tree.link("moved/now", "../moved/w.bin");
     CHECK(walk(roots, "now") == "weights");
     tree.folder.write("model/w.bin", "planted");
@@ -309,7 +309,7 @@ TEST_CASE("link_walk: roots that were reached by links, or moved since") {
     CHECK(walk(roots, "back") == kOutside);
 }
 
-TEST_CASE("link_walk: folders that may not be looked into") {
+TEST_CASE("link_walk: folders without permission are refused") {
     const Tree tree;
     tree.folder.write("model/closed/w.bin", "closed");
     tree.folder.write("outside/closed/x", "closed");
@@ -321,7 +321,7 @@ TEST_CASE("link_walk: folders that may not be looked into") {
     fs::permissions(tree.at("model/closed"), nobody);
     fs::permissions(tree.at("outside/closed"), nobody);
     for (const bool dumpable : {true, false}) {
-        CAPTURE(dumpable);  // otherwise /proc/self is closed to the process itself
+        CAPTURE(dumpable);  // a process that is not dumpable cannot use /proc/self
         const Ending ending = in_child([&] {
             if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) return 1;
             if (::prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0) != 0) return 2;
@@ -333,7 +333,7 @@ TEST_CASE("link_walk: folders that may not be looked into") {
             if (named("w.bin") != "w.bin") return 3;
             if (named("closed/w.bin") != errno_text(EACCES)) return 4;
             if (named("in") != errno_text(EACCES)) return 5;
-            // Outside, that it is closed is not told either.
+            // Outside the roots, the verdict does not tell that a folder is closed.
             return named("out") == kOutside ? 0 : 6;
         });
         CHECK(ending == Ending{0, 0});
@@ -342,7 +342,7 @@ TEST_CASE("link_walk: folders that may not be looked into") {
     fs::permissions(tree.at("outside/closed"), fs::perms::owner_all);
 }
 
-TEST_CASE("link_walk: names that change while it walks never lead out") {
+TEST_CASE("link_walk: names that change during the walk never lead outside") {
     const Tree tree;
     tree.link("good", "sub");
     tree.link("bad", "../outside");
@@ -350,7 +350,7 @@ TEST_CASE("link_walk: names that change while it walks never lead out") {
     tree.folder.write("spare/secret.bin", "spare");
     fs::copy_file(tree.at("spare/secret.bin"), tree.at("model/sub/secret.bin"));
     std::atomic<bool> done = false;
-    // "turn" is in turn a folder, a link to one inside, a link to one outside, and nothing.
+    // "turn" is by turns a folder, a link inside, a link outside, and nothing.
     std::thread changer([&] {
         const std::string turn = tree.at("model/turn").string();
         const auto exchange = [&](const char* name) {

@@ -14,7 +14,7 @@ namespace onnxmap::test {
 
 namespace {
 
-// The code and the words of the refusal; nothing where the location is accepted.
+// The code and text of the refusal; nothing if the location is accepted.
 std::string verdict(std::string_view location) {
     try {
         contain::check_location(location);
@@ -39,9 +39,9 @@ std::string nested(std::size_t folders, std::string_view name) {
     return path + std::string(name);
 }
 
-// What Windows makes of one component: it drops a dot at the end, at the end of the path all dots
-// and spaces. To be sure, spaces are dropped behind every "..". Source: "File path formats on
-// Windows systems", normalization, of the .NET documentation.
+// What Windows makes of one component of a path. It drops a dot at the end of a component, and all
+// dots and spaces at the end of the path. To be safe, this function also drops spaces behind every
+// "..". Source: "File path formats on Windows systems", normalization, in the .NET documentation.
 std::string as_windows_has_it(std::string name, bool is_last) {
     if (name == "." || name == "..") return name;
     const std::string without_spaces = name.substr(0, name.find_last_not_of(' ') + 1);
@@ -51,7 +51,7 @@ std::string as_windows_has_it(std::string name, bool is_last) {
     return name;
 }
 
-// Whether a location is absolute, or its normal form begins with "..".
+// Whether a location is absolute, or begins with ".." after normalization.
 bool leaves(const std::string& location, bool as_windows) {
     std::string text = location;
     if (as_windows) {
@@ -73,7 +73,7 @@ bool leaves(const std::string& location, bool as_windows) {
 
 }  // namespace
 
-TEST_CASE("location: plain names are accepted, however odd") {
+TEST_CASE("location: plain names are accepted, even unusual ones") {
     for (const char* location : {"w.bin",
                                  "sub/w.bin",
                                  "./w.bin",
@@ -117,7 +117,7 @@ TEST_CASE("location: plain names are accepted, however odd") {
     }
 }
 
-TEST_CASE("location: what leads out of the folder, as either system reads it") {
+TEST_CASE("location: text that leads out of the folder on POSIX or Windows is refused") {
     for (const char* location :
          {"..", "../x", "../", "a/../..", "a/../../x", "./../x", "a/./../../x", "a//../../x",
           "../model/w.bin", "a/b/../../../x", "..\\x", "..\\", "a\\..\\..\\x", "a/..\\..\\x",
@@ -125,11 +125,11 @@ TEST_CASE("location: what leads out of the folder, as either system reads it") {
         CAPTURE(location);
         CHECK(is_unsafe(location, "outside the model directory"));
     }
-    // Out and in again is out: nobody knows what the folder is called.
+    // Out of the folder and in again is refused: a model cannot know the folder's name.
     CHECK(is_unsafe("../../a/b/c", "outside the model directory"));
 }
 
-TEST_CASE("location: what is absolute on either system") {
+TEST_CASE("location: text that is absolute on POSIX or Windows is refused") {
     for (const char* location :
          {"/", "/etc/passwd", "//x", "\\", "\\x", "\\\\server\\share", "\\\\?\\C:\\x",
           "\\\\.\\pipe\\x", "C:", "C:x", "c:\\x", "z:/x", "A:w.bin", "//?/C:/x"}) {
@@ -138,7 +138,7 @@ TEST_CASE("location: what is absolute on either system") {
     }
 }
 
-TEST_CASE("location: bytes and names with a meaning of their own") {
+TEST_CASE("location: bytes and names with a special meaning are refused") {
     for (const std::string_view location :
          {std::string_view("w.bin\0evil", 10), std::string_view("\0", 1),
           std::string_view("w.bin\0/../../x", 14), std::string_view("w\0", 2)}) {
@@ -151,7 +151,7 @@ TEST_CASE("location: bytes and names with a meaning of their own") {
     }
 }
 
-TEST_CASE("location: names that Windows keeps for itself") {
+TEST_CASE("location: names that Windows reserves are refused") {
     for (const char* name : {"nul",          "NUL",
                              "Con",          "prn",
                              "aux",          "aux.bin",
@@ -179,25 +179,25 @@ TEST_CASE("location: names that Windows keeps for itself") {
     }
 }
 
-TEST_CASE("location: what names no file") {
+TEST_CASE("location: text that names no file is refused") {
     CHECK(says("", "ext.location", "is empty"));
     for (const char* location : {".", "./", "./.", "sub/..", "sub/../", "w.bin/", "w.bin//", "sub/",
                                  "w.bin/.", "a/b/../..", "sub/./"}) {
         CAPTURE(location);
         CHECK(says(location, "ext.location", "is not a file"));
     }
-    // The system's limits, to the byte.
+    // The limits of the system, to the byte.
     CHECK(verdict(std::string(255, 'n')) == "");
     CHECK(says(std::string(256, 'n'), "ext.location", "too long"));
     CHECK(says("sub/" + std::string(256, 'n') + "/w", "ext.location", "too long"));
     CHECK(says(std::string(5000, 'n'), "ext.location", "too long"));
     CHECK(verdict(nested(2047, "w")) == "");  // 4095 bytes
     CHECK(says(nested(2047, "ww"), "ext.location", "too long"));
-    // What is unsafe is so at any length.
+    // Unsafe text gets its own code, whatever its length.
     CHECK(is_unsafe("../" + std::string(5000, 'n'), "outside"));
 }
 
-TEST_CASE("location: no random text that is accepted leaves the folder") {
+TEST_CASE("location: random text that is accepted never leaves the folder") {
     constexpr std::string_view kParts[] = {"..",  ".",  "/",   "\\",   "a",   "b",  "w.bin", "...",
                                            "/..", "/.", "\\.", "\\..", "../", ":",  "C:",    " ",
                                            "nul", ". ", ".. ", "//",   "c",   "\t", "..a",   "a.."};
@@ -218,7 +218,7 @@ TEST_CASE("location: no random text that is accepted leaves the folder") {
     CHECK(refused > 5'000);
 }
 
-TEST_CASE("location: random bytes never pass with what must not be in them") {
+TEST_CASE("location: random bytes are refused if they contain a forbidden one") {
     std::mt19937_64 random(13);
     for (int i = 0; i < 100'000; ++i) {
         std::string location(1 + random() % 12, 'x');

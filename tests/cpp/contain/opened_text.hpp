@@ -1,4 +1,4 @@
-// What opening a name gives, as one text to compare: the file's content, or why there is none.
+// The result of opening a name as one text to compare: the file's content, or the error.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ namespace onnxmap::test {
     return "?";
 }
 
-/// What open() returns, "errno N" for a FileError, why it is refused, or the code of an Error.
+/// What open() returns; or "errno N" for a FileError, the reason of a refusal, or the code of an
+/// Error.
 template <class Open>
 [[nodiscard]] std::string opened_text(Open&& open) {
     try {

@@ -1,5 +1,5 @@
-// Random trees full of links: the walk and the kernel have one verdict on every name, and it is
-// that of an oracle, which follows links by their text, slowly and knowing no descriptors.
+// Random trees full of links. The walk, the kernel and an oracle must give one verdict on every
+// name. The oracle follows the text of links, slowly and without descriptors.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class RandomTree {
         }
     }
 
-    /// A name of one to four components below the model's folder, `..` only where it stays in it.
+    /// A name of one to four components below the model's folder. `..` never leaves that folder.
     [[nodiscard]] std::string location() {
         std::string name;
         int depth = 0;
@@ -143,8 +143,8 @@ std::string text(const fs::path& path) { return path.string(); }
 
 }  // namespace
 
-TEST_CASE("random_links: the kernel's way, the walk and the oracle say the same") {
-    std::map<std::string, int> verdicts;  // by kind, to see that all of them come up
+TEST_CASE("random_links: the kernel, the walk and the oracle give the same verdict") {
+    std::map<std::string, int> verdicts;  // counted by kind, because each kind must occur
     for (std::uint64_t seed = 0; seed < 80; ++seed) {
         RandomTree tree(seed);
         const Oracle oracle(tree);
@@ -154,7 +154,7 @@ TEST_CASE("random_links: the kernel's way, the walk and the oracle say the same"
             const std::string expected = oracle.verdict(location);
             CAPTURE(seed);
             CAPTURE(location);
-            // Every file holds its own path.
+            // The content of every file is its own path.
             REQUIRE(walk(roots, location) == expected);
             REQUIRE(open_contained(roots, location) == expected);
             const bool is_file = expected.starts_with('/');
@@ -162,12 +162,12 @@ TEST_CASE("random_links: the kernel's way, the walk and the oracle say the same"
             std::error_code failure;
             const fs::path real = fs::canonical(full, failure);
             if (is_file) REQUIRE(text(real) == expected);
-            // Where the system finds a file in a root, it opens, and only then.
+            // A name opens exactly if the system finds a regular file in a root.
             const bool reachable =
                 !failure && fs::is_regular_file(real) &&
                 (is_below(real, tree.top / "model") || is_below(real, tree.top / "real"));
             REQUIRE(is_file == reachable);
-            // Without links on the way nothing is followed, so the verdict is the same.
+            // Without links on the way, the strict policy gives the same verdict.
             const std::string strict =
                 open_contained(roots, location, {contain::LinkPolicy::strict});
             REQUIRE((strict == expected || strict == refusal_text(contain::Refusal::is_link)));

@@ -1,4 +1,4 @@
-// A kernel that has no openat2, or a sandbox that forbids it.
+// A kernel without openat2, or a sandbox that forbids it.
 #pragma once
 
 #include <linux/audit.h>
@@ -14,8 +14,8 @@
 
 namespace onnxmap::test {
 
-/// Runs the call on a thread for which the kernel answers openat2 with this errno. False where the
-/// sandbox of the test itself forbids that.
+/// Runs the call on a thread for which openat2 fails with this errno. Returns false if the test's
+/// own sandbox forbids that.
 [[nodiscard]] inline bool run_without_openat2(int number, const std::function<void()>& call) {
     bool possible = false;
     std::thread thread([&] {

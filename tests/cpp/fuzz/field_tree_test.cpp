@@ -1,4 +1,4 @@
-// The tree that the mutator changes: written unchanged, it is the bytes that were read.
+// The tree of fields that the mutator changes. Written unchanged, it gives the same bytes.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -45,7 +45,7 @@ TEST_CASE("field tree: the content of an unknown field decides whether it is a m
     CHECK(fields[2].kind == Kind::bytes);
 }
 
-TEST_CASE("field tree: groups, their ends and what has no tag are kept") {
+TEST_CASE("field tree: groups, their ends and bytes without a tag are kept") {
     const Bytes closed = from_hex("0b 0801 0c");
     const Bytes mismatched = from_hex("0b 0801 14");
     const Bytes open = from_hex("0b 0801");
@@ -54,7 +54,7 @@ TEST_CASE("field tree: groups, their ends and what has no tag are kept") {
     CHECK_FALSE(read(open)[0].closed);
     CHECK(read(from_hex("0e01"))[0].kind == Kind::raw);        // wire type 6
     CHECK(read(from_hex("0c 0801"))[0].kind == Kind::raw);     // a stray end
-    CHECK(read(from_hex("0c 0801"))[1].kind == Kind::varint);  // and what follows
+    CHECK(read(from_hex("0c 0801"))[1].kind == Kind::varint);  // and more bytes
     for (const Bytes& bytes : {closed, mismatched, open}) CHECK(written_again(bytes) == bytes);
 }
 
@@ -80,12 +80,12 @@ TEST_CASE("field tree: any bytes are written as they were read") {
     }
 }
 
-TEST_CASE("field tree: a hundred thousand groups take no deep stack") {
+TEST_CASE("field tree: a hundred thousand groups need no deep stack") {
     const Bytes groups(100'000, 0x0b);
     CHECK(written_again(groups) == groups);
 }
 
-TEST_CASE("field tree: the values of a packed run") {
+TEST_CASE("field tree: the values of a packed run are found") {
     const auto& longs = onnx::field<"TensorProto.int64_data">;
     const auto& doubles = onnx::field<"TensorProto.double_data">;
     const Bytes run = join(varint(300), varint(UINT64_MAX), varint(1, 3), Bytes{0x80});

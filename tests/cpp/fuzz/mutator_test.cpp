@@ -1,4 +1,4 @@
-// The mutator of the fuzz targets: each change does what its name says, whatever the bytes.
+// The mutator of the fuzz targets. Each change does what its name says, whatever the bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::size_t depth_of(const Fields& fields) {
 
 Fields tree(const Bytes& bytes) { return fuzz::read_fields(bytes, &onnx::message<"ModelProto">); }
 
-// A model with something for every change: messages twice, runs in pieces, a group.
+// A model that offers something to every change: repeated messages, runs in pieces, a group.
 Bytes sample() {
     const Bytes tensor = join(blob(8, "w"), scalar(1, 2), scalar(1, 3), scalar(2, 1),
                               blob(5, join(varint(1), varint(2))), blob(5, varint(3)),
@@ -64,7 +64,7 @@ Bytes sample() {
 using Holds = std::function<bool(const Fields& before, const Fields& after, const Bytes& bytes)>;
 
 bool same_multiset(const Fields& before, const Fields& after) {
-    // Reordering changes where fields are, not which there are.
+    // Reordering moves fields, but neither adds nor removes any.
     std::multiset<std::uint64_t> one;
     std::multiset<std::uint64_t> other;
     visit(before, [&](const Field& field, std::size_t) { one.insert(field.number); });
@@ -92,7 +92,7 @@ struct Property {
     Holds holds;
 };
 
-// What some mutant of the sample must show for each change.
+// For each change, what at least one mutant of the sample must show.
 const std::vector<Property>& properties() {
     static const std::vector<Property> all = {
         {Change::insert_known, "one more field of the schema",
@@ -279,7 +279,7 @@ TEST_CASE("mutator: the same seed gives the same mutant, other seeds give others
     CHECK(different.size() > 450);
 }
 
-TEST_CASE("mutator: a change without a place to make it inserts a field") {
+TEST_CASE("mutator: a change that finds no place inserts a field") {
     for (std::size_t change = 0; change < fuzz::kChangeCount; ++change) {
         bool longer = false;
         for (std::uint32_t seed = 0; seed < 20; ++seed) {
@@ -304,7 +304,7 @@ TEST_CASE("mutator: no mutant is larger than allowed") {
     }
 }
 
-TEST_CASE("mutator: any bytes and any type of message will do") {
+TEST_CASE("mutator: accepts any bytes and any message type") {
     std::mt19937_64 random(9);
     std::vector<const wire::MessageTable*> roots{nullptr};
     for (const wire::MessageTable& table : onnx::kSchema.messages) roots.push_back(&table);
@@ -314,13 +314,13 @@ TEST_CASE("mutator: any bytes and any type of message will do") {
         const auto mutant = fuzz::mutate(bytes, seed, 512, roots[seed % roots.size()]);
         REQUIRE(mutant.size() <= 512);
     }
-    for (std::uint32_t seed = 0; seed < 40; ++seed) {  // nested as deep as bytes can be
+    for (std::uint32_t seed = 0; seed < 40; ++seed) {  // nested as deeply as the bytes allow
         CHECK(fuzz::mutate(Bytes(30'000, 0x0b), seed, 40'000).size() <= 40'000);
         CHECK(fuzz::mutate(Bytes(30'000, 0x3a), seed, 40'000).size() <= 40'000);
     }
 }
 
-TEST_CASE("mutator: most mutants of a valid message stay trees of fields") {
+TEST_CASE("mutator: most mutants of a valid message are still trees of fields") {
     const Bytes bytes = varied_model();
     int whole = 0;
     for (std::uint32_t seed = 0; seed < 1'000; ++seed) {

@@ -8,7 +8,7 @@
 
 namespace onnxmap::test {
 
-TEST_CASE("continuation_bits: one bit for each byte, whatever the others are") {
+TEST_CASE("continuation_bits: gives one bit for each byte, whatever the other bytes are") {
     std::mt19937_64 random(7);
     for (int round = 0; round < 10'000; ++round) {
         std::array<std::uint8_t, 64> bytes{};

@@ -22,13 +22,13 @@ namespace {
 
 using kernels::KernelSet;
 
-constexpr std::size_t kLongest = 100;  // elements; three times what one step of a loop takes
+constexpr std::size_t kLongest = 100;  // elements: three times as many as the widest step of a loop
 
 struct Operation {
     std::string_view name;
     kernels::Kernel KernelSet::* kernel;
-    kernels::Kernel plain;  // of the scalar set
-    std::size_t bits_from;  // of one element
+    kernels::Kernel plain;  // by the scalar set
+    std::size_t bits_from;  // for one element
     std::size_t bytes_to;
 };
 
@@ -53,7 +53,7 @@ std::size_t nbytes_from(const Operation& operation, std::size_t count) {
 Bytes random_bytes(std::mt19937_64& random, std::size_t size) {
     Bytes bytes(size);
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
-    // Zeros, ones and infinities are rarer among random bits than among weights.
+    // Random bits have fewer zeros, ones and infinities than weights.
     if (random() % 4 == 0) std::fill(bytes.begin(), bytes.end(), random() % 2 == 0 ? 0x00 : 0xff);
     return bytes;
 }
@@ -80,12 +80,12 @@ Bytes look_up_slowly(ByteView from, const Table& table) {
 
 }  // namespace
 
-TEST_CASE("kernel_set: the plain one is always there, and each can be chosen") {
+TEST_CASE("kernel_set: the scalar set is always there, and each set can be chosen") {
     const auto sets = kernels::supported_sets();
     REQUIRE_FALSE(sets.empty());
     CHECK(sets.front()->name == "scalar");
     const std::string_view before = kernels::kernels().name;
-    CHECK(before == sets.back()->name);  // the best one, unless somebody chose another
+    CHECK(before == sets.back()->name);  // the best set, unless the environment chose another
     for (const KernelSet* set : sets) {
         CHECK(set->supported());
         CHECK(kernels::use_set(set->name));
@@ -104,7 +104,7 @@ TEST_CASE("kernel_set: the plain one is always there, and each can be chosen") {
 #endif
 }
 
-TEST_CASE("kernel_set: unpacking is what it is bit by bit") {
+TEST_CASE("kernel_set: unpacking agrees with unpacking bit by bit") {
     std::mt19937_64 random(1);
     with_each_set([&](const KernelSet& set) {
         for (const Operation& operation : kOperations) {
@@ -120,7 +120,7 @@ TEST_CASE("kernel_set: unpacking is what it is bit by bit") {
     });
 }
 
-TEST_CASE("kernel_set: every code at every place of its group") {
+TEST_CASE("kernel_set: every code is right at every place of its group") {
     with_each_set([&](const KernelSet& set) {
         for (const Operation& operation : kOperations) {
             const std::size_t bits = operation.bits_from;
@@ -142,7 +142,7 @@ TEST_CASE("kernel_set: every code at every place of its group") {
     });
 }
 
-TEST_CASE("kernel_set: nothing outside is touched, whatever the length") {
+TEST_CASE("kernel_set: no byte outside is touched, whatever the length") {
     GuardedPages from_pages(4 * kLongest);
     GuardedPages to_pages(4 * kLongest);
     std::mt19937_64 random(2);
@@ -153,7 +153,7 @@ TEST_CASE("kernel_set: nothing outside is touched, whatever the length") {
                 const Bytes bytes = random_bytes(random, nbytes_from(operation, count));
                 const Bytes expected = plain_result(operation, bytes, count);
                 const std::size_t size = expected.size();
-                // At the end of what is mapped, and at its start.
+                // At the end of the mapped memory, and at its start.
                 std::uint8_t* to = to_pages.last(size);
                 (set.*operation.kernel)(from_pages.place(bytes).data(), count, to);
                 REQUIRE(join(ByteView(to, size)) == expected);
@@ -165,7 +165,7 @@ TEST_CASE("kernel_set: nothing outside is touched, whatever the length") {
     });
 }
 
-TEST_CASE("kernel_set: every misalignment of both ends, and no byte beside the output") {
+TEST_CASE("kernel_set: input and output may be misaligned, and no other byte is written") {
     constexpr std::size_t kMargin = 64;
     std::mt19937_64 random(3);
     Bytes from_room(32 + 4 * kLongest);
@@ -191,13 +191,13 @@ TEST_CASE("kernel_set: every misalignment of both ends, and no byte beside the o
     });
 }
 
-TEST_CASE("kernel_set: every 16-bit code, and float32 around each of them") {
+TEST_CASE("kernel_set: every 16-bit code and the float32 around it are converted right") {
     Bytes halves;
     Bytes floats;
     std::mt19937_64 random(4);
     for (std::uint32_t code = 0; code < 0x1'0000; ++code) {
         append(halves, little_endian(code, 2));
-        // As the upper half, which is a bfloat16, with each kind of lower half.
+        // The code is the upper half of a float32, so a bfloat16. Each kind of lower half is tried.
         for (const std::uint32_t low : {0x0000U, 0x7fffU, 0x8000U, 0x8001U}) {
             append(floats, little_endian(code << 16 | low, 4));
         }
@@ -216,7 +216,7 @@ TEST_CASE("kernel_set: every 16-bit code, and float32 around each of them") {
     });
 }
 
-TEST_CASE("kernel_set: one NaN among numbers, at every place") {
+TEST_CASE("kernel_set: one NaN among numbers is converted right at every place") {
     with_each_set([&](const KernelSet& set) {
         for (const Operation& operation : kOperations) {
             if (operation.bits_from != 32) continue;
@@ -236,7 +236,7 @@ TEST_CASE("kernel_set: one NaN among numbers, at every place") {
     });
 }
 
-TEST_CASE("kernel_set: looking up is a table by code") {
+TEST_CASE("kernel_set: a lookup gives the table's entry for each code") {
     GuardedPages from_pages(kLongest);
     GuardedPages to_pages(4 * kLongest);
     std::mt19937_64 random(5);
@@ -268,16 +268,16 @@ TEST_CASE("kernel_set: looking up is a table by code") {
     });
 }
 
-TEST_CASE("kernel_set: packing undoes unpacking") {
+TEST_CASE("kernel_set: packing reverses unpacking") {
     GuardedPages pages(kLongest);
     std::mt19937_64 random(6);
     for (const std::uint32_t bits : {2U, 4U, 6U}) {
         CAPTURE(bits);
         for (std::size_t count = 0; count <= kLongest; ++count) {
-            Bytes codes = random_bytes(random, count);  // bits above the code are left out
+            Bytes codes = random_bytes(random, count);  // bits above the code are dropped
             const Bytes expected = pack_slowly(codes, bits);
             std::uint8_t* to = pages.last(expected.size());
-            std::fill(to, to + expected.size(), 0xff);  // the rest of the last byte becomes zero
+            std::fill(to, to + expected.size(), 0xff);  // unused bits of the last byte become zero
             kernels::pack(bits, codes.data(), count, to);
             REQUIRE(join(ByteView(to, expected.size())) == expected);
             for (std::uint8_t& code : codes) code &= std::uint8_t((1U << bits) - 1);

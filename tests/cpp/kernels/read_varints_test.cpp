@@ -21,8 +21,8 @@ namespace {
 using kernels::KernelSet;
 using Numbers = std::vector<std::uint64_t>;
 
-// The values that PackedVarints, which reads byte by byte, has up to the first that is malformed,
-// and where each of them ends.
+// The values of PackedVarints, which reads byte by byte, up to the first malformed one. And where
+// each value ends.
 struct Slow {
     explicit Slow(ByteView run) : ends{0} {
         code = code_of([&] {
@@ -42,8 +42,8 @@ struct Slow {
     std::string code;
 };
 
-// Whether the kernel reads a run as it promises, at the end and at the start of what is mapped,
-// into memory of exactly `count` values.
+// Whether the kernel keeps its promise for a run at the end and at the start of the mapped memory.
+// The output has room for exactly `count` values.
 class Judge {
   public:
     explicit Judge(std::size_t most_bytes) : from_(most_bytes), to_(8 * most_bytes + 64) {}
@@ -54,7 +54,7 @@ class Judge {
                same(set, slow, from_.place_first(run), count);
     }
 
-    // For as many values as the run has.
+    // With room for all values of the run.
     [[nodiscard]] bool reads_right(const KernelSet& set, const Bytes& run) {
         return reads_right(set, run, Slow(run).values.size());
     }
@@ -72,7 +72,7 @@ class Judge {
         for (std::uint64_t i = 0; i < found; ++i) {
             if (wire::load64(to + 8 * i) != slow.values[i]) return false;
         }
-        // It stops for no other reason than these.
+        // The kernel stops for no other reason than these.
         const bool too_long = slow.code == "wire.varint_too_long" && found == slow.values.size();
         return found == count || end - p < 10 || too_long;
     }
@@ -100,13 +100,13 @@ Bytes random_run(std::mt19937_64& random, std::size_t count, std::size_t shortes
 
 }  // namespace
 
-TEST_CASE("read_varints: each bit of each length is where it belongs") {
+TEST_CASE("read_varints: each bit of each length gets to its place") {
     with_each_set([](const KernelSet& set) {
         Judge judge(2000);
         for (std::size_t length = 1; length <= 10; ++length) {
             for (std::size_t bit = 0; bit < std::min<std::size_t>(7 * length, 64); ++bit) {
                 const std::uint64_t value = 1ULL << bit;
-                // Enough of them for the widest step, and none else.
+                // Enough values for the widest step, all of this length.
                 const Bytes run = repeat(100, varint(value, length));
                 REQUIRE(Slow(run).values == Numbers(100, value));
                 REQUIRE(judge.reads_right(set, run));
@@ -127,7 +127,7 @@ TEST_CASE("read_varints: bits above the 63rd are dropped") {
     });
 }
 
-TEST_CASE("read_varints: a value of every length at every place among short ones") {
+TEST_CASE("read_varints: a value of any length is right at any place among short ones") {
     with_each_set([](const KernelSet& set) {
         Judge judge(500);
         std::mt19937_64 random(1);
@@ -144,7 +144,7 @@ TEST_CASE("read_varints: a value of every length at every place among short ones
     });
 }
 
-TEST_CASE("read_varints: runs of one length alone, and of any") {
+TEST_CASE("read_varints: runs of one length, and of mixed lengths") {
     with_each_set([](const KernelSet& set) {
         Judge judge(20'000);
         std::mt19937_64 random(2);
@@ -162,7 +162,7 @@ TEST_CASE("read_varints: runs of one length alone, and of any") {
     });
 }
 
-TEST_CASE("read_varints: fewer and more values than the run has") {
+TEST_CASE("read_varints: the caller may ask for fewer or more values than the run has") {
     with_each_set([](const KernelSet& set) {
         Judge judge(3000);
         std::mt19937_64 random(3);
@@ -175,7 +175,7 @@ TEST_CASE("read_varints: fewer and more values than the run has") {
     });
 }
 
-TEST_CASE("read_varints: a run that is cut anywhere") {
+TEST_CASE("read_varints: a run may be cut anywhere") {
     with_each_set([](const KernelSet& set) {
         Judge judge(1500);
         std::mt19937_64 random(4);
@@ -186,7 +186,7 @@ TEST_CASE("read_varints: a run that is cut anywhere") {
     });
 }
 
-TEST_CASE("read_varints: one of more than ten bytes, anywhere") {
+TEST_CASE("read_varints: a value of more than ten bytes is found anywhere") {
     with_each_set([](const KernelSet& set) {
         Judge judge(1000);
         for (const std::size_t length : {11UL, 12UL, 19UL, 20UL, 31UL, 32UL, 33UL, 64UL, 200UL}) {

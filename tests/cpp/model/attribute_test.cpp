@@ -13,7 +13,7 @@ namespace onnxmap::test {
 
 namespace {
 
-// A field of AttributeProto by its number with a value that it may have, and its AttributeType.
+// A field of AttributeProto by its number, a value that fits it, and its AttributeType.
 struct Case {
     std::int32_t type;
     std::string_view name;
@@ -40,7 +40,7 @@ const std::vector<Case>& cases() {
     return all;
 }
 
-// Views of bytes that `kept` holds.
+// Views of the bytes in `kept`.
 model::Attribute attribute_of(const Bytes& kept) {
     return model::Attribute({onnx::message<"AttributeProto">, kept});
 }
@@ -52,17 +52,17 @@ std::string field_of(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("attribute: the type names the field of the value") {
+TEST_CASE("attribute: the type chooses the field that has the value") {
     for (const Case& each : cases()) {
         CAPTURE(each.name);
         CHECK(field_of(join(each.value, scalar(20, std::uint64_t(each.type)))) == each.name);
-        // Also if that field is not there, or another one is.
+        // Even if that field is absent, or another one is present.
         CHECK(field_of(scalar(20, std::uint64_t(each.type))) == each.name);
         CHECK(field_of(join(scalar(3, 5), scalar(20, std::uint64_t(each.type)))) == each.name);
     }
 }
 
-TEST_CASE("attribute: without a type, as in IR versions 1 and 2, the field that is there tells") {
+TEST_CASE("attribute: without a type, as in old IR versions, the field that is there counts") {
     for (const Case& each : cases()) {
         CAPTURE(each.name);
         CHECK(attribute_of(each.value).type() == each.type);
@@ -70,18 +70,18 @@ TEST_CASE("attribute: without a type, as in IR versions 1 and 2, the field that 
     }
     CHECK(attribute_of(blob(1, "name")).type() == 0);
     CHECK(field_of(blob(1, "name")) == "none");
-    CHECK(field_of(blob(8, Bytes{})) == "none");  // a packed run of no values
+    CHECK(field_of(blob(8, Bytes{})) == "none");  // a packed run without values
 }
 
-TEST_CASE("attribute: a type that ONNX has not, UNDEFINED and a reference have no value") {
+TEST_CASE("attribute: an unknown type, UNDEFINED and a reference have no value") {
     CHECK(field_of(join(scalar(3, 5), scalar(20, 0))) == "none");
-    // A number that the enum does not list is an unknown field: there is no type.
+    // A number that the enum does not list is an unknown field, so there is no type.
     CHECK(field_of(join(scalar(3, 5), scalar(20, 99))) == "i");
     CHECK(field_of(join(scalar(3, 5), scalar(20, 2), blob(21, "alpha"))) == "none");
     CHECK(attribute_of(join(scalar(3, 5), scalar(20, 2), blob(21, "alpha"))).type() == 2);
 }
 
-TEST_CASE("attribute: of a repeated name the last one counts, at the place of the first one") {
+TEST_CASE("attribute: the last attribute of a repeated name counts, in the place of the first") {
     const auto named = [](std::string_view name, std::uint64_t value) {
         return join(blob(1, name), scalar(3, value), scalar(20, 2));
     };

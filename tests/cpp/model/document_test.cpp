@@ -51,9 +51,9 @@ std::string op_type(const model::Document& document, const onnx::Message& graph,
 
 }  // namespace
 
-TEST_CASE("document: verdict and limits are the options'") {
+TEST_CASE("document: the options decide about verdict and limits") {
     CHECK(verdict(varied_model()) == "accepted");
-    CHECK(verdict({}) == "accepted");  // protobuf's verdict; load asks for more
+    CHECK(verdict({}) == "accepted");  // protobuf accepts it; load demands more
     CHECK(verdict(from_hex("00")) == "wire.field_number");
     model::LoadOptions options;
     options.limits.depth = 2;
@@ -72,7 +72,7 @@ TEST_CASE("document: verdict and limits are the options'") {
     CHECK(verdict(cut_run, options) == "accepted");
 }
 
-TEST_CASE("document: small and large graphs give the same") {
+TEST_CASE("document: small and large graphs give the same answers") {
     for (const std::size_t count : {1UL, 5UL, 3000UL}) {
         const Loaded loaded(model(join(blob(2, "first"), many_nodes(count), blob(2, "g"))));
         const onnx::Message graph = loaded.graph();
@@ -93,7 +93,7 @@ TEST_CASE("document: the index of a large message is made once") {
           loaded.document->index(loaded.document->root()));
 }
 
-TEST_CASE("document: a graph that occurs again is one graph") {
+TEST_CASE("document: graph fields that repeat are one graph") {
     const Bytes bytes = join(blob(7, many_nodes(4000)), scalar(1, 8), blob(7, Bytes{}),
                              blob(7, join(blob(1, node("Last")), blob(2, "g"))));
     const Loaded loaded(bytes);
@@ -130,7 +130,7 @@ TEST_CASE("document: large subgraphs have an index of their own") {
     CHECK(document.index(loaded.graph())->count(field<"GraphProto.node">) == 4);
 }
 
-TEST_CASE("document: fields of large messages agree with a walk over them") {
+TEST_CASE("document: an index and a walk find the same fields of a large message") {
     const Bytes padding(50'000, 'd');
     const Bytes type =
         join(blob(1, scalar(1, 1)), blob(4, Bytes{}), blob(6, padding), blob(1, blob(2, Bytes{})));
@@ -148,8 +148,8 @@ TEST_CASE("document: fields of large messages agree with a walk over them") {
     }
 }
 
-TEST_CASE("document: large tensors whose location is no listed value") {
-    // The load pass and the walk over the fields must agree on what is unknown.
+TEST_CASE("document: large tensors whose data_location the enum does not list") {
+    // The load pass and a walk over the fields must agree on which fields are unknown.
     const Bytes tensor = join(scalar(14, 1), blob(12, Bytes(50'000, 'd')), scalar(14, 7));
     const Loaded loaded(tensor, message<"TensorProto">);
     const auto& root = loaded.document->root();

@@ -22,7 +22,7 @@ Pairs pairs(const std::vector<model::StringEntry>& entries) {
 
 }  // namespace
 
-TEST_CASE("entries: of a repeated key the last one counts, at the place of the first one") {
+TEST_CASE("entries: the last of a repeated key counts, in the place of the first") {
     const Bytes graph =
         join(blob(16, string_entry("a", "1")), blob(16, string_entry("b", "2")),
              blob(16, string_entry("a", "3")), blob(16, string_entry("", "4")), blob(16, Bytes{}));
@@ -33,14 +33,14 @@ TEST_CASE("entries: of a repeated key the last one counts, at the place of the f
     CHECK(pairs(model::metadata_props(*loaded.document, loaded.document->root())).empty());
 }
 
-TEST_CASE("entries: only repeated StringStringEntryProto are strings by name") {
+TEST_CASE("entries: only repeated StringStringEntryProto can be found by key") {
     CHECK(model::holds_strings(onnx::field<"GraphProto.metadata_props">));
     CHECK(model::holds_strings(onnx::field<"TensorProto.external_data">));
     CHECK_FALSE(model::holds_strings(onnx::field<"GraphProto.node">));
     CHECK_FALSE(model::holds_strings(onnx::field<"GraphProto.name">));
 }
 
-TEST_CASE("entries: operator sets by domain, the last of a domain counts") {
+TEST_CASE("entries: operator sets are found by domain, and the last of a domain counts") {
     const auto opset = [](std::string_view domain, std::uint64_t version) {
         return blob(8, join(blob(1, domain), scalar(2, version)));
     };

@@ -1,4 +1,4 @@
-// The index against a plain list of where each field was put.
+// Compares the index with a plain list of the places of the fields.
 #include "model/field_index.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ namespace {
 using onnx::field;
 using onnx::message;
 
-// A graph in several pieces of one buffer, and where each of its fields begins.
+// A graph in several pieces of one buffer, and the offset of each of its fields.
 struct Layout {
     Bytes bytes;
     std::vector<wire::Span> pieces;
@@ -31,7 +31,7 @@ struct Layout {
 
 Bytes random_content(std::mt19937_64& random) {
     const std::uint64_t most = random() % 10 == 0 ? 2500 : 40;
-    return blob(8, Bytes(random() % most, 'n'));  // as a tensor: its name; as a node: overload
+    return blob(8, Bytes(random() % most, 'n'));  // of a tensor: its name; of a node: overload
 }
 
 void add_field(Layout& layout, std::mt19937_64& random) {
@@ -42,11 +42,11 @@ void add_field(Layout& layout, std::mt19937_64& random) {
     };
     switch (random() % 8) {
         case 0: append(layout.bytes, scalar(999, random())); return;
-        case 1: append(layout.bytes, scalar(1, 5)); return;  // node, with another wire type
+        case 1: append(layout.bytes, scalar(1, 5)); return;  // node's number, another wire type
         case 2: append(layout.bytes, group(7, scalar(1, 1))); return;
         default: break;
     }
-    // Some fields are common and some rare.
+    // So some fields are common and some are rare.
     const wire::FieldRow* row = kRows[std::min(random() % 5, random() % 5)];
     layout.offsets[row].push_back(layout.bytes.size());
     append(layout.bytes, blob(row->number, random_content(random)));
@@ -56,7 +56,7 @@ Layout random_layout(std::mt19937_64& random) {
     Layout layout;
     const std::uint64_t count = 1 + random() % 4;
     for (std::uint64_t piece = 0; piece < count; ++piece) {
-        append(layout.bytes, Bytes(2 + random() % 20, 0xee));  // not the graph's
+        append(layout.bytes, Bytes(2 + random() % 20, 0xee));  // bytes that are not the graph's
         const std::uint64_t begin = layout.bytes.size();
         for (std::uint64_t i = 1 + random() % 120; i > 0; --i) add_field(layout, random);
         layout.pieces.push_back({begin, layout.bytes.size() - begin});
@@ -104,7 +104,7 @@ void check_index(const model::FieldIndex& index, Layout& layout, const std::uint
 
 }  // namespace
 
-TEST_CASE("field_index: made by walking over any interleaving of fields in any pieces") {
+TEST_CASE("field_index: a walk indexes any mixture of fields in any pieces") {
     std::mt19937_64 random(8);
     for (int round = 0; round < 60; ++round) {
         Layout layout = random_layout(random);
@@ -114,10 +114,10 @@ TEST_CASE("field_index: made by walking over any interleaving of fields in any p
     }
 }
 
-TEST_CASE("field_index: made by the load pass of a graph in any pieces") {
+TEST_CASE("field_index: the load pass indexes a graph in any pieces") {
     std::mt19937_64 random(9);
     for (int round = 0; round < 60; ++round) {
-        // The pieces of the layout, each as one `graph` field of a model.
+        // Each piece of the layout becomes a `graph` field of a model.
         const Layout source = random_layout(random);
         Layout layout;
         for (const wire::Span& span : source.pieces) {
@@ -142,14 +142,15 @@ TEST_CASE("field_index: made by the load pass of a graph in any pieces") {
     }
 }
 
-TEST_CASE("field_index: of an empty message") {
+TEST_CASE("field_index: an empty message has no fields") {
     const model::FieldIndex index(onnx::Message(message<"GraphProto">, ByteView{}), nullptr);
     CHECK(index.count(field<"GraphProto.node">) == 0);
     CHECK_FALSE(index.last(field<"GraphProto.node">));
-    index.for_each(field<"GraphProto.node">, [](const wire::Field&) { FAIL("there is none"); });
+    index.for_each(field<"GraphProto.node">,
+                   [](const wire::Field&) { FAIL("a field in an empty message"); });
 }
 
-TEST_CASE("field_index: enum values that are not listed are no occurrences") {
+TEST_CASE("field_index: to a walk, an unlisted enum value is not an occurrence") {
     const Bytes bytes = join(scalar(14, 1), blob(8, "w"), scalar(14, 7));
     const auto& row = field<"TensorProto.data_location">;
     const model::FieldIndex index(onnx::Message(message<"TensorProto">, bytes), bytes.data());
@@ -157,7 +158,7 @@ TEST_CASE("field_index: enum values that are not listed are no occurrences") {
     CHECK(index.last(row)->int32() == 1);
 }
 
-TEST_CASE("field_index: enum values that are not listed are no occurrences to the load pass") {
+TEST_CASE("field_index: to the load pass, an unlisted enum value is not an occurrence") {
     const Bytes bytes = join(scalar(14, 1), blob(8, "w"), scalar(14, 7));
     const auto& table = message<"TensorProto">;
     MemoryFeed feed(bytes);
@@ -170,7 +171,7 @@ TEST_CASE("field_index: enum values that are not listed are no occurrences to th
     CHECK(code_of([&] { return index.at(row, 0); }) == "accepted");
 }
 
-TEST_CASE("field_index: bytes that changed are an error and never lead outside") {
+TEST_CASE("field_index: bytes that changed give an error, and reads stay inside") {
     std::mt19937_64 random(10);
     Layout layout = random_layout(random);
     const auto& row = field<"GraphProto.node">;

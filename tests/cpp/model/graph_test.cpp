@@ -21,7 +21,7 @@ Bytes sparse(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("graph: nodes with their names, op types, inputs and outputs") {
+TEST_CASE("graph: nodes have their names, op types, inputs and outputs") {
     const LoadedModel model(join(blob(1, join(blob(1, "x"), blob(1, ""), blob(1, "w"), blob(2, "y"),
                                               blob(3, "first"), blob(4, "Conv"))),
                                  blob(5, raw_tensor("w", {1})),
@@ -38,7 +38,7 @@ TEST_CASE("graph: nodes with their names, op types, inputs and outputs") {
     CHECK(seen == Strings{"first:Conv", "<x", "<", "<w", ">y", ":Relu", ">a", ">b"});
 }
 
-TEST_CASE("graph: op types are counted, the commonest first, then by first occurrence") {
+TEST_CASE("graph: op types are counted, most frequent first, then in order of appearance") {
     const LoadedModel model(join(blob(1, node("Add")), blob(1, node("Relu")), blob(1, node("Mul")),
                                  blob(1, node("Relu")), blob(1, node("Mul"))));
     const auto counts = model.graph.op_counts();
@@ -47,7 +47,7 @@ TEST_CASE("graph: op types are counted, the commonest first, then by first occur
     CHECK(LoadedModel(blob(2, "empty")).graph.op_counts().empty());
 }
 
-TEST_CASE("graph: sparse initializers follow the rule of the dense ones") {
+TEST_CASE("graph: repeated names of sparse initializers are treated like those of dense ones") {
     const LoadedModel model(join(blob(15, sparse("s")), blob(15, sparse("twice")),
                                  blob(15, sparse("")), blob(15, sparse("twice"))));
     CHECK(model.graph.sparse_initializer_count() == 4);
@@ -58,7 +58,7 @@ TEST_CASE("graph: sparse initializers follow the rule of the dense ones") {
     CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
 }
 
-TEST_CASE("graph: a document without a graph has none") {
+TEST_CASE("graph: a document without a graph is refused") {
     CHECK(code_of([] {
               return LoadedModel(LoadedModel::whole(scalar(1, 10))).graph.node_count();
           }) == "model.no_graph");

@@ -15,7 +15,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// A TensorProto that is the bytes `begin` to `end` of a tensor of two.
+// The piece of a tensor of two bytes that has the bytes `begin` to `end`.
 Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
     return join(scalar(1, 2), scalar(2, 2), blob(8, name), blob(9, Bytes(end - begin, 7)),
                 blob(3, join(scalar(1, begin), scalar(2, end))));
@@ -27,7 +27,8 @@ LoadedModel loaded(const std::vector<Bytes>& tensors) {
     return LoadedModel(graph);
 }
 
-// Four names: `twice` stands for nothing, `parts` for a tensor in two segments.
+// Four names. `twice` is the name of two tensors, so it finds none. `parts` is a tensor in two
+// segments.
 LoadedModel sample() {
     return loaded({raw_tensor("a", {1}), raw_tensor("twice", {1, 2}), raw_tensor("", {1}),
                    segment("parts", 0, 1), raw_tensor("twice", {3}), segment("parts", 1, 2),
@@ -40,7 +41,7 @@ std::string name_of(const onnx::Message& tensor) {
 
 }  // namespace
 
-TEST_CASE("initializers: all in order, the unnamed and the repeated ones too") {
+TEST_CASE("initializers: all are listed in order, even unnamed and repeated ones") {
     const LoadedModel model = sample();
     const model::Initializers& all = model.graph.initializers();
     CHECK(all.count() == 7);
@@ -52,7 +53,7 @@ TEST_CASE("initializers: all in order, the unnamed and the repeated ones too") {
     CHECK(all.stored_nbytes() == 10);
 }
 
-TEST_CASE("initializers: by name, a name of several tensors only if all are segments of one") {
+TEST_CASE("initializers: a name of several tensors finds one only if all are its segments") {
     const LoadedModel model = sample();
     const model::TensorNames& names = model.graph.initializers().names();
     CHECK(names.count() == 4);
@@ -69,14 +70,14 @@ TEST_CASE("initializers: by name, a name of several tensors only if all are segm
     CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
 }
 
-TEST_CASE("initializers: a segment and a whole tensor of one name are two tensors") {
+TEST_CASE("initializers: a segment and a whole tensor of the same name are two tensors") {
     const LoadedModel model =
         loaded({segment("w", 0, 1), segment("w", 1, 2), raw_tensor("w", {1})});
     CHECK(code_of([&] { return model.graph.initializers().names().position("w"); }) ==
           "model.duplicate_name");
 }
 
-TEST_CASE("initializers: those with a name, up to the second tensor of a name") {
+TEST_CASE("initializers: named ones are listed up to the second tensor of a name") {
     Strings seen;
     const auto visit = [&](const model::Tensor& tensor, bool is_first) {
         seen.push_back(std::string(tensor.header().name) + (is_first ? "" : "+"));

@@ -41,7 +41,7 @@ constexpr source::IoMode kModes[] = {source::IoMode::automatic, source::IoMode::
 
 }  // namespace
 
-TEST_CASE("load: a model from a file in each mode") {
+TEST_CASE("load: each mode reads a model from a file") {
     const TemporaryFolder folder;
     const std::string path = folder.write("m.onnx", ByteView(varied_model()));
     const std::size_t before = open_descriptors();
@@ -55,7 +55,7 @@ TEST_CASE("load: a model from a file in each mode") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("load: empty files and models without a graph are refused by name") {
+TEST_CASE("load: empty files and models without a graph are refused, and the error names them") {
     const TemporaryFolder folder;
     const std::string empty = folder.write("empty.onnx", "");
     const std::string no_graph = folder.write("no_graph.onnx", ByteView(scalar(1, 8)));
@@ -72,14 +72,14 @@ TEST_CASE("load: empty files and models without a graph are refused by name") {
         CHECK(graphless->code == "model.no_graph");
         CHECK(graphless->file == no_graph);
     }
-    // Any other message may be empty, and an empty graph is a graph.
+    // Any other message may be empty. An empty graph is a graph, too.
     CHECK(code_of([&] { return load(empty, source::IoMode::mmap, message<"TensorProto">); }) ==
           "accepted");
     const std::string present = folder.write("present.onnx", ByteView(blob(7, Bytes{})));
     CHECK(code_of([&] { return load(present); }) == "accepted");
 }
 
-TEST_CASE("load: without the demand for a model protobuf's verdict is all") {
+TEST_CASE("load: without the demand for a model, everything that protobuf accepts is accepted") {
     for (const Bytes& bytes : {Bytes{}, scalar(1, 8)}) {
         const auto source = std::make_shared<MemorySource>(bytes);
         CHECK(code_of([&] { return model::load_source(source, options_for(), false); }) ==
@@ -90,7 +90,7 @@ TEST_CASE("load: without the demand for a model protobuf's verdict is all") {
     }
 }
 
-TEST_CASE("load: bad bytes are placed and a wrong kind of file is named") {
+TEST_CASE("load: the error says where bytes are bad, or what kind of file it is") {
     const TemporaryFolder folder;
     const std::string path = folder.write("m.onnx", ByteView(blob(7, from_hex("2a0100"))));
     const auto error = error_of([&] { return load(path); });
@@ -118,7 +118,7 @@ TEST_CASE("load: bad bytes are placed and a wrong kind of file is named") {
     CHECK(mentions(*buffer, "buffer"));
 }
 
-TEST_CASE("load: control characters of a path do not reach the message") {
+TEST_CASE("load: control characters of a path do not get into the message") {
     const TemporaryFolder folder;
     const std::string path = folder.write("a\nb\x1b.onnx", "");
     const auto error = error_of([&] { return load(path); });
@@ -128,7 +128,7 @@ TEST_CASE("load: control characters of a path do not reach the message") {
     CHECK_FALSE(mentions(*error, "\x1b"));
 }
 
-TEST_CASE("load: what is no readable regular file") {
+TEST_CASE("load: only readable regular files are loaded") {
     const TemporaryFolder folder;
     const std::size_t before = open_descriptors();
     CHECK(errno_of([&] { return load(folder / "missing.onnx"); }) == ENOENT);
@@ -140,8 +140,8 @@ TEST_CASE("load: what is no readable regular file") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("load: fields that lie behind 4 GiB") {
-    // A sparse file: payload of zeros that takes no room on the disk and is never read.
+TEST_CASE("load: fields behind 4 GiB are found") {
+    // A sparse file. The payload is a hole that needs no disk and is never read.
     constexpr std::uint64_t kPayload = (5ULL << 30) + 1;
     const TemporaryFolder folder;
     const Bytes tail = join(blob(1, node("Behind")), blob(2, "g"));

@@ -21,7 +21,7 @@ std::string kind_of(std::string_view head) {
 
 }  // namespace
 
-TEST_CASE("recognize: files that are handed to an ONNX reader by mistake") {
+TEST_CASE("recognize: files that users give to an ONNX reader by mistake are named") {
     const std::pair<std::string_view, std::string_view> files[] = {
         {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a", "Git LFS pointer"},
         {"<!DOCTYPE html><html>", "HTML"},
@@ -46,7 +46,7 @@ TEST_CASE("recognize: files that are handed to an ONNX reader by mistake") {
     }
 }
 
-TEST_CASE("recognize: models and what is too short for a judgement") {
+TEST_CASE("recognize: models, and files that are too short to tell, are not named") {
     CHECK(kind_of("").empty());
     CHECK(kind_of("P").empty());
     CHECK(kind_of("GGU").empty());
@@ -60,7 +60,7 @@ TEST_CASE("recognize: models and what is too short for a judgement") {
     CHECK(kind_of(as_text(varied_model())).empty());
 }
 
-TEST_CASE("recognize: every prefix of every signature is safe to look at") {
+TEST_CASE("recognize: every prefix of every signature can be looked at safely") {
     const std::string_view heads[] = {"version https://git-lfs", "  <a", "\x1c\0\0\0ORTM"sv,
                                       "\x40\0\0\0\0\0\0\0{\""sv};
     for (const std::string_view head : heads) {

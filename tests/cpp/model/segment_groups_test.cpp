@@ -28,7 +28,7 @@ Bytes segment(std::uint64_t begin, std::uint64_t end) {
     return blob(3, join(scalar(1, begin), scalar(2, end)));
 }
 
-// A piece of a tensor of `count` UINT8 elements, or of another type, with its own values.
+// A piece of a tensor of `count` elements, UINT8 or of another type, with values of its own.
 Bytes piece(std::string_view name, std::uint64_t count, std::uint64_t begin, std::uint64_t end,
             const Bytes& values, std::uint64_t type = 2) {
     return join(scalar(1, count), scalar(2, type), blob(8, name), segment(begin, end), values);
@@ -36,7 +36,7 @@ Bytes piece(std::string_view name, std::uint64_t count, std::uint64_t begin, std
 
 Bytes raw(const Bytes& bytes) { return blob(9, bytes); }
 
-// A loaded message and what reading each of its tensors gives, in the order of the walk.
+// A loaded message, and the result of reading each of its tensors, in the order of the walk.
 class Loaded {
   public:
     explicit Loaded(const Bytes& bytes, const wire::MessageTable& root = message<"ModelProto">,
@@ -88,9 +88,9 @@ using Codes = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("segment_groups: every piece reads as the whole, in any order of the pieces") {
+TEST_CASE("segment_groups: every piece reads as the whole tensor, whatever the order of pieces") {
     const Bytes first = piece("w", 5, 0, 2, raw({1, 2}));
-    const Bytes second = piece("w", 5, 2, 4, packed(5, {3, 4}));  // stored in another way
+    const Bytes second = piece("w", 5, 2, 4, packed(5, {3, 4}));  // stored as typed values
     const Bytes third = piece("w", 5, 4, 5, scalar(5, 5));
     for (const auto& order : {std::vector{first, second, third}, {third, first, second}}) {
         const Loaded loaded(model(graph_of(order)));
@@ -103,8 +103,8 @@ TEST_CASE("segment_groups: every piece reads as the whole, in any order of the p
     }
 }
 
-TEST_CASE("segment_groups: pieces of sub-byte elements, converted and packed") {
-    // Five int4 elements cut in the middle of a byte.
+TEST_CASE("segment_groups: sub-byte elements in pieces are converted and packed") {
+    // Five int4 elements, cut in the middle of a byte.
     const Bytes first = piece("w", 5, 0, 3, raw(from_hex("2103")), 22);
     const Bytes second = piece("w", 5, 3, 5, scalar(5, 0x54), 22);
     const Loaded loaded(model(graph_of({second, first})));
@@ -119,7 +119,7 @@ TEST_CASE("segment_groups: pieces of sub-byte elements, converted and packed") {
     CHECK(floats == from_hex("0000803f 00000040 00004040 00008040 0000a040"));
 }
 
-TEST_CASE("segment_groups: pieces of strings") {
+TEST_CASE("segment_groups: strings may be in pieces") {
     const Loaded loaded(model(graph_of({piece("s", 3, 1, 3, join(blob(6, "b"), blob(6, "c")), 8),
                                         piece("s", 3, 0, 1, blob(6, "a"), 8)})));
     std::string all;
@@ -133,30 +133,30 @@ TEST_CASE("segment_groups: pieces of strings") {
     CHECK(code_of([&] { return one_too_few.values(0).count(); }) == "tensor.data_size");
 }
 
-TEST_CASE("segment_groups: a lone segment that covers everything reads normally") {
+TEST_CASE("segment_groups: a lone segment that covers the whole tensor reads normally") {
     const Loaded loaded(model(graph_of({piece("w", 2, 0, 2, raw({1, 2}))})));
     CHECK(loaded.read(0) == Bytes{1, 2});
     CHECK(loaded.values(0).is_view());
     CHECK_FALSE(loaded.values(0).in_pieces());
-    // Where the tensor is the whole file too.
+    // Also if the tensor is the whole file.
     const Loaded alone(piece("w", 2, 0, 2, raw({1, 2})), message<"TensorProto">);
     CHECK(alone.read(0) == Bytes{1, 2});
     const Loaded half(piece("w", 2, 0, 1, raw({1})), message<"TensorProto">);
     CHECK(half.code(0) == "tensor.segment");
-    // Begin and end that are absent are zero: of two elements that is no part.
+    // An absent begin or end is zero. That range holds none of the two elements.
     const Bytes no_end =
         join(scalar(1, 2), scalar(2, 1), blob(8, "w"), raw(Bytes(8)), blob(3, scalar(1, 0)));
     CHECK(Loaded(model(graph_of({no_end}))).code(0) == "tensor.segment");
 }
 
-TEST_CASE("segment_groups: pieces that do not make up a tensor, beside tensors that are good") {
+TEST_CASE("segment_groups: pieces that do not make up a tensor are refused, others are read") {
     const Loaded loaded(
         model(graph_of({piece("gap", 5, 0, 2, raw({1, 2})), raw_tensor("good", {7}),
                         piece("gap", 5, 3, 5, raw({4, 5})), piece("whole", 1, 0, 1, raw({9}))})));
     CHECK(loaded.codes() == Codes{"tensor.segment", "accepted", "tensor.segment", "accepted"});
-    // A second look gives the same error.
+    // The second read gives the same error.
     CHECK(loaded.code(0) == "tensor.segment");
-    // The values of each piece are as many as its segment says, not as its shape says.
+    // A piece must have as many values as its segment says, not as the shape says.
     const Loaded sizes(model(
         graph_of({piece("a", 4, 0, 2, raw({1, 2, 3, 4})), piece("a", 4, 2, 4, raw({3, 4}))})));
     CHECK(sizes.codes() == Codes{"tensor.data_size", "tensor.data_size"});
@@ -168,42 +168,42 @@ TEST_CASE("segment_groups: pieces that do not make up a tensor, beside tensors t
     CHECK(huge.codes() == Codes{"tensor.data_size", "tensor.data_size"});
 }
 
-TEST_CASE("segment_groups: tensors of one name that are not all segments") {
+TEST_CASE("segment_groups: tensors of one name that are not all segments are not joined") {
     const Loaded loaded(model(graph_of(
         {piece("w", 2, 0, 1, raw({1})), raw_tensor("w", {1, 2}), piece("w", 2, 1, 2, raw({2}))})));
     CHECK(loaded.code(0) == "model.duplicate_name");
     CHECK(loaded.code(2) == "model.duplicate_name");
-    CHECK(loaded.code(1) == "accepted");  // it has no segment: nothing is unclear about it
+    CHECK(loaded.code(1) == "accepted");  // this tensor has no segment, so it is read
 }
 
-TEST_CASE("segment_groups: names count within one list alone") {
+TEST_CASE("segment_groups: a name counts only within its list") {
     const auto with_t = [](const Bytes& tensors) {
         return node("Op", {join(blob(1, "a"), tensors, scalar(20, 9))});
     };
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
-    // One in the graph, one in a subgraph: neither is whole.
+    // One piece in the graph, one in a subgraph: neither is whole.
     const Bytes subgraph = node("If", {attribute("g", 5, blob(6, graph_of({second})))});
     const Loaded apart(model(join(graph_of({first}), blob(1, subgraph))));
     CHECK(apart.codes() == Codes{"tensor.segment", "tensor.segment"});
-    // Both in one attribute's list, and in another one's.
+    // Both pieces in the list of one attribute, and both in that of another.
     const Loaded lists(model(join(blob(1, with_t(join(blob(10, first), blob(10, second)))),
                                   blob(1, with_t(join(blob(10, second), blob(10, first)))))));
     CHECK(lists.codes() == Codes(4, "accepted"));
     const Loaded split(
         model(join(blob(1, with_t(blob(10, first))), blob(1, with_t(blob(10, second))))));
     CHECK(split.codes() == Codes{"tensor.segment", "tensor.segment"});
-    // Tensors without a name are not put together.
+    // Tensors without a name are not joined.
     const Loaded unnamed(model(graph_of({piece("", 2, 0, 1, raw({1})), piece("", 2, 1, 2, raw({2})),
                                          piece("", 1, 0, 1, raw({3}))})));
     CHECK(unnamed.codes() == Codes{"tensor.segment", "tensor.segment", "accepted"});
-    // A singular field is no list: t of two attributes.
+    // A singular field is not a list: here, t of two attributes.
     const Loaded singular(model(blob(
         1, node("Op", {attribute("a", 4, blob(5, first)), attribute("b", 4, blob(5, second))}))));
     CHECK(singular.codes() == Codes{"tensor.segment", "tensor.segment"});
 }
 
-TEST_CASE("segment_groups: attributes of the same name are different lists") {
+TEST_CASE("segment_groups: attributes of the same name have different lists") {
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
     const Loaded lists(model(blob(1, node("Op", {attribute("same", 9, blob(10, first)),
@@ -214,20 +214,20 @@ TEST_CASE("segment_groups: attributes of the same name are different lists") {
     CHECK(singular.codes() == Codes{"tensor.segment", "tensor.segment"});
 }
 
-TEST_CASE("segment_groups: pieces of a merged graph and of a merged tensor") {
+TEST_CASE("segment_groups: pieces of merged graphs and of merged tensors are joined") {
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
     const Loaded twice(join(blob(7, graph_of({first})), blob(7, graph_of({second}))));
     CHECK(twice.read(0) == Bytes{1, 2});
     CHECK(twice.read(1) == Bytes{1, 2});
-    // One tensor whose segment comes in a second part of its message.
+    // A tensor whose segment is in the second part of its message.
     const Bytes merged = join(blob(5, join(scalar(1, 2), scalar(2, 2), raw({1, 2}))),
                               blob(5, join(blob(8, "m"), segment(0, 2))));
     const Loaded one(model(blob(1, node("Op", {attribute("a", 4, merged)}))));
     CHECK(one.read(0) == Bytes{1, 2});
 }
 
-TEST_CASE("segment_groups: pieces that name the same bytes of a file") {
+TEST_CASE("segment_groups: pieces that name the same bytes of a file are refused") {
     const TemporaryFolder folder;
     folder.write("w.bin", "0123456789");
     const auto external = [](std::uint64_t begin, std::uint64_t end, std::string_view offset) {
@@ -242,13 +242,13 @@ TEST_CASE("segment_groups: pieces that name the same bytes of a file") {
     CHECK(codes({external(0, 4, "0"), external(4, 8, "4")}) == Codes(2, "accepted"));
     CHECK(codes({external(0, 4, "4"), external(4, 8, "0")}) == Codes(2, "accepted"));
     CHECK(codes({external(0, 4, "6"), external(4, 8, "2")}) == Codes(2, "accepted"));
-    // A small file would become an array of any size.
+    // Otherwise a small file would become an array of any size.
     CHECK(codes({external(0, 4, "0"), external(4, 8, "0")}) == Codes(2, "tensor.segment"));
     CHECK(codes({external(0, 4, "0"), external(4, 8, "3")}) == Codes(2, "tensor.segment"));
     CHECK(codes({external(0, 4, "0"), external(4, 8, "7")}) == Codes(2, "ext.bounds"));
 }
 
-TEST_CASE("segment_groups: a tensor that is in no list is alone") {
+TEST_CASE("segment_groups: a tensor outside of any list is alone") {
     const Bytes whole = piece("w", 2, 0, 2, raw({1, 2}));
     const Bytes half = piece("w", 2, 0, 1, raw({1}));
     model::SegmentGroups groups;

@@ -91,7 +91,7 @@ bool says(const Error& error, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("sparse_tensor: its values give its name; packed and single dimensions are one list") {
+TEST_CASE("sparse_tensor: the values have the name, and dims may be packed and unpacked") {
     const LoadedModel loaded(
         blob(15, join(blob(1, raw_tensor("s", {1, 2})), blob(2, raw_tensor("i", {0, 1})),
                       packed(3, {9, 2}), scalar(3, 4))));
@@ -102,7 +102,7 @@ TEST_CASE("sparse_tensor: its values give its name; packed and single dimensions
     CHECK(sparse.dims() == std::vector<std::int64_t>{9, 2, 4});
 }
 
-TEST_CASE("sparse_tensor: parts that are absent are empty") {
+TEST_CASE("sparse_tensor: absent parts are empty") {
     const LoadedModel loaded(blob(15, packed(3, {})));
     const model::SparseTensor sparse(*loaded.document, loaded.graph.sparse_initializer(0));
     CHECK(sparse.name().empty());
@@ -110,7 +110,7 @@ TEST_CASE("sparse_tensor: parts that are absent are empty") {
     CHECK(sparse.dims().empty());
 }
 
-TEST_CASE("sparse_tensor: more dimensions than NumPy takes are an error with its name or path") {
+TEST_CASE("sparse_tensor: the error for too many dimensions has the name or the path") {
     const Bytes many = packed(3, std::vector<std::uint64_t>(65, 1));
     CHECK(dims_of(packed(3, std::vector<std::uint64_t>(64, 1))).size() == 64);
     const auto named = error_of([&] { return dims_of(join(blob(1, raw_tensor("s", {})), many)); });

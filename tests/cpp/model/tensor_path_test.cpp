@@ -25,8 +25,8 @@ std::unique_ptr<model::Document> load(const Bytes& bytes, const wire::MessageTab
     return std::make_unique<model::Document>(std::make_shared<MemorySource>(bytes), options);
 }
 
-// Whether each tensor's path is the one that the walk over all tensors has for it; how many there
-// are goes to `count`.
+// Whether each tensor has the path that the walk over all tensors gives it. `count` gets the number
+// of tensors.
 bool agrees_with_walk(const Bytes& bytes, std::size_t& count,
                       const wire::MessageTable& root = message<"ModelProto">) {
     const auto document = load(bytes, root);
@@ -51,7 +51,7 @@ Bytes empty_graph(std::size_t nodes) {
 
 }  // namespace
 
-TEST_CASE("tensor_path: every place where a tensor can be") {
+TEST_CASE("tensor_path: finds the path of a tensor in every place") {
     const Bytes t = raw_tensor("", {1});
     const Bytes sparse = join(blob(1, t), blob(2, t));
     const Bytes subgraph = join(blob(2, "sub"), blob(5, t), blob(5, t));
@@ -72,7 +72,7 @@ TEST_CASE("tensor_path: every place where a tensor can be") {
     CHECK(count == 4 * 16 + 2 + 2 + 2 + 2);
 }
 
-TEST_CASE("tensor_path: written out") {
+TEST_CASE("tensor_path: some paths in full") {
     const Bytes t = raw_tensor("", {1});
     const Bytes bytes =
         model(join(blob(1, node("Relu")), blob(5, t), blob(5, t),
@@ -88,7 +88,7 @@ TEST_CASE("tensor_path: written out") {
                                             "graph.initializer[0]", "graph.initializer[1]"});
 }
 
-TEST_CASE("tensor_path: empty tensors, next to each other and at the end") {
+TEST_CASE("tensor_path: empty tensors next to each other and at the end have different paths") {
     const Bytes none;
     std::size_t count = 0;
     CHECK(agrees_with_walk(
@@ -96,7 +96,7 @@ TEST_CASE("tensor_path: empty tensors, next to each other and at the end") {
     CHECK(count == 3);
 }
 
-TEST_CASE("tensor_path: empty tensors in singular fields") {
+TEST_CASE("tensor_path: empty tensors in singular fields have paths") {
     const Bytes none;
     std::size_t count = 0;
     CHECK(agrees_with_walk(blob(7, blob(1, node("Op", {blob(5, none)}))), count));
@@ -106,7 +106,7 @@ TEST_CASE("tensor_path: empty tensors in singular fields") {
     CHECK(count == 2);
 }
 
-TEST_CASE("tensor_path: messages that occur more than once and merge") {
+TEST_CASE("tensor_path: messages that occur more than once are merged") {
     const Bytes t = raw_tensor("", {1});
     std::size_t count = 0;
     const Bytes graphs = join(blob(7, join(blob(5, t), blob(5, t))), blob(14, Bytes{}),
@@ -119,13 +119,13 @@ TEST_CASE("tensor_path: messages that occur more than once and merge") {
         model(blob(1, node("Op", {join(blob(1, "g"), subgraphs), join(blob(1, "t"), twice)}))),
         count));
     CHECK(count == 3);
-    // Sparse tensors whose parts are merged.
+    // Sparse tensors with merged parts.
     const Bytes sparse = join(blob(1, t), blob(1, scalar(1, 2)), blob(2, t));
     CHECK(agrees_with_walk(model(blob(15, sparse)), count));
     CHECK(count == 2);
 }
 
-TEST_CASE("tensor_path: large graphs, which have an index") {
+TEST_CASE("tensor_path: large graphs use their index") {
     const Bytes t = raw_tensor("", {1});
     Bytes graph = empty_graph(2000);
     for (std::size_t i = 0; i < 300; ++i) {
@@ -135,7 +135,7 @@ TEST_CASE("tensor_path: large graphs, which have an index") {
     std::size_t count = 0;
     CHECK(agrees_with_walk(model(graph), count));
     CHECK(count == 600);
-    // As a subgraph, and in two parts.
+    // The graph as a subgraph, and in two parts.
     const Bytes inside = blob(1, node("If", {attribute("g", 5, blob(6, graph))}));
     CHECK(agrees_with_walk(join(blob(7, inside), blob(7, graph),
                                 blob(25, blob(7, node("Op", {attribute("t", 4, blob(5, t))})))),
@@ -143,22 +143,22 @@ TEST_CASE("tensor_path: large graphs, which have an index") {
     CHECK(count == 1201);
 }
 
-TEST_CASE("tensor_path: of other roots") {
+TEST_CASE("tensor_path: other messages than models have paths, too") {
     const Bytes t = raw_tensor("", {1});
     std::size_t count = 0;
     const Bytes sequence = join(blob(3, t), blob(3, t), blob(5, blob(3, t)),
                                 blob(6, blob(5, blob(3, t))), blob(7, blob(3, t)));
     CHECK(agrees_with_walk(sequence, count, message<"SequenceProto">));
     CHECK(count == 5);
-    // The whole file is the tensor: it has no path.
+    // Here the whole file is the tensor, so the path is empty.
     const auto alone = load(t, message<"TensorProto">);
     CHECK(model::tensor_path(*alone, alone->root().piece(0).data()).empty());
-    // An address that is in no tensor.
+    // An address outside of all tensors.
     const auto other = load(model(blob(5, t)), message<"ModelProto">);
     CHECK(model::tensor_path(*other, other->source().data()).empty());
 }
 
-TEST_CASE("tensor_path: of sparse tensors") {
+TEST_CASE("tensor_path: sparse tensors have paths") {
     const Bytes t = raw_tensor("", {1});
     const Bytes sparse = join(blob(1, t), blob(2, t));
     const auto document = load(
@@ -175,7 +175,7 @@ TEST_CASE("tensor_path: of sparse tensors") {
           std::vector<std::string>{"graph.sparse_initializer[0]", "graph.sparse_initializer[1]"});
 }
 
-TEST_CASE("tensor_path: errors say it where the tensor has no name") {
+TEST_CASE("tensor_path: an error has the path if the tensor has no name") {
     const Bytes t = raw_tensor("", {1});
     const auto document = load(model(join(blob(2, "g"), blob(5, t))), message<"ModelProto">);
     const std::uint8_t* begin = nullptr;
@@ -195,7 +195,7 @@ TEST_CASE("tensor_path: errors say it where the tensor has no name") {
     const std::string text = named.what();
     CHECK(text.find("graph.initializer[0]") != std::string::npos);
     CHECK(text.find("its size is wrong") != std::string::npos);
-    // One that has a name keeps it.
+    // The error for a named tensor has the name.
     fault.tensor = std::string("w");
     CHECK(model::with_tensor_path(fault, *document, begin).tensor == "w");
     CHECK(std::string(model::with_tensor_path(fault, *document, begin).what()) ==

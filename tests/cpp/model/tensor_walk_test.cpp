@@ -33,11 +33,11 @@ Bytes named(std::string_view name) { return blob(8, name); }
 
 }  // namespace
 
-TEST_CASE("tensor_walk: every place where a tensor can hide") {
+TEST_CASE("tensor_walk: finds tensors in every place") {
     const Bytes sparse = join(blob(1, named("values")), blob(2, named("indices")));
     const Bytes subgraph = blob(5, named("inner"));
     const Bytes everything =
-        node("Op", {join(blob(1, "a"), blob(5, named("t")), scalar(20, 1)),  // a lying type
+        node("Op", {join(blob(1, "a"), blob(5, named("t")), scalar(20, 1)),  // a wrong type
                     join(blob(1, "b"), blob(10, named("t0")), blob(10, named("t1"))),
                     join(blob(1, "c"), blob(6, subgraph)), join(blob(1, "d"), blob(11, subgraph)),
                     join(blob(1, "e"), blob(22, sparse)), join(blob(1, "f"), blob(23, sparse))});
@@ -71,7 +71,7 @@ TEST_CASE("tensor_walk: every place where a tensor can hide") {
     CHECK(walk(message<"ModelProto">, bytes) == expected);
 }
 
-TEST_CASE("tensor_walk: values of other messages") {
+TEST_CASE("tensor_walk: finds tensors in other messages than models") {
     CHECK(walk(message<"TensorProto">, named("alone")) == Found{{"", "alone"}});
     const Bytes sequence =
         join(blob(3, named("a")), blob(5, blob(3, named("b"))),
@@ -84,7 +84,7 @@ TEST_CASE("tensor_walk: values of other messages") {
     CHECK(walk(message<"NodeProto">, node("Relu")).empty());
 }
 
-TEST_CASE("tensor_walk: pieces of one graph and of one tensor") {
+TEST_CASE("tensor_walk: one graph or one tensor may be in pieces") {
     const Bytes bytes = join(blob(7, blob(5, named("x"))), blob(7, blob(5, named("y"))));
     CHECK(walk(message<"ModelProto">, bytes) ==
           Found{{"graph.initializer[0]", "x"}, {"graph.initializer[1]", "y"}});
@@ -92,7 +92,7 @@ TEST_CASE("tensor_walk: pieces of one graph and of one tensor") {
     CHECK(walk(message<"AttributeProto">, twice) == Found{{"t", "new"}});
 }
 
-TEST_CASE("tensor_walk: which tensors are in one list") {
+TEST_CASE("tensor_walk: tells which tensors are in one list") {
     const Bytes t = named("t");
     const Bytes lists = node("Op", {join(blob(1, "same"), blob(10, t), blob(10, t)),
                                     join(blob(1, "same"), blob(10, t)), blob(5, t)});
@@ -104,12 +104,12 @@ TEST_CASE("tensor_walk: which tensors are in one list") {
         onnx::Message(message<"ModelProto">, join(blob(7, graph), blob(7, blob(5, t)))),
         wire::kDefaultDepth,
         [&](std::uint64_t list, const onnx::Message&) { found.push_back(list); });
-    // The attributes of the nodes come first; then three initializers, of both parts of the graph.
+    // First the attributes of the nodes, then three initializers from both parts of the graph.
     REQUIRE(found.size() == 11);
-    CHECK(found[0] == found[1]);  // one attribute's tensors
-    CHECK(found[2] != found[0]);  // another one's, though it has the same name
+    CHECK(found[0] == found[1]);  // the tensors of one attribute
+    CHECK(found[2] != found[0]);  // those of another attribute of the same name
     CHECK(found[3] == 0);         // t
-    CHECK(found[4] == found[5]);  // initializers of the subgraph
+    CHECK(found[4] == found[5]);  // the subgraph's initializers
     CHECK(found[6] == found[7]);
     CHECK(found[6] == found[8]);
     CHECK(found[9] == 0);  // values and indices
@@ -118,8 +118,8 @@ TEST_CASE("tensor_walk: which tensors are in one list") {
     CHECK(numbers.size() == 5);
 }
 
-TEST_CASE("tensor_walk: paths do not grow with names as long as the file likes") {
-    // Each level adds a name that is short enough, but there are many levels below each other.
+TEST_CASE("tensor_walk: long names do not make paths of any length") {
+    // Each name is short enough by itself, but there are many levels.
     Bytes graph = blob(5, named("deepest"));
     for (int level = 0; level < 20; ++level) {
         graph = blob(1, node("If", {join(blob(1, std::string(200, 'n')), blob(6, graph))}));
@@ -127,7 +127,7 @@ TEST_CASE("tensor_walk: paths do not grow with names as long as the file likes")
     const Found found = walk(message<"GraphProto">, graph);
     REQUIRE(found.size() == 1);
     CHECK(found[0].first.size() < 20 * 40 + 1500);
-    // A name is short enough as it is written in the path: escaped.
+    // The length that counts is that of the escaped name, as the path has it.
     const auto key = [](const std::string& name) { return model::path_key("", name, 3); };
     CHECK(key(std::string(200, 'n')) == "[\"" + std::string(200, 'n') + "\"]");
     CHECK(key(std::string(201, 'n')) == "[3]");

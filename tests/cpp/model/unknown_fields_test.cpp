@@ -17,7 +17,7 @@ namespace {
 
 using onnx::message;
 
-// A graph in several pieces of one buffer, and where each of its unknown fields begins.
+// A graph in several pieces of one buffer, and the places of its unknown fields.
 struct Layout {
     Bytes bytes;
     std::vector<std::pair<std::size_t, std::size_t>> pieces;  // begin and size
@@ -34,7 +34,7 @@ void add_field(Layout& layout, std::mt19937_64& random) {
     layout.unknown.push_back(layout.bytes.size());
     switch (random() % 5) {
         case 0: append(layout.bytes, scalar(999, random())); return;
-        case 1: append(layout.bytes, scalar(1, 5)); return;  // node, with another wire type
+        case 1: append(layout.bytes, scalar(1, 5)); return;  // node's number, another wire type
         case 2: append(layout.bytes, group(7, scalar(1, 1))); return;
         case 3: append(layout.bytes, blob(3, Bytes(random() % length, 'v'))); return;
         default: append(layout.bytes, blob(99, Bytes(random() % length, 'x'))); return;
@@ -44,7 +44,7 @@ void add_field(Layout& layout, std::mt19937_64& random) {
 Layout random_layout(std::mt19937_64& random) {
     Layout layout;
     for (std::uint64_t piece = 1 + random() % 30; piece > 0; --piece) {
-        append(layout.bytes, Bytes(2 + random() % 20, 0xee));  // not the graph's
+        append(layout.bytes, Bytes(2 + random() % 20, 0xee));  // bytes that are not the graph's
         const std::size_t begin = layout.bytes.size();
         for (std::uint64_t i = 1 + random() % 20; i > 0; --i) add_field(layout, random);
         layout.pieces.emplace_back(begin, layout.bytes.size() - begin);
@@ -60,7 +60,7 @@ onnx::Message graph_of(const Layout& layout, ByteView bytes) {
 
 }  // namespace
 
-TEST_CASE("unknown_fields: by number and in order, in any pieces of a message") {
+TEST_CASE("unknown_fields: listed with number and in order, in any pieces of a message") {
     std::mt19937_64 random(5);
     for (int round = 0; round < 100; ++round) {
         const Layout layout = random_layout(random);
@@ -78,7 +78,7 @@ TEST_CASE("unknown_fields: by number and in order, in any pieces of a message") 
     }
 }
 
-TEST_CASE("unknown_fields: of a group, whose fields are all unknown") {
+TEST_CASE("unknown_fields: all fields of a group are unknown") {
     const Bytes bytes = join(scalar(1, 5), blob(2, "a name"), group(7, scalar(1, 1)));
     const model::UnknownFields fields{ByteView(bytes)};
     REQUIRE(fields.count() == 3);
@@ -86,7 +86,7 @@ TEST_CASE("unknown_fields: of a group, whose fields are all unknown") {
     CHECK(model::UnknownFields(ByteView{}).count() == 0);
 }
 
-TEST_CASE("unknown_fields: bytes that changed are an error and never lead outside") {
+TEST_CASE("unknown_fields: bytes that changed give an error, and reads stay inside") {
     std::mt19937_64 random(6);
     const Layout layout = random_layout(random);
     for (int round = 0; round < 200; ++round) {

@@ -16,7 +16,7 @@ namespace {
 
 using model::ValueType;
 
-// The type in words, like "sequence(tensor 1 [2,N,?])".
+// The type as text, like "sequence(tensor 1 [2,N,?])".
 std::string words(const ValueType* type) {
     if (type == nullptr) return "nothing";
     const std::string elem = type->elem_type ? " " + std::to_string(*type->elem_type) : "";
@@ -55,7 +55,7 @@ Bytes tensor_of(std::uint64_t elem_type) { return blob(1, scalar(1, elem_type));
 
 }  // namespace
 
-TEST_CASE("value_type: tensors with all kinds of dimensions") {
+TEST_CASE("value_type: tensors have all kinds of dimensions") {
     const Bytes dims = shape({scalar(1, 2), blob(2, "N"), Bytes{}, blob(2, ""), scalar(1, 0),
                               join(scalar(1, 5), blob(2, "last"))});
     CHECK(words(blob(1, join(scalar(1, 1), blob(2, dims)))) == "tensor 1 [2,N,?,?,0,last]");
@@ -65,7 +65,7 @@ TEST_CASE("value_type: tensors with all kinds of dimensions") {
     CHECK(words(blob(1, blob(2, shape({scalar(1, 3)})))) == "tensor [3]");
 }
 
-TEST_CASE("value_type: types in each other") {
+TEST_CASE("value_type: types may be nested") {
     CHECK(words(blob(4, blob(1, tensor_of(1)))) == "sequence(tensor 1)");
     CHECK(words(blob(9, blob(1, blob(4, blob(1, tensor_of(9)))))) ==
           "optional(sequence(tensor 9))");
@@ -75,23 +75,23 @@ TEST_CASE("value_type: types in each other") {
     CHECK(words(blob(4, blob(1, blob(6, "denotation")))) == "sequence(nothing)");
 }
 
-TEST_CASE("value_type: nothing, and the last member of the oneof") {
+TEST_CASE("value_type: an absent type, and the last member of the oneof") {
     CHECK(words(Bytes{}) == "nothing");
     CHECK(words(blob(6, "denotation")) == "nothing");
     CHECK(words(join(tensor_of(1), blob(4, Bytes{}))) == "sequence(nothing)");
-    // Two occurrences of one message merge.
+    // Two occurrences of the same message are merged.
     CHECK(words(join(blob(1, scalar(1, 3)), blob(1, blob(2, shape({scalar(1, 4)}))))) ==
           "tensor 3 [4]");
 }
 
-TEST_CASE("value_type: as deep as the limit, and no deeper") {
+TEST_CASE("value_type: nesting up to the limit is read, and no deeper") {
     Bytes type = tensor_of(1);
     for (int i = 0; i < 9; ++i) type = blob(4, blob(1, type));
     CHECK(words(type, 10).starts_with("sequence(sequence("));
     CHECK(code_of([&] { return words(type, 9); }) == "file.changed");
 }
 
-TEST_CASE("value_type: of a value") {
+TEST_CASE("value_type: a value has a type") {
     const auto of_value = [](const Bytes& info) {
         const LoadedModel loaded(blob(11, info));
         const auto input =

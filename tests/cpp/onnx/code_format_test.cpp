@@ -31,7 +31,7 @@ float value_of_code(onnx::DataType type, std::uint32_t code) {
     return std::bit_cast<float>(bits_of(type, code));
 }
 
-// The codes from zero on have these values, and with the sign bit set the negative ones.
+// The codes from 0 on have these values. With the sign bit they have the negative values.
 void check_values(onnx::DataType type, const std::vector<float>& values) {
     for (std::uint32_t code = 0; code < values.size(); ++code) {
         CAPTURE(code);
@@ -41,7 +41,7 @@ void check_values(onnx::DataType type, const std::vector<float>& values) {
     }
 }
 
-// (-1)^s * 2^(e - bias) * (1 + m / 2^M), and 2^(1 - bias) * m / 2^M where e is zero.
+// (-1)^s * 2^(e - bias) * (1 + m / 2^M); if e is zero, 2^(1 - bias) * m / 2^M.
 double by_definition(std::uint32_t code, int mantissa_bits, int exponent_bits, int bias) {
     const auto mantissa = static_cast<double>(code & ((1U << mantissa_bits) - 1));
     const auto exponent = static_cast<int>(code >> mantissa_bits & ((1U << exponent_bits) - 1));
@@ -68,7 +68,7 @@ constexpr Float8 kFloat8[] = {
 
 }  // namespace
 
-TEST_CASE("code_format: float4 and float6, written out") {
+TEST_CASE("code_format: all values of float4 and float6") {
     check_values(FLOAT4E2M1, {0, 0.5F, 1, 1.5F, 2, 3, 4, 6});
     check_values(FLOAT6E2M3, {0, 0.125F, 0.25F, 0.375F, 0.5F, 0.625F, 0.75F, 0.875F,
                               1, 1.125F, 1.25F, 1.375F, 1.5F, 1.625F, 1.75F, 1.875F,
@@ -89,16 +89,16 @@ TEST_CASE("code_format: integers of two and four bits") {
         CHECK(value_of_code(INT2, code) == int2[code % 4]);
         CHECK(value_of_code(UINT2, code) == static_cast<float>(code % 4));
     }
-    CHECK(bits_of(INT4, 0xf8) == bits_of(INT4, 0x08));  // bits above the code do not count
+    CHECK(bits_of(INT4, 0xf8) == bits_of(INT4, 0x08));  // bits above the code are ignored
 }
 
-TEST_CASE("code_format: every float8 is what its definition says") {
+TEST_CASE("code_format: every float8 has the value of its definition") {
     for (const Float8& format : kFloat8) {
         CAPTURE(static_cast<int>(format.type));
         for (std::uint32_t code = 0; code < 256; ++code) {
             const std::uint32_t bits = bits_of(format.type, code);
             const auto value = static_cast<double>(std::bit_cast<float>(bits));
-            if (std::isnan(value) || std::isinf(value)) continue;  // the next test names them
+            if (std::isnan(value) || std::isinf(value)) continue;  // see the next case
             CAPTURE(code);
             CHECK(value ==
                   by_definition(code, format.mantissa_bits, format.exponent_bits, format.bias));
@@ -107,7 +107,7 @@ TEST_CASE("code_format: every float8 is what its definition says") {
     }
 }
 
-TEST_CASE("code_format: the codes that are no numbers") {
+TEST_CASE("code_format: the codes without a number are NaN or infinity") {
     for (std::uint32_t code = 0; code < 256; ++code) {
         CAPTURE(code);
         const auto special = [&](onnx::DataType type) {
@@ -126,7 +126,7 @@ TEST_CASE("code_format: the codes that are no numbers") {
     }
 }
 
-TEST_CASE("code_format: the ends of each float8, written out") {
+TEST_CASE("code_format: the largest and smallest values of each float8") {
     CHECK(value_of_code(FLOAT8E4M3FN, 0x7e) == 448);
     CHECK(value_of_code(FLOAT8E4M3FN, 0xfe) == -448);
     CHECK(value_of_code(FLOAT8E4M3FN, 0x01) == 0x1p-9F);
@@ -142,7 +142,7 @@ TEST_CASE("code_format: the ends of each float8, written out") {
     CHECK(bits_of(FLOAT8E4M3FN, 0x00) == 0);
 }
 
-TEST_CASE("code_format: float8_e8m0 is a power of two") {
+TEST_CASE("code_format: a float8_e8m0 is a power of two") {
     for (std::uint32_t code = 0; code < 255; ++code) {
         CAPTURE(code);
         const auto expected = static_cast<float>(std::ldexp(1.0, static_cast<int>(code) - 127));
@@ -153,7 +153,7 @@ TEST_CASE("code_format: float8_e8m0 is a power of two") {
     CHECK(value_of_code(FLOAT8E8M0, 254) == 0x1p127F);
 }
 
-TEST_CASE("code_format: the 16-bit formats") {
+TEST_CASE("code_format: values of the 16-bit formats") {
     for (std::uint32_t code = 0; code < 0x1'0000; ++code) {
         CAPTURE(code);
         const std::uint32_t sign = code >> 15 << 31;
@@ -164,7 +164,7 @@ TEST_CASE("code_format: the 16-bit formats") {
             REQUIRE(float32_value(half) == value_of(kHalf, code));
             REQUIRE((half >> 31) == code >> 15);
         }
-        // NaN aside, a bfloat16 is the upper half of its float32.
+        // Except for NaN, a bfloat16 is the upper half of its float32.
         REQUIRE(bits_of(BFLOAT16, code) == (is_nan(kBrain, code) ? sign | kNan : code << 16));
     }
 }

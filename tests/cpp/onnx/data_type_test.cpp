@@ -8,7 +8,7 @@
 
 namespace onnxmap::test {
 
-TEST_CASE("data_type: each is found by its number and no other number is one") {
+TEST_CASE("data_type: each type has its number, and other numbers have no type") {
     std::int32_t next = 1;
     for (const onnx::DataTypeInfo& info : onnx::data_types()) {
         CHECK(static_cast<std::int32_t>(info.type) == next);
@@ -20,7 +20,7 @@ TEST_CASE("data_type: each is found by its number and no other number is one") {
     }
 }
 
-TEST_CASE("data_type: names are the enum's of the schema") {
+TEST_CASE("data_type: the names are those of the enum in the schema") {
     const auto& values = onnx::kSchema.enums;
     for (const wire::EnumTable& table : values) {
         if (table.name != "TensorProto.DataType") continue;
@@ -36,7 +36,7 @@ TEST_CASE("data_type: names are the enum's of the schema") {
     FAIL("the schema has no TensorProto.DataType");
 }
 
-TEST_CASE("data_type: widths and typed fields as onnx.proto says") {
+TEST_CASE("data_type: widths and typed fields are those of onnx.proto") {
     using enum onnx::DataType;
     struct Fact {
         onnx::DataType type;
@@ -61,7 +61,7 @@ TEST_CASE("data_type: widths and typed fields as onnx.proto says") {
         CHECK(info->storage->name == fact.storage);
         CHECK(info->fixed_width() == (fact.bits >= 8));
         CHECK(info->sub_byte() == (fact.bits > 0 && fact.bits < 8));
-        CHECK(info->itemsize() == (info->sub_byte() ? 1 : fact.bits / 8));  // in an array
+        CHECK(info->itemsize() == (info->sub_byte() ? 1 : fact.bits / 8));  // as an array has them
         const bool complex = fact.type == COMPLEX64 || fact.type == COMPLEX128;
         CHECK(info->parts() == (complex ? 2 : 1));
         CHECK(&onnx::data_type(fact.type) == info);

@@ -39,7 +39,7 @@ TEST_CASE("message: the last of several singular values counts") {
     CHECK(model_message.text(field<"ModelProto.producer_name">).empty());
 }
 
-TEST_CASE("message: absent and explicitly zero are different") {
+TEST_CASE("message: an absent value and an explicit zero differ") {
     const Bytes zero = scalar(1, 0);
     CHECK(Message(message<"ModelProto">, zero).has(field<"ModelProto.ir_version">));
     CHECK_FALSE(Message(message<"ModelProto">, ByteView{}).has(field<"ModelProto.ir_version">));
@@ -57,7 +57,7 @@ TEST_CASE("message: a known field with another wire type is unknown") {
     CHECK(unknown == 4);
 }
 
-TEST_CASE("message: packed and unpacked and mixed make one list in file order") {
+TEST_CASE("message: packed, unpacked and mixed values make one list in file order") {
     const Bytes bytes = join(scalar(1, 2), packed(1, {3, 4}), blob(1, Bytes{}), scalar(1, 5),
                              fixed64(1, 9), scalar(1, UINT64_MAX));
     const Message tensor(message<"TensorProto">, bytes);
@@ -78,7 +78,7 @@ TEST_CASE("message: packed and unpacked and mixed make one list in file order") 
           std::vector<std::string>{"a", "", "\xff\xfe"});
 }
 
-TEST_CASE("message: NaN payloads and negative zero stay bit for bit") {
+TEST_CASE("message: NaN payloads and negative zero keep their bits") {
     const Bytes bytes = join(fixed32(2, 0x7f800001), fixed32(2, 0x80000000));
     std::vector<std::uint64_t> seen;
     Message(message<"AttributeProto">, bytes)
@@ -89,7 +89,7 @@ TEST_CASE("message: NaN payloads and negative zero stay bit for bit") {
     CHECK(seen == std::vector<std::uint64_t>{0x7f800001, 0x80000000});
 }
 
-TEST_CASE("message: enum values that are not listed are unknown") {
+TEST_CASE("message: enum values that are not listed are unknown fields") {
     const auto& location = field<"TensorProto.data_location">;
     const auto stored = [&](const Bytes& bytes) {
         const auto found = Message(message<"TensorProto">, bytes).find(location);
@@ -103,7 +103,7 @@ TEST_CASE("message: enum values that are not listed are unknown") {
     CHECK_FALSE(Message(message<"AttributeProto">, type).has(field<"AttributeProto.type">));
 }
 
-TEST_CASE("message: a singular message that occurs again merges") {
+TEST_CASE("message: singular messages that repeat are merged") {
     const Bytes bytes =
         join(blob(7, Bytes{}), blob(7, join(blob(2, "a"), blob(5, blob(8, "x")))), scalar(1, 8),
              blob(7, join(blob(5, blob(8, "y")), blob(2, "b"))), blob(7, Bytes{}));
@@ -121,7 +121,7 @@ TEST_CASE("message: a singular message that occurs again merges") {
     CHECK(graph->nbytes() == graph->piece(0).size() + graph->piece(1).size());
 }
 
-TEST_CASE("message: merging goes down through merged parents") {
+TEST_CASE("message: messages within merged messages are merged, too") {
     const Bytes first = blob(1, packed(1, {2}));
     const Bytes second = join(blob(1, scalar(1, 3)), blob(1, blob(8, "n")));
     const Bytes bytes = join(blob(22, first), blob(22, second));
@@ -170,7 +170,7 @@ TEST_CASE("message: the last member of a oneof clears the others") {
     CHECK_FALSE(second->has(elem_type));
     CHECK(second->has(field<"TypeProto.Tensor.shape">));
 
-    // What is unknown clears nothing, and what is in no oneof neither.
+    // An unknown field clears nothing, and a field outside of any oneof clears nothing.
     const Bytes wrong_type = join(float_tensor, scalar(4, 1), blob(6, "denotation"));
     CHECK(Message(message<"TypeProto">, wrong_type).which("value") == &tensor);
     CHECK(Message(message<"TypeProto">, ByteView{}).which("value") == nullptr);
@@ -190,14 +190,14 @@ TEST_CASE("message: scalar members of a oneof") {
     CHECK(back.which("value") == &value);
 }
 
-TEST_CASE("message: bytes that went bad after loading are an error") {
+TEST_CASE("message: bytes that change after loading are an error") {
     const Bytes bytes = join(scalar(1, 1), from_hex("12ff"));
     CHECK(code_of([&] {
               return Message(message<"ModelProto">, bytes).has(field<"ModelProto.graph">);
           }) == "wire.truncated");
 }
 
-TEST_CASE("message: packed runs that no load pass has looked at are judged when they are read") {
+TEST_CASE("message: packed runs that the load pass has not judged are judged on reading") {
     const auto code = [](const Bytes& bytes) {
         return code_of([&] {
             return values_of(Message(message<"TensorProto">, bytes), field<"TensorProto.dims">);

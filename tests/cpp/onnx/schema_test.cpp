@@ -30,7 +30,7 @@ TEST_CASE("schema: fields are found by number and by name") {
     CHECK(onnx::find_message("NoProto") == nullptr);
 }
 
-TEST_CASE("schema: names of types lead to the types") {
+TEST_CASE("schema: the name of a message or enum type leads to the type") {
     for (const wire::MessageTable& table : onnx::kSchema.messages) {
         for (const wire::FieldRow& row : table.fields) {
             if (row.is_message()) {
@@ -40,14 +40,14 @@ TEST_CASE("schema: names of types lead to the types") {
             } else {
                 CHECK(row.type_name.empty());
             }
-            // protobuf packs only repeated numbers, and a oneof has only singular members.
+            // protobuf packs only repeated numbers, and only singular fields are in a oneof.
             if (row.packed) CHECK(row.packable());
             if (!row.oneof.empty()) CHECK_FALSE(row.repeated());
         }
     }
 }
 
-TEST_CASE("schema: numbers of onnx.proto") {
+TEST_CASE("schema: the field numbers are those of onnx.proto") {
     CHECK(field<"ModelProto.ir_version">.number == 1);
     CHECK(field<"ModelProto.graph">.number == 7);
     CHECK(field<"ModelProto.functions">.number == 25);
@@ -63,7 +63,7 @@ TEST_CASE("schema: numbers of onnx.proto") {
     CHECK_FALSE(field<"FunctionProto.name">.retired);
 }
 
-TEST_CASE("schema: which wire types a field takes") {
+TEST_CASE("schema: which wire types a field accepts") {
     using wire::WireType;
     const auto& dims = field<"TensorProto.dims">;
     CHECK(dims.accepts(WireType::varint));

@@ -1,4 +1,4 @@
-// A few golden texts; the comparison with the official package, over everything, is in Python.
+// A few expected texts. The tests in Python compare all fields with the official package.
 #include "onnx/text_format.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ std::string float_text(float value) {
 
 }  // namespace
 
-TEST_CASE("text_format: a small model") {
+TEST_CASE("text_format: a small model in full") {
     const Bytes bytes = model(join(blob(2, "g"), blob(1, node("Relu")), blob(5, scalar(1, 2))));
     CHECK(text_of(onnx::message<"ModelProto">, bytes) ==
           R"(ir_version: 10
@@ -52,7 +52,7 @@ opset_import {
     CHECK(text_of(onnx::message<"ModelProto">, {}).empty());
 }
 
-TEST_CASE("text_format: numbers in the shortest form that reads back") {
+TEST_CASE("text_format: a number has the shortest form that reads back as the same") {
     CHECK(float_text(1.0F) == "f: 1\n");
     CHECK(float_text(0.1F) == "f: 0.1\n");
     CHECK(float_text(1.0F / 3) == "f: 0.333333343\n");
@@ -65,7 +65,7 @@ TEST_CASE("text_format: numbers in the shortest form that reads back") {
     CHECK(text_of(onnx::message<"TensorProto">, third) == "double_data: 0.33333333333333331\n");
 }
 
-TEST_CASE("text_format: enums by name and integers by sign") {
+TEST_CASE("text_format: enums have names, and integers have signs") {
     CHECK(text_of(onnx::message<"AttributeProto">, join(scalar(3, UINT64_MAX), scalar(20, 2))) ==
           "i: -1\ntype: INT\n");
     CHECK(text_of(onnx::message<"TensorProto">,
@@ -73,7 +73,7 @@ TEST_CASE("text_format: enums by name and integers by sign") {
           "data_type: -1\nuint64_data: 18446744073709551615\n");
 }
 
-TEST_CASE("text_format: text keeps its UTF-8 and bytes are escaped") {
+TEST_CASE("text_format: text stays UTF-8, and bytes are escaped") {
     const Bytes text = join(from_text("a\n\t\r\"'\\"), from_hex("00 c3a4 ff eda080 7f"));
     CHECK(text_of(onnx::message<"ModelProto">, blob(2, text)) ==
           "producer_name: \"a\\n\\t\\r\\\"\\'\\\\\\000\xc3\xa4\\377\\355\\240\\200\\177\"\n");
@@ -81,12 +81,12 @@ TEST_CASE("text_format: text keeps its UTF-8 and bytes are escaped") {
           "raw_data: \"\\000\\303\\244A\"\n");
 }
 
-TEST_CASE("text_format: unknown and retired fields do not show") {
+TEST_CASE("text_format: unknown and retired fields are left out") {
     const Bytes bytes = join(blob(1, "f"), scalar(2, 1), scalar(3, 1), scalar(999, 1), group(998));
     CHECK(text_of(onnx::message<"FunctionProto">, bytes) == "name: \"f\"\n");
 }
 
-TEST_CASE("text_format: what is long is cut and a comment says so") {
+TEST_CASE("text_format: long values are cut, and a comment says so") {
     const Bytes bytes = join(packed(1, {1, 2, 3}), blob(8, "abcdef"));
     CHECK(text_of(onnx::message<"TensorProto">, bytes, {.longest = 2}) ==
           "dims: 1\ndims: 2\n# dims: 3 values, 2 shown\nname: \"ab\"  # 6 bytes, 2 shown\n");

@@ -44,7 +44,7 @@ bool all_zero(const std::uint8_t* bytes, std::uint64_t count) {
     return std::all_of(bytes, bytes + count, [](std::uint8_t byte) { return byte == 0; });
 }
 
-// Not too little to throw an exception.
+// Whether use() throws an exception. Enough memory must be left to throw one.
 bool refuses(os::AddressRange& range, std::uint64_t begin, std::uint64_t end) {
     try {
         range.use(begin, end);
@@ -61,7 +61,8 @@ int use_unreserved() {
         os::AddressRange range(kTiB);
         first = address(range.begin());
         if (mapped(range, kTiB) != 0) return 2;
-        // Whole pages around what is asked for, each once, and nothing between.
+        // It maps the whole pages around the requested bytes, each page once, and nothing between
+        // them.
         range.use(5 * page() + 1, 5 * page() + 2);
         if (mapped(range, kTiB) != page()) return 3;
         range.begin()[5 * page() + 1] = 77;
@@ -72,13 +73,13 @@ int use_unreserved() {
         range.use(kTiB - 10, kTiB);
         range.begin()[kTiB - 1] = 1;
         if (mapped(range, kTiB) != 4 * page()) return 7;
-        range.use(9 * page(), 9 * page());  // nothing
-        // More than there is: refused, and everything else as it was.
+        range.use(9 * page(), 9 * page());  // no bytes
+        // Too many bytes are refused, and everything else stays as it was.
         if (!refuses(range, kMiB, 900 * kMiB)) return 8;
         if (range.begin()[5 * page() + 1] != 77) return 9;
         range.use(kMiB, 2 * kMiB);
         std::fill_n(range.begin() + kMiB, kMiB, 3);
-        // Another one is somewhere else.
+        // Another range has other addresses.
         os::AddressRange other(kTiB);
         other.use(0, page());
         const std::uintptr_t second = address(other.begin());
@@ -88,7 +89,7 @@ int use_unreserved() {
     return mapped_between(first, first + 3 * kTiB) == 0 ? 0 : 12;
 }
 
-// A file of `size` bytes, of which those at `offset` are `text`, and the rest take no room.
+// A file of `size` bytes with `text` at `offset`. The rest is a hole.
 std::string write_sparse(const TemporaryFolder& folder, std::uint64_t size, std::uint64_t offset,
                          const std::string& text) {
     const std::string path = folder.write("sparse", "");
@@ -101,7 +102,7 @@ std::string write_sparse(const TemporaryFolder& folder, std::uint64_t size, std:
 
 }  // namespace
 
-TEST_CASE("address_range: reserved as a whole, writable where it is asked for") {
+TEST_CASE("address_range: all addresses are reserved, the requested ones are writable") {
     const std::uint64_t nbytes = 64 * kMiB;
     std::uintptr_t begin = 0;
     {
@@ -119,20 +120,20 @@ TEST_CASE("address_range: reserved as a whole, writable where it is asked for") 
     nothing.use(0, 0);
 }
 
-TEST_CASE("address_range: only used pages are mapped where address space is short" *
+TEST_CASE("address_range: if address space is short, only used pages are mapped" *
           doctest::skip(!kCanLimitMemory)) {
     ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     CHECK(in_child(use_unreserved) == Ending{0, 0});
 }
 
-TEST_CASE("read_file: a file larger than the address space of the process" *
+TEST_CASE("read_file: reads a file larger than the address space of the process" *
           doctest::skip(!kCanLimitMemory)) {
     ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     const TemporaryFolder folder;
     const std::string path = write_sparse(folder, kTiB, kTiB / 2, "weights");
     const Ending ending = in_child([&] {
         if (!allow_only(64 * kMiB)) return 1;
-        // Mapping it is not possible, so reading it is what is left.
+        // The file cannot be mapped, so it is read.
         const auto source = open_source(path, source::IoMode::automatic);
         if (source->kind() != std::string("read")) return 2;
         static_cast<void>(source->feed());
@@ -151,7 +152,7 @@ TEST_CASE("read_file: a file larger than the address space of the process" *
     CHECK(ending == Ending{0, 0});
 }
 
-TEST_CASE("load: a model larger than the address space of the process" *
+TEST_CASE("load: reads a model larger than the address space of the process" *
           doctest::skip(!kCanLimitMemory)) {
     ONNXMAP_NEEDS_LINUX("mappings at given addresses");
     constexpr std::uint64_t kPayload = 5ULL << 30;

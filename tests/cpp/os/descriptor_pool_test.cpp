@@ -29,15 +29,15 @@ std::shared_ptr<const os::Descriptor> open_null() {
 
 bool is_open(int number) { return ::fcntl(number, F_GETFD) >= 0; }
 
-// UndefinedBehaviorSanitizer looks at objects by way of a pipe, and takes them for bad where it
-// gets none.
+// UndefinedBehaviorSanitizer checks objects through a pipe. If it gets no pipe, it reports good
+// objects as bad.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kSanitizerNeedsPipes = true;
 #else
 constexpr bool kSanitizerNeedsPipes = false;
 #endif
 
-// An opener that fails as often as it is told to, with the errno that it is told.
+// An opener that fails a given number of times with a given errno.
 struct FailingOpener {
     int failures;
     int number;
@@ -54,7 +54,7 @@ struct FailingOpener {
 
 }  // namespace
 
-TEST_CASE("descriptor_pool: at most so many stay open, whoever has them") {
+TEST_CASE("descriptor_pool: at most 32 stay open, whatever holds them") {
     os::close_held();
     const std::size_t before = open_descriptors();
     {
@@ -64,7 +64,7 @@ TEST_CASE("descriptor_pool: at most so many stay open, whoever has them") {
             CHECK(open_descriptors() == before + std::min(i + 1, os::kMostHeldOpen));
         }
         CHECK(os::kMostHeldOpen == 32);
-        // Files and folders are in the same pool.
+        // Files and folders share the pool.
         const TemporaryFolder folder;
         const os::HeldFile file(os::File::open(folder.write("f", "f")),
                                 os::way_by_path(folder / "f"));
@@ -74,11 +74,11 @@ TEST_CASE("descriptor_pool: at most so many stay open, whoever has them") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("descriptor_pool: what was used longest ago is closed") {
+TEST_CASE("descriptor_pool: the one used longest ago is closed") {
     os::close_held();
     std::vector<std::unique_ptr<os::HeldOpen>> held;
     for (int i = 0; i < 80; ++i) held.push_back(std::make_unique<os::HeldOpen>());
-    std::deque<std::size_t> newest_first;  // what must be open
+    std::deque<std::size_t> newest_first;  // the ones that must be open
     const auto use = [&](std::size_t i) {
         std::erase(newest_first, i);
         newest_first.push_front(i);
@@ -93,7 +93,7 @@ TEST_CASE("descriptor_pool: what was used longest ago is closed") {
                 held[i] = std::make_unique<os::HeldOpen>();
                 std::erase(newest_first, i);
                 break;
-            case 1:  // whether it was kept or not
+            case 1:  // it may be in the pool already, or not
                 held[i]->keep(open_null());
                 use(i);
                 break;
@@ -107,18 +107,18 @@ TEST_CASE("descriptor_pool: what was used longest ago is closed") {
     }
 }
 
-TEST_CASE("descriptor_pool: what is in use stays open until it is let go") {
+TEST_CASE("descriptor_pool: a descriptor in use stays open until it is let go") {
     os::close_held();
     os::HeldOpen held;
     auto used = open_null();
     const int number = used->number();
     held.keep(used);
-    SUBCASE("where all are closed") { os::close_held(); }
-    SUBCASE("where it is the oldest") {
+    SUBCASE("all are closed") { os::close_held(); }
+    SUBCASE("it is the oldest") {
         std::array<os::HeldOpen, os::kMostHeldOpen> newer;
         for (os::HeldOpen& one : newer) one.keep(open_null());
     }
-    SUBCASE("where another takes its place") {
+    SUBCASE("another takes its place") {
         held.keep(open_null());
         CHECK(held.find() != used);
         os::close_held();
@@ -133,7 +133,7 @@ TEST_CASE("descriptor_pool: what is in use stays open until it is let go") {
     CHECK(held.find() == again);
 }
 
-TEST_CASE("descriptor_pool: a process without descriptors gets ours") {
+TEST_CASE("descriptor_pool: a descriptor of ours is closed if the process has none left") {
     for (const int number : {EMFILE, ENFILE}) {
         CAPTURE(number);
         os::HeldOpen held;
@@ -156,7 +156,7 @@ TEST_CASE("descriptor_pool: a process without descriptors gets ours") {
     CHECK(held.find() != nullptr);
 }
 
-TEST_CASE("descriptor_pool: files open though the process has used up its descriptors" *
+TEST_CASE("descriptor_pool: files still open after the process has used up its descriptors" *
           doctest::skip(kSanitizerNeedsPipes)) {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "weights");
@@ -166,7 +166,7 @@ TEST_CASE("descriptor_pool: files open though the process has used up its descri
         const rlimit few{64, 64};
         if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
         while (::dup(0) >= 0) {}
-        // The two that are held make room for one, and then there is nothing left to close.
+        // The two held descriptors are closed for one new one. Then no other can be closed.
         const os::File third = os::File::open(path);
         const os::File fourth = os::File::open(path);
         if (errno_of([&] { return os::File::open(path); }) != EMFILE) return 2;
@@ -175,7 +175,7 @@ TEST_CASE("descriptor_pool: files open though the process has used up its descri
     CHECK(ending == Ending{0, 0});
 }
 
-TEST_CASE("descriptor_pool: many threads keep, find, close and forget") {
+TEST_CASE("descriptor_pool: many threads keep, find, close and forget descriptors") {
     os::close_held();
     const std::size_t before = open_descriptors();
     {

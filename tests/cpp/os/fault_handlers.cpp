@@ -1,5 +1,5 @@
-// Our handler of SIGBUS among others, which a process may have before it and after it. Each case is
-// a process of its own, for a handler is installed only once:
+// Our handler of SIGBUS together with others, installed before it and after it. A process installs
+// its handler only once, so each case is a process of its own:
 //
 //     fault_handlers CASE
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int kReached = 50;  // exit code: the handler of the test was called
 
-// Ends the process, and says so.
+// End the process with an exit code that says so.
 void end_plain(int) { ::_exit(kReached); }
 void end_with_info(int, siginfo_t* info, void* context) {
     ::_exit(info != nullptr && context != nullptr && info->si_addr != nullptr ? kReached
@@ -58,7 +58,7 @@ bool has_handler(void (*handler)(int)) {
     return now.sa_handler == handler;
 }
 
-// Two files that were cut; one of them is guarded.
+// Two files that were cut off; one of them is guarded.
 struct Cut {
     Cut() {
         guarded.cut(1);
@@ -74,7 +74,7 @@ struct Cut {
             return error.code == "file.changed";
         }
     }
-    /// A fault that is none of ours, below a guard.
+    /// A fault in the other file, under a guard of the first.
     int fault_elsewhere() const {
         const source::ReadGuard guard(guarded.source());
         return other.byte_of(2);
@@ -91,7 +91,7 @@ const Ending kBusError{-1, SIGBUS};
 
 bool none_before() {
     const Cut cut;
-    // Installed when it is first needed.
+    // The handler is installed when it is first needed.
     if (!has_handler(SIG_DFL)) return false;
     if (!cut.is_guarded() || has_handler(SIG_DFL)) return false;
     return cut.child_of_fault() == kBusError &&
@@ -120,9 +120,9 @@ bool ignored_before() {
     set_handler(SIG_IGN);
     const Cut cut;
     if (!cut.is_guarded()) return false;
-    ::raise(SIGBUS);  // is ignored, as it was
+    ::raise(SIGBUS);  // still ignored
     ::kill(::getpid(), SIGBUS);
-    // A fault cannot be ignored.
+    // A fault is never ignored.
     return cut.is_guarded() && cut.child_of_fault() == kBusError;
 }
 
@@ -130,14 +130,14 @@ template <class Handler>
 bool one_after(Handler handler) {
     const Cut cut;
     if (!cut.is_guarded()) return false;
-    // It does not know of ours, so it gets everything ...
+    // The other handler does not know ours, so it gets every fault ...
     const Ending alone = in_child([&] {
         const source::ReadGuard guard(cut.guarded.source());
         set_handler(handler);
         return cut.guarded.byte_of(2);
     });
     if (alone != Ending{kReached, 0}) return false;
-    // ... until ours is put before it.
+    // ... until ours is installed again before it.
     set_handler(handler);
     os::renew_fault_handler();
     return cut.is_guarded() && cut.child_of_fault() == Ending{kReached, 0};
@@ -151,7 +151,8 @@ bool noticed_after_a_while() {
     return cut.is_guarded() && cut.child_of_fault() == Ending{kReached, 0};
 }
 
-// Like Python's faulthandler: it puts back what was there before it, and raises the signal again.
+// Like Python's faulthandler: it restores the handler that was there before it, and raises the
+// signal again.
 struct sigaction before_raising{};
 void report_and_raise(int number) {
     ::sigaction(number, &before_raising, nullptr);
@@ -165,7 +166,7 @@ bool one_after_that_raises() {
     ::sigaction(SIGBUS, nullptr, &before_raising);
     set_handler(report_and_raise);
     if (cut.guarded.byte_of(2) != 0 || counted != 1) return false;
-    // Ours is the first again, and the other has done its part.
+    // Now ours is the first again, and the other is not called any more.
     if (!cut.is_guarded() || counted != 1) return false;
     set_handler(report_and_raise);
     return cut.child_of_fault() == kBusError;
@@ -176,7 +177,7 @@ bool renewed_over_one_that_raises() {
     if (!cut.is_guarded()) return false;
     ::sigaction(SIGBUS, nullptr, &before_raising);
     set_handler(report_and_raise);
-    os::renew_fault_handler();  // now each is before the other
+    os::renew_fault_handler();  // now each of the two calls the other
     return cut.is_guarded() && counted == 0 && cut.child_of_fault() == kBusError;
 }
 
@@ -191,7 +192,7 @@ bool on_another_stack() {
         good = ::sigaltstack(&stack, nullptr) == 0 && cut.is_guarded();
         stack.ss_flags = SS_DISABLE;
         ::sigaltstack(&stack, nullptr);
-        // The handler ran there, and not below the thread's own frames.
+        // The handler ran on this stack, and not on the thread's own.
         good = good && std::ranges::any_of(room, [](char c) { return c != 0; });
     });
     thread.join();
@@ -215,7 +216,8 @@ bool in_forked_child() {
         if (cut.guarded.byte_of(3) != 0 || cut.guarded.byte_of(1) != 0) return 1;
         return cut.is_guarded() ? 0 : 2;
     });
-    // What the parent put there is not the child's: without a guard it has the file's pages.
+    // The zeros that the parent mapped do not show in the child: without a guard it has the file's
+    // pages.
     const Ending unguarded = in_child([&] {
         const os::GuardOfCaller none(nullptr);
         return cut.guarded.byte_of(3);
@@ -224,7 +226,7 @@ bool in_forked_child() {
     return ending == Ending{0, 0} && cut.guarded.byte_of(1) == 0;
 }
 
-// No thread may run into a lost page while another is still installing the handler.
+// No thread may touch a lost page while another is still installing the handler.
 bool first_guards_at_once() {
     const Cut cut;
     for (int round = 0; round < 40; ++round) {
@@ -246,7 +248,7 @@ bool first_guards_at_once() {
     return true;
 }
 
-// A guard that fell before the fork ends in the child.
+// A guard that met a lost page before the fork can end in the child.
 bool ended_in_forked_child() {
     const Cut cut;
     auto guard = std::make_unique<source::ReadGuard>(cut.guarded.source());

@@ -15,7 +15,7 @@
 
 namespace onnxmap::test {
 
-TEST_CASE("file: reads what is asked for") {
+TEST_CASE("file: reads the requested bytes") {
     const TemporaryFolder folder;
     const auto file = os::File::open(folder.write("f", "0123456789"));
     CHECK(file.size() == 10);
@@ -33,7 +33,7 @@ TEST_CASE("file: reads what is asked for") {
     CHECK(error->offset == 10);
 }
 
-TEST_CASE("file: a file that changed is not what it was") {
+TEST_CASE("file: a file that was written to has changed") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "0123456789");
     const auto file = os::File::open(path);
@@ -47,7 +47,7 @@ TEST_CASE("file: a file that changed is not what it was") {
         });
     };
     CHECK(code() == "accepted");
-    // A rename, a link and another mode change nothing of it.
+    // A rename, a new link or another mode does not change the file.
     std::filesystem::rename(path, folder / "g");
     std::filesystem::create_hard_link(folder / "g", folder / "h");
     REQUIRE(::chmod((folder / "g").c_str(), 0400) == 0);
@@ -55,15 +55,16 @@ TEST_CASE("file: a file that changed is not what it was") {
     REQUIRE(::chmod((folder / "g").c_str(), 0600) == 0);
     std::filesystem::resize_file(folder / "g", 9);
     CHECK(code() == "file.changed");
-    CHECK(file.identity() == before);  // as it was when it was opened
+    CHECK(file.identity() == before);  // as when it was opened
     CHECK(os::File::open(folder.write("other", "0123456789")).identity() != before);
 }
 
-TEST_CASE("file: what is no regular file is refused and let go") {
+TEST_CASE("file: only a regular file is opened, and no descriptor of another is kept") {
     const TemporaryFolder folder;
     const std::size_t before = open_descriptors();
     REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-    // A FIFO without a writer would block whoever opens it; the time limit of the test sees that.
+    // Opening a FIFO without a writer could wait for ever. The time limit of the test would notice
+    // that.
     const auto error = error_of([&] { return os::File::open(folder / "fifo"); });
     REQUIRE(error);
     CHECK(error->code == "model.not_regular");
@@ -74,7 +75,7 @@ TEST_CASE("file: what is no regular file is refused and let go") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("file: moving hands the descriptor on once") {
+TEST_CASE("file: moving a File moves its descriptor") {
     const TemporaryFolder folder;
     folder.write("a", "aa");
     folder.write("b", "bbb");
@@ -93,7 +94,7 @@ TEST_CASE("file: moving hands the descriptor on once") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("source: mapped and read files show the same bytes") {
+TEST_CASE("source: mapped and read files have the same bytes") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
@@ -105,7 +106,7 @@ TEST_CASE("source: mapped and read files show the same bytes") {
         CHECK(mapped->viewable());
         CHECK_FALSE(copied->viewable());
         for (const auto& source : {mapped, copied}) {
-            static_cast<void>(source->feed());  // from here on both have addresses
+            static_cast<void>(source->feed());  // from here on both sources have addresses
             CHECK(source->path() == path);
             CHECK(as_text(source->resident(source->bytes())) == "the bytes of a file");
             CHECK(source->offset_of(source->bytes().subspan(4)) == 4);
@@ -118,7 +119,7 @@ TEST_CASE("source: mapped and read files show the same bytes") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("source: a mapping needs no descriptor, and gets one where it asks the file") {
+TEST_CASE("source: a mapping holds no descriptor, and opens one to check the file") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "the bytes of a file");
     const std::size_t before = open_descriptors();
@@ -138,7 +139,7 @@ TEST_CASE("source: a mapping needs no descriptor, and gets one where it asks the
     CHECK(out == from_text(" of a"));
 }
 
-TEST_CASE("source: an empty file is no error") {
+TEST_CASE("source: an empty file is not an error") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "");
     for (const auto mode :
@@ -150,7 +151,7 @@ TEST_CASE("source: an empty file is no error") {
     }
 }
 
-TEST_CASE("source: files replaced by rename stay as they were opened") {
+TEST_CASE("source: files replaced by rename keep the bytes they had when opened") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "old bytes");
     const auto mapped = open_source(path, source::IoMode::mmap);

@@ -28,14 +28,14 @@ struct Tree {
     }
 
     TemporaryFolder folder;
-    // Without links, wherever the system puts temporary files.
+    // The real path, because the system's folder for temporary files may be behind a link.
     fs::path top = fs::canonical(folder.path());
     fs::path model = folder.path() / "model";
 };
 
 }  // namespace
 
-TEST_CASE("folder: opened once for one path, and let go") {
+TEST_CASE("folder: opened once for each path, and closed at the end") {
     const Tree tree;
     os::close_held();
     const std::size_t before = open_descriptors();
@@ -44,7 +44,7 @@ TEST_CASE("folder: opened once for one path, and let go") {
         CHECK(folder->path() == tree.model.string());
         CHECK(os::Folder::open_shared(tree.model.string()) == folder);
         CHECK(open_descriptors() == before + 1);
-        // Another name of it is another folder: messages say the name.
+        // The same folder under another name is another Folder, because messages have the name.
         fs::create_directory_symlink("model", tree.path("link"));
         const auto link = os::Folder::open_shared(tree.path("link"));
         CHECK(link != folder);
@@ -53,13 +53,13 @@ TEST_CASE("folder: opened once for one path, and let go") {
     }
     CHECK(open_descriptors() == before);
     const auto again = os::Folder::open_shared(tree.model.string());
-    // Where another folder has taken the name, that is what is opened.
+    // If another folder has taken the name, the other one is opened.
     fs::rename(tree.model, tree.path("moved"));
     fs::create_directory(tree.model);
     CHECK(os::Folder::open_shared(tree.model.string()) != again);
 }
 
-TEST_CASE("folder: what is none") {
+TEST_CASE("folder: anything else is not opened") {
     const Tree tree;
     const auto number = [](const std::string& path) {
         return errno_of([&] { return os::Folder::open_shared(path); });
@@ -71,7 +71,7 @@ TEST_CASE("folder: what is none") {
     CHECK(number(std::string(5000, 'n')) == ENAMETOOLONG);
 }
 
-TEST_CASE("folder: its real path follows it") {
+TEST_CASE("folder: the real path follows the folder") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
     const Tree tree;
     fs::create_directory_symlink("model", tree.path("link"));
@@ -83,16 +83,17 @@ TEST_CASE("folder: its real path follows it") {
     fs::rename(tree.model, tree.path("moved"));
     CHECK(folder.real_path() == (tree.top / "moved").string());
     CHECK(folder.path() == tree.path("link2"));
-    fs::create_directory(tree.model);  // what the links lead to now
+    fs::create_directory(tree.model);  // the links lead to this one now
     CHECK(folder.real_path() == (tree.top / "moved").string());
     fs::remove_all(tree.path("moved"));
     CHECK(folder.real_path().empty());
-    // The system shows a deleted folder with a text behind its name; that is no name of it.
+    // Linux shows a deleted folder with a suffix behind its name. The folder with that name is
+    // another.
     fs::create_directory(tree.path("moved (deleted)"));
     CHECK(folder.real_path().empty());
 }
 
-TEST_CASE("folder: while it is open it is the same, whatever becomes of its name") {
+TEST_CASE("folder: while its descriptor is open, it stays the same folder under any name") {
     const Tree tree;
     const os::Folder folder(tree.model.string());
     const auto opened = folder.open();
@@ -104,7 +105,7 @@ TEST_CASE("folder: while it is open it is the same, whatever becomes of its name
     CHECK(folder.open() == opened);
 }
 
-TEST_CASE("folder: once it was closed it must be what has its name") {
+TEST_CASE("folder: after its descriptor was closed, the folder of that name must be the same") {
     const Tree tree;
     const os::Folder folder(tree.model.string());
     os::close_held();
@@ -118,7 +119,7 @@ TEST_CASE("folder: once it was closed it must be what has its name") {
     REQUIRE(error);
     CHECK(error->code == "file.changed");
     CHECK(error->file == tree.model.string());
-    // Another time it is refused again: the wrong one was not kept.
+    // It is refused again the next time: the wrong folder was not kept.
     CHECK(code_of([&] { return folder.open(); }) == "file.changed");
     fs::remove(tree.model);
     fs::create_directory_symlink("moved", tree.model);
@@ -126,7 +127,7 @@ TEST_CASE("folder: once it was closed it must be what has its name") {
     CHECK(folder.real_path() == (tree.top / "moved").string());
 }
 
-TEST_CASE("folder: of a model that is a link, the one that holds it") {
+TEST_CASE("folder: of a model that is a link, the folder that really holds it is found") {
     const Tree tree;
     fs::create_directory(tree.path("here"));
     const os::FileIdentity file = os::File::open(tree.path("model/w.bin")).identity();
@@ -135,13 +136,13 @@ TEST_CASE("folder: of a model that is a link, the one that holds it") {
         return folder ? folder->real_path() : "none";
     };
     const std::string model = (tree.top / "model").string();
-    CHECK(real("model/w.bin") == "none");  // no link
+    CHECK(real("model/w.bin") == "none");  // it is not a link
     fs::create_symlink("../model/w.bin", tree.path("here/link"));
     CHECK(real("here/link") == model);
     fs::create_symlink("../here/link", tree.path("model/link"));
     fs::create_symlink(tree.path("model/link"), tree.path("here/chain"));
     CHECK(real("here/chain") == model);
-    // Not the file that was opened, but another of its kind.
+    // The link leads to another file than the one that was opened.
     tree.folder.write("model/other", "weights");
     fs::create_symlink("../model/other", tree.path("here/other"));
     CHECK(real("here/other") == "none");
@@ -150,7 +151,7 @@ TEST_CASE("folder: of a model that is a link, the one that holds it") {
     fs::create_symlink("loop", tree.path("here/loop"));
     CHECK(real("here/loop") == "none");
     CHECK(real("here/missing") == "none");
-    // Only the last component counts: a linked folder holds the file itself.
+    // Only the last component counts: the linked folder holds the file itself.
     fs::create_directory_symlink("model", tree.path("linked"));
     CHECK(real("linked/w.bin") == "none");
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kForks = 200;
 
-// Runs work() in several threads again and again, while this thread forks and each child calls
+// Runs work() in several threads again and again. Meanwhile this thread forks, and each child calls
 // child(). Returns how many children ended with 0.
 template <class Work, class Child>
 int good_children(int forks, Work&& work, Child&& child) {
@@ -47,7 +47,7 @@ int good_children(int forks, Work&& work, Child&& child) {
 
 }  // namespace
 
-TEST_CASE("fork_safe_mutex: the child finds it unlocked, and what it protects in order") {
+TEST_CASE("fork_safe_mutex: in the child it is unlocked, and its data are consistent") {
     os::ForkSafeMutex outer;
     os::ForkSafeMutex inner;
     volatile int begun = 0;
@@ -66,7 +66,7 @@ TEST_CASE("fork_safe_mutex: the child finds it unlocked, and what it protects in
     CHECK(good == kForks);
 }
 
-TEST_CASE("fork_safe_mutex: several threads may fork at once, and a child of a child") {
+TEST_CASE("fork_safe_mutex: several threads may fork at once, and a child may fork") {
     os::ForkSafeMutex mutex;
     const auto lock_once = [&] { const std::lock_guard lock(mutex); };
     std::atomic<int> good = 0;
@@ -103,7 +103,7 @@ TEST_CASE("fork_safe_mutex: a thread that holds one may fork") {
           }) == Ending{0, 0});
 }
 
-TEST_CASE("fork_safe_mutex: a read file goes on in the child") {
+TEST_CASE("fork_safe_mutex: a file that is read can be read on in the child") {
     const TemporaryFolder folder;
     const Bytes bytes(1 << 20, 7);
     const std::string path = folder.write("f", ByteView(bytes));
@@ -132,7 +132,7 @@ TEST_CASE("fork_safe_mutex: a read file goes on in the child") {
     CHECK(good_children(100, read_anew, read) == 100);
 }
 
-TEST_CASE("made_once: a value that a lost thread was making is made again in the child") {
+TEST_CASE("made_once: the child makes a value again if a lost thread was making it") {
     static constinit std::atomic<int*> place = nullptr;
     std::atomic<bool> making = false;
     std::atomic<bool> forked = false;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A path, and how often it was gone.
+// A path, and how often it was opened and checked.
 struct CountedWay final : os::WayToFile {
     explicit CountedWay(std::string path) : by_path(os::way_by_path(std::move(path))) {}
 
@@ -39,7 +39,7 @@ struct CountedWay final : os::WayToFile {
     mutable int looked = 0;
 };
 
-// A way that leads nowhere, for the reason that it throws.
+// A way to the file that always fails with this error.
 template <class Failure>
 struct ClosedWay final : os::WayToFile {
     explicit ClosedWay(Failure failure_) : failure(std::move(failure_)) {}
@@ -52,7 +52,7 @@ struct ClosedWay final : os::WayToFile {
     Failure failure;
 };
 
-// A file of ten bytes that is held; `path` can be given to other files, or to none.
+// A held file of ten bytes. `path` can be deleted, or given to another file.
 class Held {
   public:
     Held() = default;
@@ -82,14 +82,14 @@ class Held {
     os::HeldFile file{os::File::open(path), way};
 };
 
-// Two ways to hold it: with its descriptor, and after that was closed.
+// Each case runs with the file's descriptor open, and with the descriptor closed.
 void evict_if(bool evicted) {
     if (evicted) os::close_held();
 }
 
 }  // namespace
 
-TEST_CASE("held_file: opened again by name once it was closed") {
+TEST_CASE("held_file: a closed file is opened again by name") {
     const Held held;
     CHECK(held.file.identity().size == 10);
     CHECK(held.file.path() == held.path);
@@ -107,14 +107,14 @@ TEST_CASE("held_file: opened again by name once it was closed") {
     CHECK(held.way->looked == 0);
     os::close_held();
     CHECK(held.code() == "accepted");
-    // It was only looked at, not opened.
+    // The name was checked, but the file was not opened.
     CHECK(held.way->looked == 1);
     CHECK(held.way->opened == 1);
     CHECK(held.text() == "0123456789");
     CHECK(held.way->opened == 2);
 }
 
-TEST_CASE("held_file: unchanged by a rename away and back, a link, or another mode") {
+TEST_CASE("held_file: a rename away and back, a link or another mode is not a change") {
     for (const bool evicted : {false, true}) {
         CAPTURE(evicted);
         const Held held;
@@ -132,14 +132,14 @@ TEST_CASE("held_file: unchanged by a rename away and back, a link, or another mo
     }
 }
 
-TEST_CASE("held_file: replaced by another it stays as it was, if it is open") {
+TEST_CASE("held_file: a replaced file stays readable if it is open") {
     for (const char* by : {"9876543210", "shorter", "longer than it was"}) {
         const Held held;
         held.replace(by);
         CHECK(held.code() == "accepted");
         CHECK(held.text() == "0123456789");
         os::close_held();
-        // Nobody can tell what became of it, but it is not what has its name now.
+        // Nobody can tell what became of the file. Another file has its name now, and is refused.
         CHECK(held.code() == "accepted");
         const auto error = error_of([&] { return held.file.open(); });
         REQUIRE(error);
@@ -151,7 +151,7 @@ TEST_CASE("held_file: replaced by another it stays as it was, if it is open") {
     }
 }
 
-TEST_CASE("held_file: deleted it stays as it was, if it is open") {
+TEST_CASE("held_file: a deleted file stays readable if it is open") {
     const Held held;
     fs::remove(held.path);
     CHECK(held.code() == "accepted");
@@ -160,7 +160,7 @@ TEST_CASE("held_file: deleted it stays as it was, if it is open") {
     CHECK(held.code() == "accepted");
     CHECK(held.open_code() == "file.changed");
     CHECK(code_of([&] { return held.text(); }) == "file.changed");
-    // There again, but as another file; the old one still has its number, so it is another one.
+    // A new file has the name. It is another file, unless the system gave it the old number.
     const os::File other = os::File::open(held.folder.write("f", "0123456789"));
     if (!other.identity().same_file(held.file.identity())) {
         CHECK(held.code() == "accepted");
@@ -168,7 +168,7 @@ TEST_CASE("held_file: deleted it stays as it was, if it is open") {
     }
 }
 
-TEST_CASE("held_file: written to it has changed, and the error says how") {
+TEST_CASE("held_file: a file that was written to has changed, and the error says how") {
     for (const bool evicted : {false, true}) {
         CAPTURE(evicted);
         const Held held;
@@ -185,7 +185,7 @@ TEST_CASE("held_file: written to it has changed, and the error says how") {
         CHECK(text.find(held.path) != std::string::npos);
         CHECK(text.find("had 10 bytes") != std::string::npos);
         CHECK(text.find("has 4 now") != std::string::npos);
-        // It is the same file, so it can be opened; what is left of it can be read.
+        // It is still the same file, so it can be opened, and the rest of its bytes can be read.
         CHECK(held.open_code() == "accepted");
         Bytes out(4);
         held.file.read(0, out);
@@ -197,11 +197,11 @@ TEST_CASE("held_file: written to it has changed, and the error says how") {
         CHECK(held.code() == "file.changed");
         held.folder.write("f", "9876543210");
         evict_if(evicted);
-        // The time of change may be the same where the clock is coarse.
+        // On a coarse clock the time of modification could be the same.
         const timespec times[] = {{0, UTIME_OMIT}, {1'000'000'000, 1}};
         REQUIRE(::utimensat(AT_FDCWD, held.path.c_str(), times, 0) == 0);
         CHECK(held.code() == "file.changed");
-        // As it was, to the nanosecond.
+        // The old time again, to the nanosecond.
         const std::int64_t modified = held.file.identity().modified_ns;
         const timespec back[] = {{0, UTIME_OMIT},
                                  {modified / 1'000'000'000, modified % 1'000'000'000}};
@@ -211,7 +211,7 @@ TEST_CASE("held_file: written to it has changed, and the error says how") {
     }
 }
 
-TEST_CASE("held_file: written to after it lost its name it has changed for those who have it") {
+TEST_CASE("held_file: a file that is written to after it lost its name has changed") {
     const Held held;
     const int own = ::open(held.path.c_str(), O_WRONLY | O_CLOEXEC);
     REQUIRE(own >= 0);
@@ -224,7 +224,7 @@ TEST_CASE("held_file: written to after it lost its name it has changed for those
     CHECK(held.code() == "accepted");
 }
 
-TEST_CASE("held_file: by whatever way still leads to it") {
+TEST_CASE("held_file: opened again by any way that still leads to it") {
     Held held;
     fs::create_hard_link(held.path, held.folder / "other");
     held.folder.write("impostor", "9876543210");
@@ -249,7 +249,7 @@ TEST_CASE("held_file: by whatever way still leads to it") {
     CHECK(held.open_code() == "file.changed");
 }
 
-TEST_CASE("held_file: ways are given up, but not the last ones") {
+TEST_CASE("held_file: old ways are forgotten, but not the newest ones") {
     Held held;
     for (int i = 0; i < 50; ++i) held.file.add_way(os::way_by_path(held.folder / "missing"));
     const auto last = std::make_shared<CountedWay>(held.path);
@@ -261,7 +261,7 @@ TEST_CASE("held_file: ways are given up, but not the last ones") {
     CHECK(held.way->opened == 0);
 }
 
-TEST_CASE("held_file: a process without descriptors cannot tell") {
+TEST_CASE("held_file: if no descriptor is left, the check is an error") {
     for (const int number : {EMFILE, ENFILE, ENOMEM, EACCES}) {
         CAPTURE(number);
         const TemporaryFolder folder;

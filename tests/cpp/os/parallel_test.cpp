@@ -22,7 +22,7 @@ namespace onnxmap::test {
 namespace {
 
 std::size_t threads_of_process() {
-    std::thread([] {}).join();  // a sanitizer starts one of its own with the first
+    std::thread([] {}).join();  // a sanitizer starts one with the first thread
     std::size_t count = 0;
     for ([[maybe_unused]] const auto& entry :
          std::filesystem::directory_iterator("/proc/self/task")) {
@@ -31,7 +31,7 @@ std::size_t threads_of_process() {
     return count;
 }
 
-// How often each of 0 .. total was in a range; -1 where a range was empty or too long.
+// How often each of 0 .. total was in a range; -1 if a range was empty or too long.
 std::vector<int> visits(std::uint64_t total, std::uint64_t grain) {
     std::vector<std::atomic<int>> times(total);
     std::atomic<bool> good = true;
@@ -45,7 +45,7 @@ std::vector<int> visits(std::uint64_t total, std::uint64_t grain) {
 
 }  // namespace
 
-TEST_CASE("parallel: ranges cover everything once") {
+TEST_CASE("parallel: the ranges cover everything exactly once") {
     for (std::uint64_t total = 0; total < 40; ++total) {
         for (const std::uint64_t grain : {1ULL, 2ULL, 3ULL, 7ULL, 8ULL, 39ULL, 40ULL, 1000ULL}) {
             CAPTURE(total);
@@ -56,7 +56,7 @@ TEST_CASE("parallel: ranges cover everything once") {
     CHECK(visits(100'000, 3) == std::vector<int>(100'000, 1));
 }
 
-TEST_CASE("parallel: the largest number of elements that there can be") {
+TEST_CASE("parallel: the number of elements may be as large as possible") {
     std::mutex mutex;
     std::uint64_t covered = 0;
     std::set<std::uint64_t> begins;
@@ -70,7 +70,7 @@ TEST_CASE("parallel: the largest number of elements that there can be") {
     CHECK(*begins.begin() == 0);
 }
 
-TEST_CASE("parallel: one range is the calling thread's, and none is nobody's") {
+TEST_CASE("parallel: a single range runs on the calling thread, and no range calls nothing") {
     const auto here = std::this_thread::get_id();
     int calls = 0;
     os::for_each_range(10, 10, [&](std::uint64_t begin, std::uint64_t end) {
@@ -84,7 +84,7 @@ TEST_CASE("parallel: one range is the calling thread's, and none is nobody's") {
     CHECK(calls == 1);
 }
 
-TEST_CASE("parallel: no more threads than processors, and none is left") {
+TEST_CASE("parallel: no more threads than processors run, and none is left") {
     const std::size_t before = threads_of_process();
     std::mutex mutex;
     std::set<std::thread::id> seen;
@@ -97,12 +97,12 @@ TEST_CASE("parallel: no more threads than processors, and none is left") {
     CHECK(threads_of_process() == before);
 }
 
-TEST_CASE("parallel: two ranges run at the same time where there are two processors") {
+TEST_CASE("parallel: two ranges run at the same time if there are two processors") {
     if (os::usable_cpus() < 2) {
         CHECK(os::usable_cpus() == 1);
         return;
     }
-    // Each waits until the other has begun: one thread alone would wait for ever.
+    // Each waits until the other has begun. A single thread would wait for ever.
     std::atomic<int> begun = 0;
     os::for_each_range(2, 1, [&](std::uint64_t, std::uint64_t) {
         ++begun;
@@ -111,7 +111,7 @@ TEST_CASE("parallel: two ranges run at the same time where there are two process
     CHECK(begun == 2);
 }
 
-TEST_CASE("parallel: a process that may run on one processor starts no thread") {
+TEST_CASE("parallel: a process that is limited to one processor starts no thread") {
     ONNXMAP_NEEDS_LINUX("sched_getaffinity");
     cpu_set_t allowed;
     REQUIRE(::sched_getaffinity(0, sizeof allowed, &allowed) == 0);
@@ -134,7 +134,7 @@ TEST_CASE("parallel: a process that may run on one processor starts no thread") 
     CHECK(all_here);
 }
 
-TEST_CASE("parallel: an exception comes out, and the rest is left undone") {
+TEST_CASE("parallel: an exception reaches the caller, and the rest is not done") {
     const std::size_t before = threads_of_process();
     for (const std::uint64_t bad : {0ULL, 1ULL, 57ULL, 99ULL}) {
         std::atomic<int> calls = 0;
@@ -151,7 +151,7 @@ TEST_CASE("parallel: an exception comes out, and the rest is left undone") {
         CHECK(calls >= 1);
         CHECK(calls <= 100);
     }
-    // The others stop at the range that they are at.
+    // The other threads stop after their current range.
     std::atomic<int> begun = 0;
     CHECK_THROWS_AS(
         os::for_each_range(1000, 1,
@@ -162,7 +162,8 @@ TEST_CASE("parallel: an exception comes out, and the rest is left undone") {
                            }),
         std::runtime_error);
     CHECK(begun < 1000);
-    // Where all throw, one of them is thrown here, and each thread has done one range at most.
+    // If all ranges throw, the caller gets one of the exceptions. Each thread has begun one range
+    // at most.
     std::atomic<unsigned> calls = 0;
     CHECK_THROWS_AS(os::for_each_range(100, 1,
                                        [&](std::uint64_t, std::uint64_t) {
@@ -177,7 +178,7 @@ TEST_CASE("parallel: an exception comes out, and the rest is left undone") {
     CHECK(threads_of_process() == before);
 }
 
-TEST_CASE("parallel: work may split its own work") {
+TEST_CASE("parallel: work may itself be split") {
     std::vector<std::atomic<int>> times(12 * 34);
     os::for_each_range(12, 1, [&](std::uint64_t outer, std::uint64_t) {
         os::for_each_range(34, 5, [&](std::uint64_t begin, std::uint64_t end) {
@@ -195,7 +196,7 @@ TEST_CASE("parallel: work may split its own work") {
                     std::runtime_error);
 }
 
-TEST_CASE("parallel: an effort is a number of threads, and ends with its scope") {
+TEST_CASE("parallel: an effort sets the number of threads until the end of its scope") {
     const auto threads_for = [](unsigned allowed) {
         const os::WithEffort effort({allowed, nullptr});
         std::mutex mutex;
@@ -207,12 +208,12 @@ TEST_CASE("parallel: an effort is a number of threads, and ends with its scope")
                 seen.insert(std::this_thread::get_id());
             }
             ++begun;
-            while (begun < allowed) std::this_thread::yield();  // all of them at a time
+            while (begun < allowed) std::this_thread::yield();  // all threads at the same time
         });
         return seen.size();
     };
     CHECK(threads_for(1) == 1);
-    CHECK(threads_for(3) == 3);  // also of a process with fewer processors
+    CHECK(threads_for(3) == 3);  // even if there are fewer processors
     CHECK(threads_for(7) == 7);
     const os::WithEffort one({1, nullptr});
     CHECK(threads_for(2) == 2);
@@ -221,7 +222,7 @@ TEST_CASE("parallel: an effort is a number of threads, and ends with its scope")
         10, 1, [&](std::uint64_t, std::uint64_t) { CHECK(std::this_thread::get_id() == here); });
 }
 
-TEST_CASE("parallel: what work splits is done by the thread that it is in") {
+TEST_CASE("parallel: work within work runs on the same thread") {
     const os::WithEffort effort({4, nullptr});
     std::atomic<bool> same = true;
     os::for_each_range(8, 1, [&](std::uint64_t, std::uint64_t) {
@@ -233,7 +234,7 @@ TEST_CASE("parallel: what work splits is done by the thread that it is in") {
     CHECK(same);
 }
 
-TEST_CASE("parallel: it ends where nobody wants the result any more") {
+TEST_CASE("parallel: the work ends if its result is no longer wanted") {
     std::atomic<bool> stopped = false;
     const os::WithEffort effort({2, &stopped});
     os::leave_if_stopped();
@@ -251,10 +252,10 @@ TEST_CASE("parallel: it ends where nobody wants the result any more") {
     CHECK(calls <= 2);
 }
 
-TEST_CASE("parallel: the looker stops the work, and is told what went wrong") {
+TEST_CASE("parallel: an error of the work or of its watcher ends both") {
     using std::chrono::milliseconds;
     const std::size_t before = threads_of_process();
-    // Looked at again and again, while the work is done elsewhere with its effort.
+    // The caller looks again and again, while another thread does the work with the given effort.
     std::atomic<int> looks = 0;
     const auto here = std::this_thread::get_id();
     os::work_while_looking(
@@ -268,7 +269,7 @@ TEST_CASE("parallel: the looker stops the work, and is told what went wrong") {
             ++looks;
         });
     CHECK(looks >= 3);
-    // What the looker throws stops the work, is waited for, and comes out.
+    // An error of the watcher stops the work. The caller gets it after the work has ended.
     bool ended = false;
     CHECK_THROWS_AS(os::work_while_looking(
                         {1, nullptr}, milliseconds(1),
@@ -286,7 +287,7 @@ TEST_CASE("parallel: the looker stops the work, and is told what went wrong") {
                         [] { throw std::logic_error("looked"); }),
                     std::logic_error);
     CHECK(ended);
-    // So does what the work throws.
+    // The caller gets an error of the work, too.
     CHECK_THROWS_AS(os::work_while_looking(
                         {1, nullptr}, milliseconds(1000), [] { throw std::bad_alloc(); }, [] {}),
                     std::bad_alloc);

@@ -1,4 +1,4 @@
-// What the plain substitutes do for what Linux adds to POSIX. Only a build with ONNXMAP_PLAIN_OS
+// What the plain substitutes for Linux's additions to POSIX do. Only a build with ONNXMAP_PLAIN_OS
 // has these cases.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ int read_guarded(const MappedPages& pages, std::size_t number) {
     return source::guard_reads(pages.source(), [&] { return pages.byte_of(number); });
 }
 
-// How a process ends that touches a page without a guard.
+// How a child process ends that reads a page without a guard.
 Ending touch_in_child(const MappedPages& pages, std::size_t number) {
     return in_child([&] {
         std::signal(SIGBUS, SIG_DFL);
@@ -41,12 +41,12 @@ Ending touch_in_child(const MappedPages& pages, std::size_t number) {
 
 }  // namespace
 
-TEST_CASE("plain_os: nothing is told of the page cache, and advice is no error") {
+TEST_CASE("plain_os: the page cache cannot be asked about, and advice does nothing") {
     for (const source::IoMode mode : {source::IoMode::mmap, source::IoMode::read}) {
         const TemporaryFolder folder;
         const auto source = open_source(folder.write("f", std::string(100'000, 'x')), mode);
         CHECK(errno_of([&] { return source::resident_bytes(*source, 0, 100'000); }) == ENOTSUP);
-        source::tell_absent(*source, 0, 100'000, [](auto, auto) { FAIL("nobody knows"); });
+        source::tell_absent(*source, 0, 100'000, [](auto, auto) { FAIL("this cannot be known"); });
         source::prefetch(*source, 0, 100'000);
         source::release(*source, 0, 100'000);
         source::evict(*source, 0, 100'000);
@@ -60,21 +60,21 @@ TEST_CASE("plain_os: nothing is told of the page cache, and advice is no error")
     }
 }
 
-TEST_CASE("plain_os: pages that were lost stay lost, and nobody takes zeros for them") {
+TEST_CASE("plain_os: lost pages stay lost, and are never read as zeros") {
     const MappedPages pages(6);
     CHECK(read_guarded(pages, 4) == 5);
     pages.cut(3);
     CHECK(code_of([&] { return read_guarded(pages, 4); }) == "file.changed");
     pages.mend();
     CHECK(read_guarded(pages, 2) == 3);
-    // The file is as it was, but POSIX cannot map it again.
+    // The file has its bytes again, but POSIX cannot map it again.
     CHECK(errno_of([&] { return read_guarded(pages, 4); }) == EIO);
     CHECK(errno_of([&] { return read_guarded(pages, 5); }) == EIO);
     CHECK(touch_in_child(pages, 4) == Ending{-1, SIGBUS});
     CHECK(touch_in_child(pages, 2) == Ending{3, 0});
 }
 
-TEST_CASE("plain_os: a lost page is told from one that is there") {
+TEST_CASE("plain_os: lost pages are told from others") {
     const MappedPages pages(4);
     pages.cut(2);
     os::prepare_for_lost_pages();
@@ -106,7 +106,7 @@ TEST_CASE("plain_os: files of the kernel are not opened under any policy") {
     CHECK(links > 0);
 }
 
-TEST_CASE("plain_os: there is no path of an open file, and no file system has a type") {
+TEST_CASE("plain_os: an open file has no known path, and no file system a known type") {
     const TemporaryFolder folder;
     const os::File file = os::File::open(folder.write("f", "x"));
     CHECK(os::path_of_open(file.descriptor()).empty());

@@ -1,5 +1,5 @@
-// On which file systems a file is mapped and on which it is read, and what is no file at all. They
-// cannot all be mounted here, so fstatfs, which is asked for them, is that of this file.
+// On which file systems a file is mapped, on which it is read, and on which it is refused. The
+// tests cannot mount them all, so the fstatfs of this file tells the type of file system.
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -20,10 +20,10 @@
 
 namespace {
 
-std::atomic<std::uint32_t> pretended = 0;  // 0: as it is
+std::atomic<std::uint32_t> pretended = 0;  // 0: the real type
 std::atomic<bool> fails = false;
 
-// All files are on such a file system while this lives.
+// While this lives, all files are on a file system of this type.
 class Pretend {
   public:
     explicit Pretend(std::uint32_t type) { pretended = type; }
@@ -34,7 +34,7 @@ class Pretend {
 
 }  // namespace
 
-// Of the whole test program: what the C library would do, but for the type where one is pretended.
+// Replaces the C library's function in the whole test program. Only the pretended type differs.
 extern "C" int fstatfs(int descriptor, struct statfs* status) noexcept {
     if (fails) {
         errno = EIO;
@@ -83,7 +83,7 @@ std::string kind(const std::string& path, source::IoMode mode) {
 
 }  // namespace
 
-TEST_CASE("file_system: a file on the network is read, a local one is mapped") {
+TEST_CASE("file_system: a file on the network is read, a local file is mapped") {
     ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "weights");
@@ -92,7 +92,7 @@ TEST_CASE("file_system: a file on the network is read, a local one is mapped") {
         CAPTURE(one.name);
         const Pretend pretend(one.type);
         CHECK(kind(path, source::IoMode::automatic) == "read");
-        // What was asked for is what one gets.
+        // An explicit mode is used on any file system.
         CHECK(kind(path, source::IoMode::mmap) == "mmap");
         CHECK(kind(path, source::IoMode::read) == "read");
     }
@@ -108,7 +108,7 @@ TEST_CASE("file_system: a file on the network is read, a local one is mapped") {
     CHECK(unknown == "mmap");
 }
 
-TEST_CASE("file_system: files of the kernel's own file systems are not opened") {
+TEST_CASE("file_system: files of the kernel's own file systems are refused") {
     ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");
@@ -127,7 +127,7 @@ TEST_CASE("file_system: files of the kernel's own file systems are not opened") 
     }
 }
 
-TEST_CASE("file_system: a file is not opened if nobody can say which file system it is on") {
+TEST_CASE("file_system: a file on an unknown file system is refused") {
     ONNXMAP_NEEDS_LINUX("types of file systems");
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");

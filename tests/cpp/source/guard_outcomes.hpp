@@ -1,4 +1,4 @@
-// What a guard says of its reads, and what becomes of a read without one.
+// The result of a guard's check, and the end of a process that reads without a guard.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace onnxmap::test {
     });
 }
 
-/// How a process ends that reads a page without a guard.
+/// How a child process ends that reads a page without a guard.
 [[nodiscard]] inline Ending read_unguarded(const MappedPages& pages, std::size_t number) {
     return in_child([&] { return pages.byte_of(number); });
 }

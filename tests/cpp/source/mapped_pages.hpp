@@ -1,4 +1,4 @@
-// A mapped file of a few pages that can be cut short and mended.
+// A mapped file of a few pages that a test can cut short and mend.
 #pragma once
 
 #include <fcntl.h>
@@ -35,14 +35,15 @@ class MappedPages {
         return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     }
 
-    /// A byte in the middle of a page, read from the mapping. ThreadSanitizer would take it for a
-    /// race when another thread's fault exchanges the page meanwhile, which is the very purpose.
+    /// A byte in the middle of a page, read from the mapping. Meanwhile a fault in another thread
+    /// may replace the page, as intended. ThreadSanitizer would report that as a race.
     [[nodiscard, gnu::no_sanitize_thread]] int byte_of(std::size_t number) const {
         return *static_cast<const volatile std::uint8_t*>(source_->data() + number * page() +
                                                           page() / 2);
     }
 
-    /// How many mappings make up its addresses: one, unless there are zeros in it.
+    /// The number of mappings that make up the file's addresses: one, unless there are zeros among
+    /// them.
     [[nodiscard]] std::size_t parts() const {
         const auto begin = reinterpret_cast<std::uintptr_t>(source_->data());
         const std::vector<Mapping> all = mappings();
@@ -50,8 +51,8 @@ class MappedPages {
             return one.begin < begin + source_->size() && begin < one.end;
         }));
     }
-    /// Whether it is mapped once, as a whole, and no page of it is kept elsewhere.
-    /// The plain substitute cannot map it again, but takes the zeros away.
+    /// Whether the file is mapped once, as a whole, and no page of it is kept elsewhere. The plain
+    /// substitute cannot map lost pages again, but it takes the zeros away.
     [[nodiscard]] bool is_whole() const {
 #ifdef ONNXMAP_PLAIN_OS
         return source_->guarded_region().lost->covered.load() == 0;
@@ -62,10 +63,10 @@ class MappedPages {
 
     void cut(std::size_t pages) const { std::filesystem::resize_file(path_, pages * page()); }
 
-    /// As it was at first, its time of change as well.
+    /// Gives the file its first bytes and its first time of modification again.
     void mend() const {
         const Bytes content = bytes();
-        // Not cut to nothing first: file systems write such a file to the disk at once.
+        // Never empty in between: file systems write a file that was emptied to the disk at once.
         const os::Descriptor file(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
         const ssize_t written = ::pwrite(file.number(), content.data(), content.size(), 0);
         const std::int64_t modified = source_->identity()->modified_ns;

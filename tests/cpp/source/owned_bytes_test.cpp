@@ -27,7 +27,7 @@ std::uint64_t address_of(const source::OwnedBytes& bytes) {
     return reinterpret_cast<std::uintptr_t>(bytes.data());
 }
 
-// Bytes of address space that the process has.
+// The number of bytes of address space that this process uses.
 std::uint64_t mapped_nbytes() {
     std::ifstream statm("/proc/self/statm");
     std::uint64_t pages = 0;
@@ -53,7 +53,7 @@ TEST_CASE("owned_bytes: aligned to a cache line, whatever the size") {
         CHECK(bytes.viewable());
         CHECK(std::string(bytes.kind()) == "buffer");
         CHECK(bytes.path().empty());
-        std::ranges::fill(bytes.writable(), 0xab);  // all of it is ours
+        std::ranges::fill(bytes.writable(), 0xab);  // all of it can be written
         CHECK(std::ranges::all_of(bytes.bytes(), [](auto byte) { return byte == 0xab; }));
     }
 }
@@ -71,16 +71,17 @@ TEST_CASE(
             bytes.writable().back() = 2;
             CHECK(bytes.bytes().front() == 1);
             CHECK(bytes.bytes().back() == 2);
-            // No more than the pages that it needs stays reserved. (Sanitizers take some.)
+            // At the end, only the needed pages are still reserved. (Sanitizers take some of their
+            // own.)
             CHECK(mapped_nbytes() < before + 2 * size + 8 * kMiB);
         }
     }
     CHECK(mapped_nbytes() < before + 8 * kMiB);
-    // Just below, they come from the heap.
+    // Slightly smaller arrays come from the heap.
     CHECK(address_of(source::OwnedBytes(4 * kMiB - 1)) % 64 == 0);
 }
 
-TEST_CASE("owned_bytes: more than there is") {
+TEST_CASE("owned_bytes: more memory than there is raises an exception") {
     for (const std::uint64_t size :
          {std::uint64_t{1} << 62, std::uint64_t{INT64_MAX}, std::uint64_t{1} << 63, UINT64_MAX}) {
         CAPTURE(size);
@@ -88,7 +89,7 @@ TEST_CASE("owned_bytes: more than there is") {
     }
 }
 
-TEST_CASE("owned_bytes: copy-on-write pages change no file") {
+TEST_CASE("owned_bytes: writes to copy-on-write pages do not change the file") {
     const TemporaryFolder folder;
     std::string text(20'000, '.');
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
@@ -103,7 +104,7 @@ TEST_CASE("owned_bytes: copy-on-write pages change no file") {
                 const auto file = os::File::open(path);
                 bytes = source::OwnedBytes::map_private(file, offset, nbytes);
             }
-            CHECK(mappings_of(path) == 1);  // needs the file open no more
+            CHECK(mappings_of(path) == 1);  // the file can be closed
             CHECK(as_text(bytes->bytes()) == std::string_view(text).substr(offset, nbytes));
             std::ranges::fill(bytes->writable(), 0);
             CHECK(std::ranges::all_of(bytes->bytes(), [](auto byte) { return byte == 0; }));
@@ -113,7 +114,7 @@ TEST_CASE("owned_bytes: copy-on-write pages change no file") {
     CHECK(mappings_of(path) == 0);
 }
 
-TEST_CASE("owned_bytes: two sets of copy-on-write pages do not see each other's writes") {
+TEST_CASE("owned_bytes: copy-on-write pages do not see the writes to others") {
     const TemporaryFolder folder;
     const auto file = os::File::open(folder.write("f", "abc"));
     const auto one = source::OwnedBytes::map_private(file, 0, 3);
@@ -123,7 +124,7 @@ TEST_CASE("owned_bytes: two sets of copy-on-write pages do not see each other's 
     CHECK(as_text(other->bytes()) == "abc");
 }
 
-TEST_CASE("owned_bytes: pages that cannot be mapped") {
+TEST_CASE("owned_bytes: an error if the pages cannot be mapped") {
     const TemporaryFolder folder;
     const auto file = os::File::open(folder.write("f", "abc"));
     CHECK(errno_of([&] { return source::OwnedBytes::map_private(file, 0, 1ULL << 62); }) == ENOMEM);

@@ -43,14 +43,14 @@ Runs absent(const source::Source& source, std::uint64_t begin, std::uint64_t end
     return runs;
 }
 
-// Asks the kernel to take the file out of the page cache.
+// Asks the kernel to evict the file from the page cache.
 void really_drop(const std::string& path) {
     const os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     REQUIRE(::fsync(file.number()) == 0);
     REQUIRE(::posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0);
 }
 
-// The pages that the kernel's page cache holds.
+// Which pages the kernel's own page cache holds.
 std::vector<bool> really_held(const std::string& path) {
     const os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const std::uint64_t nbytes = std::filesystem::file_size(path);
@@ -64,7 +64,7 @@ std::vector<bool> really_held(const std::string& path) {
     return held;
 }
 
-// Bytes of the process's memory that the mapping at `address` takes.
+// How many bytes of the mapping at `address` are in this process's memory.
 std::uint64_t mapped_in(const std::uint8_t* address) {
     std::ifstream smaps("/proc/self/smaps");
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
@@ -86,7 +86,7 @@ std::uint64_t mapped_in(const std::uint8_t* address) {
 
 }  // namespace
 
-TEST_CASE("page_cache: what is there is told page by page") {
+TEST_CASE("page_cache: residency is told page by page") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         CAPTURE(static_cast<int>(mode));
@@ -96,12 +96,12 @@ TEST_CASE("page_cache: what is there is told page by page") {
         file.bring(40, 41);
         CHECK(absent(*file.source, 0, file.bytes.size()) ==
               Runs{{0, 3 * page()}, {6 * page(), 8 * page()}, {9 * page(), 40 * page()}});
-        // Whole pages, whatever was asked for.
+        // Whole pages are told, whatever range was given.
         CHECK(absent(*file.source, page() + 7, 3 * page() + 1) == Runs{{page(), 3 * page()}});
         CHECK(absent(*file.source, 3 * page(), 6 * page()).empty());
         CHECK(absent(*file.source, 5, 5).empty());
         CHECK(source::resident_bytes(*file.source, 0, file.bytes.size()) == 4 * page() + 100);
-        // Bytes, not pages.
+        // Residency is counted in bytes, not in pages.
         CHECK(source::resident_bytes(*file.source, 4 * page() - 10, 20) == 20);
         CHECK(source::resident_bytes(*file.source, 6 * page() - 10, 20) == 10);
         CHECK(source::resident_bytes(*file.source, 40 * page() + 90, 10) == 10);
@@ -109,7 +109,7 @@ TEST_CASE("page_cache: what is there is told page by page") {
     }
 }
 
-TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test shows it") {
+TEST_CASE("page_cache: residency agrees with the test's own mapping in the kernel's cache") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         CAPTURE(static_cast<int>(mode));
@@ -119,7 +119,7 @@ TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test s
         const auto source = open_source(path, mode);
         std::uint8_t byte = 0;
         for (const std::uint64_t i : {3, 4, 8, 40}) source->read_file(i * page(), {&byte, 1});
-        // No other process reads the file: pages can only leave the cache meanwhile.
+        // No other process reads the file. Pages can leave the cache meanwhile, but none can come.
         const auto before = really_held(path);
         std::vector<bool> told(before.size(), true);
         for (const auto& [begin, end] : absent(*source, 0, source->size())) {
@@ -136,7 +136,7 @@ TEST_CASE("page_cache: the kernel's own cache is told as a mapping of the test s
     }
 }
 
-TEST_CASE("page_cache: the last page of a file ends with it") {
+TEST_CASE("page_cache: the last page of a file ends with the file") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         ColdFile file(2 * page() + 100, mode);
@@ -150,7 +150,7 @@ TEST_CASE("page_cache: the last page of a file ends with it") {
     }
 }
 
-TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing else") {
+TEST_CASE("page_cache: evicting drops exactly the whole pages within the range") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         ColdFile file(40 * page(), mode);
@@ -166,7 +166,7 @@ TEST_CASE("page_cache: evicting drops whole pages within the bytes and nothing e
     }
 }
 
-TEST_CASE("page_cache: pages that the process has touched are given back, too") {
+TEST_CASE("page_cache: evicting also drops pages that this process has touched") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page(), source::IoMode::mmap);
     file.cache.touch(*file.source, 0, file.bytes.size());
@@ -181,7 +181,7 @@ TEST_CASE("page_cache: pages that the process has touched are given back, too") 
     CHECK(file.reads_right());
 }
 
-TEST_CASE("page_cache: releasing leaves pages that others need") {
+TEST_CASE("page_cache: releasing keeps pages that others need") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page(), source::IoMode::mmap);
     file.cache.touch(*file.source, 0, file.bytes.size());
@@ -189,7 +189,7 @@ TEST_CASE("page_cache: releasing leaves pages that others need") {
     CHECK(file.cache.requests() == std::vector{Request{What::released, 11 * page(), 13 * page()}});
 }
 
-TEST_CASE("page_cache: pages are mapped as asked, rounded to whole ones") {
+TEST_CASE("page_cache: populating maps the range, rounded to whole pages") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile file(40 * page() + 100, source::IoMode::mmap);
     static_cast<void>(source::populate(*file.source, 3 * page() + 1, 2 * page()));
@@ -202,7 +202,7 @@ TEST_CASE("page_cache: pages are mapped as asked, rounded to whole ones") {
     CHECK(unmapped.cache.requests().empty());
 }
 
-TEST_CASE("page_cache: what is asked for comes, also more than one request may bring") {
+TEST_CASE("page_cache: prefetching brings all requested pages, even if one request cannot") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : kModes) {
         const ColdFile file(32 << 20, mode);
@@ -214,7 +214,7 @@ TEST_CASE("page_cache: what is asked for comes, also more than one request may b
     }
 }
 
-TEST_CASE("page_cache: memory that is no mapping of a file is left as it is") {
+TEST_CASE("page_cache: memory that does not map a file stays as it is") {
     const Bytes bytes = bytes_of(3 * page());
     const MemorySource memory(bytes);
     const TemporaryFolder folder;
@@ -233,7 +233,7 @@ TEST_CASE("page_cache: memory that is no mapping of a file is left as it is") {
     }
 }
 
-TEST_CASE("page_cache: a file that is gone is still mapped") {
+TEST_CASE("page_cache: a deleted file is still mapped, so it can be asked about") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile file(40 * page(), source::IoMode::mmap);
     std::filesystem::remove(file.path);
@@ -242,13 +242,13 @@ TEST_CASE("page_cache: a file that is gone is still mapped") {
     source::prefetch(*file.source, 0, file.bytes.size());
     CHECK(source::resident_bytes(*file.source, 0, file.bytes.size()) == file.bytes.size());
     REQUIRE(file.reads_right());
-    source::evict(*file.source, 0, file.bytes.size());  // there is no descriptor to ask with
+    source::evict(*file.source, 0, file.bytes.size());  // no descriptor is left to ask with
     CHECK(file.cache.joined(What::dropped).empty());
     CHECK(mapped_in(file.source->data()) == 0);
     CHECK(file.reads_right());
 }
 
-TEST_CASE("page_cache: a file that is gone and was not mapped cannot be asked about") {
+TEST_CASE("page_cache: a deleted file that was read, and not mapped, cannot be asked about") {
     const ColdFile file(4 * page(), source::IoMode::read);
     std::filesystem::remove(file.path);
     os::close_held();
@@ -260,13 +260,13 @@ TEST_CASE("page_cache: a file that is gone and was not mapped cannot be asked ab
     source::evict(*file.source, 0, file.bytes.size());
 }
 
-TEST_CASE("page_cache: how far the system reads ahead is what it says of the disk") {
+TEST_CASE("page_cache: the read-ahead is what the system says of the disk") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile file(page(), source::IoMode::mmap);
     struct stat status{};
     REQUIRE(::stat(file.path.c_str(), &status) == 0);
     std::uint64_t told = 0;
-    // Every disk and every partition has a folder here, a partition's within its disk's.
+    // Every disk has a folder here. A partition's folder is within that of its disk.
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator("/sys/class/block", none)) {
         std::string device;
@@ -284,7 +284,7 @@ TEST_CASE("page_cache: how far the system reads ahead is what it says of the dis
     CHECK(source::read_ahead_nbytes(MemorySource(bytes)) == 0);
 }
 
-TEST_CASE("page_cache: a file that is only in memory stays there") {
+TEST_CASE("page_cache: a file on a tmpfs stays in memory") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const std::string path = "/dev/shm/onnxmap_page_cache_" + std::to_string(::getpid());
     if (::access("/dev/shm", W_OK) != 0) return;

@@ -1,4 +1,5 @@
-// The pages that a walk asks for, with a fake page cache; see fake_page_cache.hpp.
+// The pages that a walk over a file asks for, tested with a fake page cache; see
+// fake_page_cache.hpp.
 #include "source/pages_ahead.hpp"
 
 #include <doctest/doctest.h>
@@ -22,14 +23,14 @@ using Requests = std::vector<Request>;
 
 constexpr std::uint64_t kStep = 40 << 10;  // a small jump
 
-// Walks with jumps of kStep, without reading anything.
+// Walks with jumps of kStep, and reads nothing.
 void jump(source::PagesAhead& ahead, const os::File& file, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t at = begin; at < end; at += kStep) ahead.walk_to(file, at, kStep);
 }
 
 }  // namespace
 
-TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk comes there") {
+TEST_CASE("pages_ahead: pages between small jumps are requested before the walk gets there") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
@@ -44,7 +45,7 @@ TEST_CASE("pages_ahead: pages between small jumps are asked for before the walk 
     }
 }
 
-TEST_CASE("pages_ahead: nothing is asked for that is far away") {
+TEST_CASE("pages_ahead: distant pages are not requested") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(32 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
@@ -53,7 +54,7 @@ TEST_CASE("pages_ahead: nothing is asked for that is far away") {
         ahead.walk_to(file, at, 1 << 20);
     }
     CHECK(cold.cache.requests().empty());
-    // After small jumps, nothing more; and behind far ones, little at first.
+    // The requests end with the small jumps. When small jumps begin again, so do small requests.
     jump(ahead, file, 0, 4 << 20);
     const std::uint64_t end = cold.cache.joined(What::asked).back().end;
     CHECK(end <= (4 << 20) + source::PagesAhead::kMost);
@@ -68,7 +69,7 @@ TEST_CASE("pages_ahead: nothing is asked for that is far away") {
           Request{What::asked, at, at + source::PagesAhead::kLeast});
 }
 
-TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
+TEST_CASE("pages_ahead: on a straight walk, the system reads ahead by itself") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(4 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
@@ -77,15 +78,15 @@ TEST_CASE("pages_ahead: straight on, the system reads ahead by itself") {
     CHECK(cold.cache.requests().empty());
 }
 
-TEST_CASE("pages_ahead: bytes in memory are not asked for") {
+TEST_CASE("pages_ahead: pages in memory are not requested") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
     source::PagesAhead ahead;
-    cold.bring(0, 1);  // where it looks
+    cold.bring(0, 1);  // it checks here
     jump(ahead, file, 0, source::PagesAhead::kLookEvery);
     CHECK(cold.cache.requests().empty());
-    // Behind that it looks again.
+    // Behind these pages it checks again.
     jump(ahead, file, source::PagesAhead::kLookEvery, 4 << 20);
     const Requests asked = cold.cache.joined(What::asked);
     REQUIRE(asked.size() == 1);
@@ -93,7 +94,7 @@ TEST_CASE("pages_ahead: bytes in memory are not asked for") {
     CHECK(asked.front().end >= 4 << 20);
 }
 
-TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
+TEST_CASE("pages_ahead: nothing is requested behind the end, or twice") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(1 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
@@ -104,7 +105,7 @@ TEST_CASE("pages_ahead: nothing is asked for behind the end, or twice") {
     CHECK(cold.cache.joined(What::asked) == Requests{{What::asked, 0, 1 << 20}});
 }
 
-TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") {
+TEST_CASE("pages_ahead: the next pages are requested before the walk gets there") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     const ColdFile cold(8 << 20, source::IoMode::mmap);
     const os::File file = os::File::open(cold.path);
@@ -118,7 +119,7 @@ TEST_CASE("pages_ahead: what comes next is asked for before the walk is there") 
     CHECK(cold.held() == cold.bytes.size());
 }
 
-TEST_CASE("pages_ahead: both feeds of a file ask") {
+TEST_CASE("pages_ahead: both feeds of a file request pages") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
     for (const source::IoMode mode : {source::IoMode::mmap, source::IoMode::read}) {
         const ColdFile cold(8 << 20, mode);

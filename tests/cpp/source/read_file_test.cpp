@@ -24,7 +24,7 @@ namespace {
 Bytes random_bytes(std::size_t count) {
     std::mt19937_64 random(count);
     Bytes bytes(count);
-    // Never zero: so that a byte that was not read is told from one that was.
+    // Never zero, so a byte that was not read can be told from one that was.
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(1 + random() % 255);
     return bytes;
 }
@@ -34,7 +34,7 @@ bool same(ByteView view, const Bytes& bytes, std::uint64_t offset) {
                       bytes.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Of a model's file: its structure is about to be read, so it has addresses.
+// The source of a model's file. It has addresses, because a feed was made to read the structure.
 std::unique_ptr<source::ReadFile> open_file(const std::string& path) {
     auto file = std::make_unique<source::ReadFile>(os::File::open(path), os::way_by_path(path));
     static_cast<void>(file->feed());
@@ -43,7 +43,7 @@ std::unique_ptr<source::ReadFile> open_file(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("read_file: exactly the ranges that were asked for are read") {
+TEST_CASE("read_file: exactly the requested ranges are read") {
     const TemporaryFolder folder;
     const Bytes bytes = random_bytes(20'000);
     const auto file = open_file(folder.write("f", ByteView(bytes)));
@@ -67,13 +67,13 @@ TEST_CASE("read_file: exactly the ranges that were asked for are read") {
     }
 }
 
-TEST_CASE("read_file: bytes that somebody may be looking at are not read again") {
+TEST_CASE("read_file: bytes that a view may show are not read again") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", "aaaaaaaaaaaaaaaa");
     const auto file = open_file(path);
     static_cast<void>(file->resident(2, 3));
     static_cast<void>(file->resident(8, 2));
-    static_cast<void>(file->resident(5, 1));  // touches the first range
+    static_cast<void>(file->resident(5, 1));  // next to the first range
     folder.write("f", "bbbbbbbbbbbbbbbb");
     static_cast<void>(file->resident(0, 12));
     CHECK(as_text(file->bytes()) == std::string_view("bbaaaabbaabb\0\0\0\0", 16));
@@ -81,7 +81,7 @@ TEST_CASE("read_file: bytes that somebody may be looking at are not read again")
     CHECK(as_text(file->bytes()) == "bbaaaabbaabbbbbb");
 }
 
-TEST_CASE("read_file: a range that could not be read is read when it is there again") {
+TEST_CASE("read_file: a range that could not be read is read once the bytes are there again") {
     const TemporaryFolder folder;
     const Bytes bytes = random_bytes(10'000);
     const std::string path = folder.write("f", ByteView(bytes));
@@ -98,7 +98,7 @@ TEST_CASE("read_file: a range that could not be read is read when it is there ag
     CHECK(same(file->resident(0, bytes.size()), bytes, 0));
 }
 
-TEST_CASE("read_file: after loading the structure is in memory and payload is not") {
+TEST_CASE("read_file: after loading, the structure is in memory and the payload is not") {
     const TemporaryFolder folder;
     const Bytes payload(50'000, 0x77);
     const Bytes bytes = model(join(blob(1, node("Conv")), blob(5, raw_tensor("w", payload)),
@@ -110,11 +110,11 @@ TEST_CASE("read_file: after loading the structure is in memory and payload is no
     const auto missing = std::count(file->bytes().begin(), file->bytes().end(), 0) -
                          std::count(bytes.begin(), bytes.end(), 0);
     CHECK(missing > 50'000);
-    // The name of the graph lies behind both payloads.
+    // The graph's name is behind both payloads.
     CHECK(file->bytes()[bytes.size() - 1] == bytes.back());
 }
 
-TEST_CASE("read_file: many threads ask for overlapping ranges") {
+TEST_CASE("read_file: many threads may request overlapping ranges") {
     const TemporaryFolder folder;
     const Bytes bytes = random_bytes(1 << 20);
     const std::string path = folder.write("f", ByteView(bytes));

@@ -21,18 +21,18 @@ const Ending kBusError{-1, SIGBUS};
 
 }  // namespace
 
-TEST_CASE("read_guard: nothing happens where nothing is missing") {
+TEST_CASE("read_guard: nothing happens if no page is missing") {
     const MappedPages pages(4);
     const source::ReadGuard guard(pages.source());
     CHECK(pages.byte_of(3) == 4);
     guard.check();
-    // A file that changed, but has what is read, is not the guard's business.
+    // The guard does not care that the file changed, if the pages that are read are there.
     pages.cut(3);
     CHECK(pages.byte_of(2) == 3);
     guard.check();
 }
 
-TEST_CASE("read_guard: pages that the file has lost are zeros, and then an error") {
+TEST_CASE("read_guard: lost pages read as zeros, and the check is an error") {
     const MappedPages pages(8);
     pages.cut(2);
     const source::ReadGuard guard(pages.source());
@@ -54,7 +54,7 @@ TEST_CASE("read_guard: pages that the file has lost are zeros, and then an error
     CHECK(code(guard) == "file.changed");
 }
 
-TEST_CASE("read_guard: below an earlier page and again") {
+TEST_CASE("read_guard: lost pages may be read in any order, also again") {
     ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(16);
     pages.cut(1);
@@ -67,14 +67,14 @@ TEST_CASE("read_guard: below an earlier page and again") {
         }
         CHECK(pages.byte_of(0) == 1);
         CHECK(code(guard) == "file.changed");
-        // The file and the zeros; and one page of the file is kept aside.
+        // One mapping of the file's pages, and the zeros. One page of the file is kept aside.
         CHECK(pages.parts() == 2);
         CHECK(mappings_of(pages.path()) == 2);
     }
     CHECK(pages.is_whole());
 }
 
-TEST_CASE("read_guard: afterwards the pages are the file's again") {
+TEST_CASE("read_guard: after the guard ends, the pages are the file's again") {
     ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(8);
     CHECK(pages.is_whole());
@@ -98,21 +98,21 @@ TEST_CASE("read_guard: afterwards the pages are the file's again") {
     guard.check();
 }
 
-TEST_CASE("read_guard: no mapping is left behind") {
+TEST_CASE("read_guard: leaves no mapping behind") {
     ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(32);
     pages.cut(1);
     const auto fall = [&](std::size_t round) {
         const source::ReadGuard guard(pages.source());
         for (std::size_t i = 0; i < 4; ++i) {
-            if (pages.byte_of(1 + (round * 7 + i * 11) % 31) != 0) FAIL("no zero");
+            if (pages.byte_of(1 + (round * 7 + i * 11) % 31) != 0) FAIL("the byte is not zero");
         }
     };
     for (std::size_t round = 0; round < 2'000; ++round) fall(round);
     CHECK(pages.is_whole());
 }
 
-TEST_CASE("read_guard: guards in each other") {
+TEST_CASE("read_guard: a guard may be inside another of the same file") {
     const MappedPages pages(8);
     pages.cut(2);
     const source::ReadGuard outer(pages.source());
@@ -128,17 +128,17 @@ TEST_CASE("read_guard: guards in each other") {
         CHECK(pages.byte_of(1) == 2);
         CHECK(code(inner) == "accepted");
     }
-    CHECK(pages.byte_of(5) == 0);  // by the outer one
+    CHECK(pages.byte_of(5) == 0);  // under the outer guard
     {
         const source::ReadGuard inner(pages.source());
-        // The zeros are there already, and it cannot tell whether it read them.
+        // The zeros are there already. The inner guard cannot tell whether they were read under it.
         CHECK(pages.byte_of(5) == 0);
         CHECK(code(inner) == "file.changed");
     }
     CHECK(pages.byte_of(5) == 0);
 }
 
-TEST_CASE("read_guard: each guards its own file") {
+TEST_CASE("read_guard: each guard protects only its own file") {
     const MappedPages cut(4);
     const MappedPages whole(4);
     cut.cut(1);
@@ -153,12 +153,12 @@ TEST_CASE("read_guard: each guards its own file") {
     const source::ReadGuard guard(whole.source());
     CHECK(read_unguarded(cut, 2) == kBusError);
     whole.cut(1);
-    CHECK(read_unguarded(whole, 2) == Ending{0, 0});  // the guard is inherited
+    CHECK(read_unguarded(whole, 2) == Ending{0, 0});  // the child inherits the guard
     CHECK(whole.byte_of(2) == 0);
     CHECK(read_unguarded(cut, 2) == kBusError);
 }
 
-TEST_CASE("read_guard: work that was guarded gives its result, or the error of the file") {
+TEST_CASE("read_guard: guarded work gives its result, or the error of the file") {
     const MappedPages pages(4);
     const auto read = [&](std::size_t page) {
         return source::guard_reads(pages.source(), [&] { return pages.byte_of(page); });
@@ -177,7 +177,7 @@ TEST_CASE("read_guard: work that was guarded gives its result, or the error of t
               source::guard_reads(pages.source(), [&] { value = pages.byte_of(2); });
               return 0;
           }) == "file.changed");
-    // What the work makes of zeros is not what is wrong.
+    // The error of the file comes first, not an error that the work raised over zeros.
     CHECK(code_of([&] {
               source::guard_reads(pages.source(), [&] {
                   if (pages.byte_of(2) == 0) throw Error("wire.field_number", "made of zeros");
@@ -189,7 +189,7 @@ TEST_CASE("read_guard: work that was guarded gives its result, or the error of t
     CHECK(os::FaultGuard::current() == nullptr);
 }
 
-TEST_CASE("read_guard: where the file is as it was, the disk has failed") {
+TEST_CASE("read_guard: if the file has not changed, the error is that of the disk") {
     ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(8);
     pages.cut(2);
@@ -213,7 +213,7 @@ TEST_CASE("read_guard: where the file is as it was, the disk has failed") {
     CHECK(pages.byte_of(5) == 6);
 }
 
-TEST_CASE("read_guard: the last page of a file may be a part of one") {
+TEST_CASE("read_guard: the last page of a file may be incomplete") {
     const TemporaryFolder folder;
     const std::size_t page = MappedPages::page();
     const std::string path = folder.write("f", ByteView(Bytes(3 * page + 10, 7)));
@@ -226,7 +226,7 @@ TEST_CASE("read_guard: the last page of a file may be a part of one") {
         CHECK(code(guard) == "file.changed");
     }
     CHECK(mappings_of(path) == 1);
-    // A guard over nothing does no harm.
+    // A guard of an empty file does no harm.
     const auto empty = open_source(folder.write("empty", ""), source::IoMode::mmap);
     const source::ReadGuard guard(*empty);
     guard.check();

@@ -1,4 +1,4 @@
-// Guards of several threads on one file.
+// Guards of several threads over one file.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace onnxmap::test {
 
 namespace {
 
-constexpr int kCut = 8;  // a page that is cut off
+constexpr int kCut = 8;  // a lost page
 
 }  // namespace
 
-TEST_CASE("read_guard_threads: helpers have the guard of the thread that they work for") {
+TEST_CASE("read_guard_threads: helper threads have the guard of the thread they work for") {
     const MappedPages pages(64);
     const auto read_all = [&] {
         std::atomic<int> sum = 0;
@@ -54,20 +54,21 @@ TEST_CASE("read_guard_threads: helpers have the guard of the thread that they wo
     CHECK(os::FaultGuard::current() == nullptr);
 }
 
-TEST_CASE("read_guard_threads: zeros of another thread's fault are noticed") {
+TEST_CASE("read_guard_threads: zeros from another thread's fault are noticed") {
     const MappedPages pages(16);
     pages.cut(2);
     std::barrier step(2);
-    // One thread runs into the lost page; the other reads zeros and never has a fault of its own.
+    // One thread reads the lost page first. The other then reads its zeros, and has no fault of its
+    // own.
     std::thread first([&] {
-        step.arrive_and_wait();  // the other has its early guard
+        step.arrive_and_wait();  // the other thread has its early guard
         {
             const source::ReadGuard guard(pages.source());
             CHECK(pages.byte_of(kCut) == 0);
-            step.arrive_and_wait();  // the zeros are there
-            step.arrive_and_wait();  // the other has read them
+            step.arrive_and_wait();  // the zeros are mapped
+            step.arrive_and_wait();  // the other thread has read them
         }
-        step.arrive_and_wait();  // they are gone
+        step.arrive_and_wait();  // the zeros are gone
     });
     {
         const source::ReadGuard early(pages.source());
@@ -80,7 +81,7 @@ TEST_CASE("read_guard_threads: zeros of another thread's fault are noticed") {
         CHECK(code(late) == "file.changed");
         step.arrive_and_wait();
         step.arrive_and_wait();
-        // They stood there while these read: that stays true.
+        // The zeros were there when these guards were read under, so the error stays.
         CHECK(code(early) == "file.changed");
         CHECK(code(late) == "file.changed");
     }
@@ -88,10 +89,10 @@ TEST_CASE("read_guard_threads: zeros of another thread's fault are noticed") {
     const source::ReadGuard after(pages.source());
     CHECK(pages.byte_of(1) == 2);
     CHECK(code(after) == "accepted");
-    CHECK(read_unguarded(pages, kCut) == Ending{0, 0});  // a guard is there, and inherited
+    CHECK(read_unguarded(pages, kCut) == Ending{0, 0});  // the child inherits this guard
 }
 
-TEST_CASE("read_guard_threads: the zeros stay until the last has read them") {
+TEST_CASE("read_guard_threads: the zeros stay until the last guard has ended") {
     const MappedPages pages(16);
     pages.cut(2);
     std::barrier step(2);
@@ -99,12 +100,12 @@ TEST_CASE("read_guard_threads: the zeros stay until the last has read them") {
         const source::ReadGuard guard(pages.source());
         CHECK(pages.byte_of(kCut) == 0);
         step.arrive_and_wait();
-        step.arrive_and_wait();  // the other ran into pages before it
+        step.arrive_and_wait();  // the other thread has had faults at earlier pages
     });
     {
         step.arrive_and_wait();
         const source::ReadGuard guard(pages.source());
-        CHECK(pages.byte_of(4) == 0);  // its own fault: these were not covered
+        CHECK(pages.byte_of(4) == 0);  // a fault of its own: this page had no zeros yet
         step.arrive_and_wait();
         first.join();
         CHECK(pages.parts() == 2);
@@ -115,7 +116,7 @@ TEST_CASE("read_guard_threads: the zeros stay until the last has read them") {
     CHECK(read_unguarded(pages, 4) == Ending{-1, SIGBUS});
 }
 
-TEST_CASE("read_guard_threads: a file cut and mended while many threads read it") {
+TEST_CASE("read_guard_threads: a file is cut and mended while many threads read it") {
     ONNXMAP_NEEDS_LINUX("a second mapping of what is mapped");
     const MappedPages pages(32);
     std::atomic<bool> done = false;
@@ -136,7 +137,7 @@ TEST_CASE("read_guard_threads: a file cut and mended while many threads read it"
                             if (byte != 0 && byte != static_cast<int>(page + 1)) ++wrong;
                         }
                     });
-                    if (zeros > 0) ++wrong;  // and nobody said so
+                    if (zeros > 0) ++wrong;  // zeros without an error
                 } catch (const Error& error) {
                     ++(error.code == "file.changed" ? errors : wrong);
                 } catch (const FileError& error) {
@@ -145,7 +146,7 @@ TEST_CASE("read_guard_threads: a file cut and mended while many threads read it"
             }
         });
     }
-    // No page of the file is ever zero: where zeros are read, a guard has put them there.
+    // No page of the file has zeros. If zeros are read, a guard has mapped them.
     for (int round = 0; round < 100; ++round) {
         pages.cut(1 + static_cast<std::size_t>(round) % 31);
         std::this_thread::yield();

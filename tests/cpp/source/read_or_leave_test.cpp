@@ -1,4 +1,4 @@
-// Copies of mapped bytes: where bytes are missing they are left, and nothing is covered.
+// read_or_leave() copies mapped bytes. If bytes are missing, it stops at once and maps no zeros.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kPages = 8;
 
-// Reads a byte of each page, or what went wrong.
+// Reads a byte of each page; returns "accepted" or the code of the error.
 std::string read_pages(const MappedPages& pages, std::array<int, kPages>& found) {
     return code_of([&] {
         source::read_or_leave(pages.source(), [&] {
@@ -28,14 +28,14 @@ std::string read_pages(const MappedPages& pages, std::array<int, kPages>& found)
 
 }  // namespace
 
-TEST_CASE("read_or_leave: what is there is read") {
+TEST_CASE("read_or_leave: bytes that are there are read") {
     const MappedPages pages(kPages);
     std::array<int, kPages> found{};
     CHECK(read_pages(pages, found) == "accepted");
     CHECK(found == std::array<int, kPages>{1, 2, 3, 4, 5, 6, 7, 8});
 }
 
-TEST_CASE("read_or_leave: it is left where bytes are missing, and covers nothing") {
+TEST_CASE("read_or_leave: stops at missing bytes, and maps no zeros") {
     const MappedPages pages(kPages);
     pages.cut(3);
     for (int round = 0; round < 3; ++round) {
@@ -45,11 +45,11 @@ TEST_CASE("read_or_leave: it is left where bytes are missing, and covers nothing
         CHECK(pages.is_whole());
         CHECK(pages.source().guarded_region().lost->times.load() == 0);
     }
-    // Whoever looks without care meets what is there: nothing.
+    // A read without protection still ends the process.
     CHECK(in_child([&] { return pages.byte_of(5); }) == Ending{-1, SIGBUS});
 }
 
-TEST_CASE("read_or_leave: below a guard of the same source, and a guard below it") {
+TEST_CASE("read_or_leave: works under a guard of the same source, and around a guard") {
     const MappedPages pages(kPages);
     const MappedPages others(kPages);
     pages.cut(3);
@@ -58,9 +58,9 @@ TEST_CASE("read_or_leave: below a guard of the same source, and a guard below it
     {
         const source::ReadGuard guard(pages.source());
         CHECK(read_pages(pages, found) == "file.changed");
-        guard.check();  // it has seen nothing of that
+        guard.check();  // it saw nothing of that read
         CHECK(pages.byte_of(3) == 0);
-        CHECK(read_pages(pages, found) == "file.changed");  // the zeros do not fault
+        CHECK(read_pages(pages, found) == "file.changed");  // reading its zeros is not a fault
         CHECK(code_of([&] {
                   guard.check();
                   return 0;
@@ -78,7 +78,7 @@ TEST_CASE("read_or_leave: below a guard of the same source, and a guard below it
     CHECK(others.is_whole());
 }
 
-TEST_CASE("read_or_leave: in each of several threads, the first error counts") {
+TEST_CASE("read_or_leave: if several threads fail, the first error counts") {
     const MappedPages pages(kPages);
     pages.cut(2);
     CHECK(code_of([&] {

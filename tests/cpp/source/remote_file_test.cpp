@@ -29,7 +29,7 @@ struct Range {
     std::uint64_t offset, nbytes;
 };
 
-// Bytes in memory, read as those of a server would be; remembers what it was asked for.
+// Bytes in memory that are read like those of a server. It records the requests.
 class Requests final : public source::RangeReader {
   public:
     explicit Requests(Bytes bytes, std::string state = "state")
@@ -80,7 +80,7 @@ bool same(ByteView view, const Bytes& bytes, std::uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("remote_file: what it says of itself") {
+TEST_CASE("remote_file: tells its URL, size and state") {
     const auto requests = std::make_shared<const Requests>(random_bytes(1000));
     source::RemoteFile file(requests);
     CHECK(file.size() == 1000);
@@ -91,7 +91,7 @@ TEST_CASE("remote_file: what it says of itself") {
     CHECK(requests->asked().empty());
 }
 
-TEST_CASE("remote_file: a model's structure is read by few requests, and not its payload") {
+TEST_CASE("remote_file: few requests read the structure of a model, and none its payload") {
     constexpr std::size_t kPayload = 1 << 20;
     Bytes graph = blob(1, node("Conv"));
     for (int i = 0; i < 20; ++i) {
@@ -106,7 +106,7 @@ TEST_CASE("remote_file: a model's structure is read by few requests, and not its
     CHECK(moved < 400'000);
 }
 
-TEST_CASE("remote_file: what goes straight on is read in larger and larger requests") {
+TEST_CASE("remote_file: sequential reads make larger and larger requests") {
     Bytes graph;
     const Bytes one = blob(1, node("Conv"));
     for (int i = 0; i < 300'000; ++i) graph.insert(graph.end(), one.begin(), one.end());
@@ -120,7 +120,7 @@ TEST_CASE("remote_file: what goes straight on is read in larger and larger reque
 }
 
 TEST_CASE("remote_file: a request waits for no other") {
-    // The first can only end when the second has: so nothing is locked while it is under way.
+    // The first request can only end after the second. A lock during a request would be a deadlock.
     const Bytes bytes = random_bytes(100'000);
     auto requests = std::make_shared<Requests>(bytes);
     std::mutex mutex;
@@ -147,14 +147,14 @@ TEST_CASE("remote_file: a request waits for no other") {
     CHECK(in_time);
 }
 
-TEST_CASE("remote_file: bytes that somebody may be looking at are not written again") {
+TEST_CASE("remote_file: bytes that a view may show are not written again") {
     const Bytes bytes = random_bytes(10'000);
     const auto requests = std::make_shared<const Requests>(bytes);
     source::RemoteFile file(requests);
     static_cast<void>(file.feed());
     const ByteView seen = file.resident(100, 100);
     auto* const there = const_cast<std::uint8_t*>(seen.data());
-    there[5] = static_cast<std::uint8_t>(~there[5]);  // whoever wrote again would mend it
+    there[5] = static_cast<std::uint8_t>(~there[5]);  // writing the bytes again would undo this
     static_cast<void>(file.resident(0, 10'000));
     CHECK(seen[5] != bytes[105]);
     CHECK(requests->asked().size() == 2);
@@ -162,7 +162,7 @@ TEST_CASE("remote_file: bytes that somebody may be looking at are not written ag
     CHECK(requests->asked().size() == 2);
 }
 
-TEST_CASE("remote_file: many threads ask for overlapping ranges") {
+TEST_CASE("remote_file: many threads may request overlapping ranges") {
     const Bytes bytes = random_bytes(1 << 20);
     source::RemoteFile file(std::make_shared<const Requests>(bytes));
     static_cast<void>(file.feed());
@@ -194,7 +194,7 @@ TEST_CASE("remote_file: a failed request leaves nothing behind") {
     CHECK(same(file.resident(0, 10'000), bytes, 0));
 }
 
-TEST_CASE("remote_file: a look is good for ten seconds, unless one is wanted now") {
+TEST_CASE("remote_file: a check counts for ten seconds, unless one is demanded now") {
     const auto requests = std::make_shared<const Requests>(random_bytes(10));
     source::RemoteFile file(requests);
     file.check_unchanged(source::kRecently);
@@ -205,7 +205,7 @@ TEST_CASE("remote_file: a look is good for ten seconds, unless one is wanted now
     CHECK(requests->looks == 1);
 }
 
-TEST_CASE("remote_file: one source for a file in one state") {
+TEST_CASE("remote_file: a file in one state has one source") {
     const auto open = [](const char* state) {
         return source::open_shared(std::make_shared<const Requests>(Bytes(10), state));
     };

@@ -23,7 +23,7 @@ std::shared_ptr<const source::Source> open(const std::string& path,
     return source::open_shared(os::File::open(path), mode, os::way_by_path(path));
 }
 
-// Another time of change, with everything else as it was.
+// Changes the time of modification, and nothing else.
 void touch(const std::string& path, std::int64_t nanoseconds) {
     const timespec times[] = {{0, UTIME_OMIT}, {1'000'000'000, nanoseconds}};
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
@@ -31,7 +31,7 @@ void touch(const std::string& path, std::int64_t nanoseconds) {
 
 }  // namespace
 
-TEST_CASE("shared_source: one mapping for one file, let go after the last who holds it") {
+TEST_CASE("shared_source: a file has one mapping, which ends with its last holder") {
     const TemporaryFolder folder;
     const std::string path = folder.write("w", "weights");
     const std::size_t descriptors = open_descriptors();
@@ -48,12 +48,12 @@ TEST_CASE("shared_source: one mapping for one file, let go after the last who ho
     }
     CHECK(mappings_of(path) == 0);
     CHECK(open_descriptors() == descriptors);
-    // Opened again after that it works again.
+    // After that, the file can be opened again.
     CHECK(as_text(open(path)->bytes()) == "weights");
     CHECK(mappings_of(path) == 0);
 }
 
-TEST_CASE("shared_source: the same file under another name is the same") {
+TEST_CASE("shared_source: a file under another name has the same source") {
     const TemporaryFolder folder;
     const std::string path = folder.write("w", "weights");
     std::filesystem::create_hard_link(path, folder / "link");
@@ -65,7 +65,7 @@ TEST_CASE("shared_source: the same file under another name is the same") {
     CHECK(open(folder / "renamed") == source);
 }
 
-TEST_CASE("shared_source: another file, state or mode is another source") {
+TEST_CASE("shared_source: another file, state or mode has another source") {
     const TemporaryFolder folder;
     const std::string path = folder.write("w", "weights");
     const std::string same = folder.write("same", "weights");
@@ -73,26 +73,26 @@ TEST_CASE("shared_source: another file, state or mode is another source") {
     CHECK(open(same) != source);
     CHECK(open(path, source::IoMode::read) != source);
     CHECK(open(path, source::IoMode::read)->kind() != std::string(source->kind()));
-    // Written anew in place: another size.
+    // Written in place: another size.
     folder.write("w", "other weights");
     const auto grown = open(path);
     CHECK(grown != source);
     CHECK(as_text(grown->bytes()) == "other weights");
-    // The same size, at another time; a nanosecond is enough.
+    // The same size, a nanosecond later.
     touch(path, 1);
     const auto touched = open(path);
     CHECK(touched != grown);
     CHECK(open(path) == touched);
     touch(path, 2);
     CHECK(open(path) != touched);
-    // Replaced by another file of that size and time.
+    // Replaced by another file of the same size and time.
     folder.write("new", "other weights");
     touch(folder / "new", 1);
     std::filesystem::rename(folder / "new", path);
     CHECK(open(path) != touched);
 }
 
-TEST_CASE("shared_source: files that are read are shared too") {
+TEST_CASE("shared_source: files that are read are shared, too") {
     const TemporaryFolder folder;
     const std::string path = folder.write("w", "weights");
     const std::size_t descriptors = open_descriptors();

@@ -28,7 +28,7 @@ std::vector<ArrayMemory> allocate(const std::vector<std::uint64_t>& sizes) {
 
 }  // namespace
 
-TEST_CASE("slabs: arrays are aligned, of their sizes, and do not overlap") {
+TEST_CASE("slabs: arrays are aligned, have their sizes, and do not overlap") {
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t i = 0; i < 3000; ++i) sizes.push_back(i * 7919 % 20'000);
     sizes.insert(sizes.end(), {kLarge - 1, kLarge, kLarge + 1, 0, 1, 63, 64, 65});
@@ -61,11 +61,11 @@ TEST_CASE("slabs: small arrays share memory of at most 16 MiB, large ones have t
     for (const ArrayMemory& one : arrays) CHECK(one.owner->size() <= Slabs::kMost);
 }
 
-TEST_CASE("slabs: no more memory is taken than there is to come") {
+TEST_CASE("slabs: takes no more memory than the rest of the arrays needs") {
     const auto arrays = allocate({1, 64, 65, 1000});
     CHECK(arrays[0].owner == arrays[3].owner);
     CHECK(arrays[0].owner->size() == 64 + 64 + 128 + 1024);
-    // The last slab is as large as what is left.
+    // The last slab is as large as the rest.
     std::vector<std::uint64_t> sizes(20, 1 << 20);
     const auto many = allocate(sizes);
     CHECK(many[0].owner->size() == Slabs::kMost);
@@ -74,7 +74,7 @@ TEST_CASE("slabs: no more memory is taken than there is to come") {
     CHECK(many[19].owner == many[16].owner);
 }
 
-TEST_CASE("slabs: what is kept is its slab, and nothing else") {
+TEST_CASE("slabs: an array that is kept keeps its slab, and no other") {
     auto arrays = allocate(std::vector<std::uint64_t>(40, 1 << 20));
     const ArrayMemory kept = arrays[20];
     std::vector<std::weak_ptr<source::OwnedBytes>> slabs;

@@ -1,4 +1,4 @@
-// When a source looks whether its file has changed.
+// When a source checks whether its file has changed.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -47,7 +47,7 @@ struct Loaded {
         document = model::load_file(path, mode, options);
     }
 
-    /// Finds and reads the values of the tensor, as on access.
+    /// Finds and reads the values of the tensor, as an access to it does.
     [[nodiscard]] std::string read(std::uint64_t tensor,
                                    std::optional<source::Moment> since = std::nullopt) const {
         return code_of([&] {
@@ -72,14 +72,14 @@ struct Loaded {
 
 }  // namespace
 
-TEST_CASE("source_changes: it looks again unless it did since then") {
+TEST_CASE("source_changes: the file is checked unless it was checked since the given moment") {
     for (const source::IoMode mode : kModes) {
         const TemporaryFolder folder;
         const std::string path = folder.write("f", "0123456789");
         const source::Moment before = source::now();
         const auto source = open_source(path, mode);
         std::filesystem::resize_file(path, 5);
-        // It was looked at when it was opened.
+        // It was checked when it was opened.
         CHECK(code(*source, before) == "accepted");
         CHECK(code(*source, source::Moment::min()) == "accepted");
         const auto error = error_of([&] {
@@ -89,10 +89,10 @@ TEST_CASE("source_changes: it looks again unless it did since then") {
         REQUIRE(error);
         CHECK(error->code == "file.changed");
         CHECK(error->file == path);
-        // From then on it is said every time.
+        // From now on every check is an error.
         CHECK(code(*source, before) == "file.changed");
         CHECK(code(*source, source::now() - 1h) == "file.changed");
-        // Also where it has its size again: its time of change is another.
+        // Also with the old size, because the time of modification is another.
         std::filesystem::resize_file(path, 10);
         CHECK(code(*source, before) == "file.changed");
     }
@@ -101,12 +101,12 @@ TEST_CASE("source_changes: it looks again unless it did since then") {
     CHECK_FALSE(buffer.identity());
 }
 
-TEST_CASE("source_changes: on access every 10 ms, each file for itself") {
+TEST_CASE("source_changes: on access, each file is checked every 10 ms") {
     for (const source::IoMode mode : kModes) {
         for (const char* name : {"m.onnx", "w.bin"}) {
             CAPTURE(name);
             const Loaded loaded(mode);
-            // The tensor that is in the model needs no other file.
+            // The tensor inside the model needs no other file.
             const std::string own = name == std::string("w.bin") ? "accepted" : "file.changed";
             CHECK(loaded.read(0) == "accepted");
             CHECK(loaded.read(1) == "accepted");
@@ -119,19 +119,19 @@ TEST_CASE("source_changes: on access every 10 ms, each file for itself") {
     }
 }
 
-TEST_CASE("source_changes: at the start of a column each file is looked at once") {
+TEST_CASE("source_changes: each file is checked once for a column") {
     const Loaded loaded(source::IoMode::mmap);
     const source::Moment started = loaded.document->look_for_changes();
     CHECK(loaded.read(1, started) == "accepted");
     loaded.touch("w.bin");
-    CHECK(loaded.read(1, started) == "accepted");  // was looked at since
+    CHECK(loaded.read(1, started) == "accepted");  // it was checked after that moment
     CHECK(loaded.read(1, loaded.document->look_for_changes()) == "file.changed");
     CHECK(loaded.read(0, started) == "accepted");
     loaded.touch("m.onnx");
     CHECK(loaded.look() == "file.changed");
 }
 
-TEST_CASE("source_changes: who does not watch hears nothing") {
+TEST_CASE("source_changes: without watching, no change is reported") {
     for (const source::IoMode mode : kModes) {
         const Loaded loaded(mode, false);
         CHECK(loaded.read(1) == "accepted");

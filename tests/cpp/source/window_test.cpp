@@ -24,7 +24,7 @@ Bytes random_bytes(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("window: reads more and more while it goes straight on") {
+TEST_CASE("window: sequential reads grow") {
     source::WindowSize ahead;
     std::uint64_t offset = 0;
     std::uint64_t before = 0;
@@ -38,18 +38,18 @@ TEST_CASE("window: reads more and more while it goes straight on") {
     CHECK(before == source::WindowSize::kMost);
 }
 
-TEST_CASE("window: reads little after a jump and always what is needed") {
+TEST_CASE("window: after a jump it reads little, but always what is needed") {
     source::WindowSize ahead;
     static_cast<void>(ahead.next(0, 16));
     CHECK(ahead.next(1 << 30, 16) == source::WindowSize::kLeast);
     CHECK(ahead.next(1ULL << 40, 1 << 20) == 1 << 20);
-    // A step over a few kilobytes is no jump.
+    // Skipping a few kilobytes is not a jump.
     const std::uint64_t here = (1ULL << 40) + (1 << 20);
     CHECK(ahead.next(here + source::WindowSize::kNear, 16) > source::WindowSize::kLeast);
     CHECK(ahead.next((1ULL << 41), 16) == source::WindowSize::kLeast);
 }
 
-TEST_CASE("window: gives the bytes of the file wherever it is asked") {
+TEST_CASE("window: gives the bytes of the file at any offset") {
     const TemporaryFolder folder;
     const Bytes bytes = random_bytes(500'000);
     const auto file =
@@ -68,7 +68,7 @@ TEST_CASE("window: gives the bytes of the file wherever it is asked") {
     }
 }
 
-TEST_CASE("window: a file that is shorter now gives an error and no old bytes") {
+TEST_CASE("window: a file that became shorter gives an error, and no old bytes") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(random_bytes(100'000)));
     const auto file = std::make_shared<const os::File>(os::File::open(path));

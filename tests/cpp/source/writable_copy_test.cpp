@@ -1,4 +1,4 @@
-// Source::writable_copy, of each kind of source.
+// Source::writable_copy for each kind of source.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -30,7 +30,8 @@ Bytes pattern() {
     return bytes;
 }
 
-// Writes to copies of several parts; whether they held the right bytes, and the source still does.
+// Writes to several parts of a copy. Returns whether the copy had the right bytes and the source
+// still has them.
 bool copies_are_private(const source::Source& source) {
     const Bytes expected = pattern();
     bool good = true;
@@ -50,7 +51,7 @@ bool copies_are_private(const source::Source& source) {
 
 }  // namespace
 
-TEST_CASE("writable_copy: of a mapping, a file that is read, and a buffer") {
+TEST_CASE("writable_copy: a mapping, a file that is read and a buffer can be copied") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(pattern()));
     const std::size_t descriptors = open_descriptors();
@@ -64,7 +65,7 @@ TEST_CASE("writable_copy: of a mapping, a file that is read, and a buffer") {
         CHECK(copies_are_private(*copied));
         CHECK(copies_are_private(MemorySource(pattern())));
         CHECK(mappings_of(path) == 2);
-        // Pages of the file where they are large, a copy where they are not.
+        // Large copies are pages of the file, small ones are heap memory.
         const auto pages = kept->writable_copy(1, 200'000);
         CHECK(mappings_of(path) == 3);
         const auto small = kept->writable_copy(1, 1000);
@@ -77,7 +78,7 @@ TEST_CASE("writable_copy: of a mapping, a file that is read, and a buffer") {
     CHECK(join(as_bytes(now)) == pattern());
 }
 
-TEST_CASE("writable_copy: of a file that was replaced or deleted it is the bytes as they were") {
+TEST_CASE("writable_copy: of a file that was replaced or deleted, it has the old bytes") {
     const TemporaryFolder folder;
     const std::string path = folder.write("f", ByteView(pattern()));
     const auto source = open_source(path, source::IoMode::mmap);
@@ -87,7 +88,7 @@ TEST_CASE("writable_copy: of a file that was replaced or deleted it is the bytes
         CAPTURE(deleted);
         if (deleted) std::filesystem::remove(path);
         if (!deleted) {
-            // With the descriptor it is pages of the file that had the name.
+            // With the descriptor open, the copy has pages of the file that once had the name.
             const auto pages = source->writable_copy(1, 200'000);
             CHECK(mappings_of(path) == 2);
             CHECK(join(pages->bytes()) == join(ByteView(pattern()).subspan(1, 200'000)));

@@ -26,7 +26,7 @@ bool has_kernel(onnx::DataType from, onnx::DataType to) {
     return Conversion::find(info(from), info(to)).has_value();
 }
 
-// The float32 of each element, one after the other.
+// The float32 values of all elements, one after another.
 Bytes float32_slowly(const onnx::DataTypeInfo& type, ByteView elements) {
     Bytes bytes;
     const std::size_t width = type.itemsize();
@@ -50,7 +50,7 @@ Bytes random_bytes(std::mt19937_64& random, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("conversion: which pairs there are kernels for") {
+TEST_CASE("conversion: which pairs of types have kernels") {
     const std::set<onnx::DataType> to_float32 = {
         FLOAT16,        BFLOAT16,   FLOAT8E4M3FN, FLOAT8E4M3FNUZ, FLOAT8E5M2,
         FLOAT8E5M2FNUZ, FLOAT8E8M0, FLOAT4E2M1,   FLOAT6E2M3,     FLOAT6E3M2,
@@ -66,7 +66,8 @@ TEST_CASE("conversion: which pairs there are kernels for") {
     }
 }
 
-TEST_CASE("conversion: none is a copy, or unpacking where elements share bytes") {
+TEST_CASE(
+    "conversion: without a change of type, elements are copied, or unpacked if they share bytes") {
     CHECK(Conversion::none(info(INT16)).is_copy());
     CHECK(Conversion::none(info(FLOAT8E5M2)).is_copy());
     CHECK_FALSE(Conversion::none(info(INT4)).is_copy());
@@ -86,7 +87,7 @@ TEST_CASE("conversion: none is a copy, or unpacking where elements share bytes")
     Conversion::none(info(INT16)).stored(nullptr, 0, nullptr);
 }
 
-TEST_CASE("conversion: stored elements of every type to float32") {
+TEST_CASE("conversion: stored elements of every type become float32") {
     std::mt19937_64 random(1);
     GuardedPages from_pages(20'000);
     GuardedPages to_pages(80'000);
@@ -94,7 +95,7 @@ TEST_CASE("conversion: stored elements of every type to float32") {
         const auto conversion = Conversion::find(type, info(FLOAT));
         if (!conversion || type.type == FLOAT) continue;
         CAPTURE(std::string(type.name));
-        // Sub-byte types go through a buffer of 4096 codes.
+        // Sub-byte elements go through a buffer of 4096 codes.
         for (const std::size_t count : {0UL, 1UL, 3UL, 33UL, 4095UL, 4096UL, 4097UL, 9001UL}) {
             const Bytes stored = random_bytes(random, (count * type.bits + 7) / 8);
             const Bytes elements =
@@ -102,14 +103,14 @@ TEST_CASE("conversion: stored elements of every type to float32") {
             std::uint8_t* to = to_pages.last(4 * count);
             conversion->stored(from_pages.place(stored).data(), count, to);
             REQUIRE(join(ByteView(to, 4 * count)) == float32_slowly(type, elements));
-            // And of elements that are unpacked already.
+            // The same for elements that are unpacked already.
             conversion->elements(from_pages.place(elements).data(), count, to);
             REQUIRE(join(ByteView(to, 4 * count)) == float32_slowly(type, elements));
         }
     }
 }
 
-TEST_CASE("conversion: sub-byte elements to a byte each") {
+TEST_CASE("conversion: sub-byte elements are unpacked to a byte each") {
     std::mt19937_64 random(2);
     GuardedPages pages(4096);
     for (const onnx::DataTypeInfo& type : onnx::data_types()) {
@@ -124,7 +125,7 @@ TEST_CASE("conversion: sub-byte elements to a byte each") {
     }
 }
 
-TEST_CASE("conversion: float32 to the 16-bit types") {
+TEST_CASE("conversion: float32 becomes a 16-bit type") {
     std::mt19937_64 random(3);
     const Bytes floats = random_bytes(random, 4 * 1001);
     for (const onnx::DataType to : {FLOAT16, BFLOAT16}) {

@@ -25,7 +25,7 @@ Bytes entries(const std::vector<Pair>& pairs) {
     return bytes;
 }
 
-// The entry keeps views of `bytes`.
+// The entry has views of `bytes`.
 tensor::ExternalEntry read(const Bytes& bytes, std::uint64_t most = 64) {
     return tensor::read_external_entry(onnx::Message(onnx::message<"TensorProto">, bytes), "t",
                                        most);
@@ -37,7 +37,7 @@ std::string entry_code(const std::vector<Pair>& pairs) {
 
 }  // namespace
 
-TEST_CASE("external_data: location with offset and length") {
+TEST_CASE("external_data: a location with offset and length") {
     const Bytes all = entries({{"location", "w.bin"},
                                {"offset", "4096"},
                                {"length", "16"},
@@ -55,16 +55,16 @@ TEST_CASE("external_data: location with offset and length") {
     CHECK_FALSE(read(alone).checksum);
 
     const Bytes zero = entries({{"length", "0"}, {"location", "w.bin"}, {"offset", "007"}});
-    CHECK_FALSE(read(zero).length);  // as other readers have it
+    CHECK_FALSE(read(zero).length);  // as in other readers
     CHECK(read(zero).offset == 7);
 }
 
-TEST_CASE("external_data: the last of two keys inside one entry counts") {
+TEST_CASE("external_data: if a key is twice in one entry, the last one counts") {
     const Bytes bytes = join(blob(13, join(blob(1, "offset"), blob(1, "location"), blob(2, "v"))));
     CHECK(read(bytes).location == "v");
 }
 
-TEST_CASE("external_data: numbers are decimal digits and nothing else") {
+TEST_CASE("external_data: only decimal digits are a number") {
     for (const char* text : {"", " 1", "1 ", "+1", "-1", "0x10", "1e3", "1.0", "1_000", "\xd9\xa1",
                              "000000000000000000001"}) {
         CAPTURE(text);
@@ -78,7 +78,7 @@ TEST_CASE("external_data: numbers are decimal digits and nothing else") {
     CHECK(entry_code({{"location", "w"}, {"length", "99999999999999999999"}}) == "ext.bounds");
 }
 
-TEST_CASE("external_data: what is missing or said twice") {
+TEST_CASE("external_data: missing and repeated keys are refused") {
     CHECK(entry_code({}) == "ext.location");
     CHECK(entry_code({{"offset", "1"}}) == "ext.location");
     for (const char* key : {"location", "offset", "length", "checksum"}) {
@@ -92,14 +92,14 @@ TEST_CASE("external_data: what is missing or said twice") {
     CHECK(error->location == "good");
 }
 
-TEST_CASE("external_data: more entries than the limit") {
+TEST_CASE("external_data: more entries than the limit are refused") {
     Bytes bytes = entries({{"location", "w"}});
     for (int i = 0; i < 3; ++i) append(bytes, entries({{"other", "1"}}));
     CHECK(read(bytes, 4).location == "w");
     CHECK(code_of([&] { return read(bytes, 3).offset; }) == "limit.external_entries");
 }
 
-TEST_CASE("external_data: locations are judged by their text first") {
+TEST_CASE("external_data: the text of a location is checked first") {
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");
     folder.write("sub/w.bin", "below");
@@ -128,7 +128,7 @@ TEST_CASE("external_data: locations are judged by their text first") {
     CHECK(as_text(files.open("a..b", "t")->bytes()) == "dots");
 }
 
-TEST_CASE("external_data: links and pipes") {
+TEST_CASE("external_data: links and pipes are refused by policy") {
     const TemporaryFolder folder;
     folder.write("outside.bin", "secret");
     folder.write("model/w.bin", "weights");
@@ -151,7 +151,7 @@ TEST_CASE("external_data: links and pipes") {
     CHECK(pipe->location == "fifo");
 }
 
-TEST_CASE("external_data: each file is opened once and let go with the rest") {
+TEST_CASE("external_data: each file is opened once, and closed with the model") {
     const TemporaryFolder folder;
     folder.write("w.bin", "weights");
     const std::size_t before = open_descriptors();
@@ -161,7 +161,7 @@ TEST_CASE("external_data: each file is opened once and let go with the rest") {
         const std::size_t open = open_descriptors();
         CHECK(files.open("w.bin", "b") == first);
         CHECK(open_descriptors() == open);
-        // What could not be opened is looked for again.
+        // A file that could not be opened is tried again.
         CHECK(code_of([&] { return files.open("late.bin", "a"); }) == "ext.missing");
         folder.write("late.bin", "here");
         CHECK(as_text(files.open("late.bin", "a")->bytes()) == "here");
@@ -179,7 +179,7 @@ TEST_CASE("external_data: a model without a folder has no external files") {
     CHECK(tensor::ExternalFiles(external_folder("/models")).path_of("w", "w") == "/models/w");
 }
 
-TEST_CASE("external_data: the message has everything that one needs to find the tensor") {
+TEST_CASE("external_data: the message says everything needed to find the tensor") {
     const TemporaryFolder folder;
     const std::string model = folder.path().string();
     const tensor::ExternalFiles files(external_folder(model));
@@ -225,7 +225,7 @@ TEST_CASE("external_data: the message has everything that one needs to find the 
     CHECK(has(strict->what(), "link_policy=\"contained\""));
 }
 
-TEST_CASE("external_data: the folder is the one that was there when the model was loaded") {
+TEST_CASE("external_data: files are looked up in the folder of the time of loading") {
     const TemporaryFolder folder;
     folder.write("model/w.bin", "weights");
     folder.write("model/v.bin", "others");
@@ -234,7 +234,7 @@ TEST_CASE("external_data: the folder is the one that was there when the model wa
     std::filesystem::rename(model, folder / "moved");
     folder.write("model/w.bin", "planted");
     CHECK(as_text(files.open("w.bin", "t")->bytes()) == "weights");
-    // A folder that is made later is not the caller's.
+    // A folder that is made after loading is not the caller's folder.
     const tensor::ExternalFiles late(external_folder(folder / "late"));
     CHECK(code_of([&] { return late.open("w.bin", "t"); }) == "ext.missing");
     folder.write("late/w.bin", "late");

@@ -23,7 +23,7 @@ tensor::Header header_of(const Bytes& bytes) {
     return tensor::read_header(onnx::Message(onnx::message<"TensorProto">, bytes));
 }
 
-// A header without a message behind it.
+// A header that does not come from a message.
 tensor::Header shaped(std::int32_t data_type, const std::vector<std::int64_t>& dims) {
     tensor::Header header;
     header.name = "t";
@@ -42,7 +42,7 @@ std::uint64_t count(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-TEST_CASE("header: everything in any order of the fields") {
+TEST_CASE("header: the fields may come in any order") {
     const Bytes content = {1, 2, 3, 4, 5, 6};
     const Bytes orders[] = {
         join(scalar(1, 2), scalar(1, 3), scalar(2, 2), blob(8, "w"), blob(9, content)),
@@ -66,7 +66,7 @@ TEST_CASE("header: everything in any order of the fields") {
     }
 }
 
-TEST_CASE("header: of an empty tensor message") {
+TEST_CASE("header: of an empty tensor") {
     const tensor::Header header = header_of({});
     CHECK(header.name.empty());
     CHECK(header.data_type == 0);
@@ -74,17 +74,17 @@ TEST_CASE("header: of an empty tensor message") {
     CHECK_FALSE(header.raw_data);
 }
 
-TEST_CASE("header: which typed fields hold something") {
+TEST_CASE("header: tells which typed fields hold values") {
     CHECK(header_of(fixed32(4, 0)).typed_fields == 1U << 4);
     CHECK(header_of(packed(5, {1})).typed_fields == 1U << 5);
     CHECK(header_of(blob(6, "")).typed_fields == 1U << 6);  // an empty string is a value
     CHECK(header_of(scalar(7, 1)).typed_fields == 1U << 7);
     CHECK(header_of(join(fixed64(10, 1), packed(11, {1}))).typed_fields == (1U << 10 | 1U << 11));
     CHECK(header_of(join(blob(4, Bytes{}), blob(7, Bytes{}))).typed_fields == 0);
-    CHECK(header_of(fixed64(4, 0)).typed_fields == 0);  // another wire type: unknown
+    CHECK(header_of(fixed64(4, 0)).typed_fields == 0);  // another wire type, so unknown
 }
 
-TEST_CASE("header: location and segment") {
+TEST_CASE("header: has location and segment") {
     CHECK(header_of(scalar(14, 1)).external);
     CHECK(header_of(scalar(14, (1ULL << 32) + 1)).external);
     CHECK(header_of(join(scalar(14, 1), scalar(14, 7))).external);
@@ -96,7 +96,7 @@ TEST_CASE("header: location and segment") {
     CHECK(empty_raw.raw_data->empty());
 }
 
-TEST_CASE("header: more dimensions than NumPy takes are counted and not stored") {
+TEST_CASE("header: more dimensions than NumPy allows are counted, but not stored") {
     const Bytes bytes = join(scalar(2, 1), blob(1, Bytes(10'000, 1)));
     const tensor::Header header = header_of(bytes);
     CHECK(header.rank == 10'000);
@@ -106,7 +106,7 @@ TEST_CASE("header: more dimensions than NumPy takes are counted and not stored")
     CHECK(count_code(std::vector<std::int64_t>(65, 1)) == "tensor.rank");
 }
 
-TEST_CASE("header: element types that do not exist") {
+TEST_CASE("header: unknown element types are refused") {
     for (const std::int32_t number : {0, -1, 29, 99}) {
         const auto error = error_of([&] { return &tensor::element_type(shaped(number, {})); });
         REQUIRE(error);
@@ -117,7 +117,7 @@ TEST_CASE("header: element types that do not exist") {
     CHECK(tensor::element_type(shaped(kFloat, {})).name == "FLOAT");
 }
 
-TEST_CASE("header: shapes that count") {
+TEST_CASE("header: shapes whose elements can be counted") {
     CHECK(count({}) == 1);
     CHECK(count({2, 3, 5}) == 30);
     CHECK(count({0}) == 0);
@@ -139,7 +139,7 @@ TEST_CASE("header: shapes that are refused") {
     CHECK(count_code(std::vector<std::int64_t>(64, INT64_MAX)) == "tensor.size_overflow");
 }
 
-TEST_CASE("header: shapes that NumPy cannot have") {
+TEST_CASE("header: shapes that NumPy does not allow") {
     const auto fits = [](std::int32_t data_type, const std::vector<std::int64_t>& dims) {
         return code_of([&] {
             tensor::check_fits_numpy(shaped(data_type, dims));
@@ -154,12 +154,12 @@ TEST_CASE("header: shapes that NumPy cannot have") {
     CHECK(fits(kFloat, {4 * k2To60, 4}) == "tensor.size_overflow");
     CHECK(fits(kFloat, {0, 4 * k2To60}) == "tensor.size_overflow");
     CHECK(fits(kUint8, {k2To32, k2To32, 0}) == "tensor.size_overflow");
-    CHECK(fits(kInt4, {INT64_MAX}) == "accepted");             // a byte each
-    CHECK(fits(kString, {k2To60}) == "tensor.size_overflow");  // a pointer each
+    CHECK(fits(kInt4, {INT64_MAX}) == "accepted");             // one byte for each element
+    CHECK(fits(kString, {k2To60}) == "tensor.size_overflow");  // a pointer for each element
     CHECK(fits(99, {1}) == "tensor.dtype");
 }
 
-TEST_CASE("header: bytes of packed elements") {
+TEST_CASE("header: number of bytes of packed elements") {
     for (const std::uint32_t bits : {8U, 16U, 32U, 64U, 128U}) {
         CHECK(tensor::packed_nbytes(7, bits) == 7 * bits / 8);
     }

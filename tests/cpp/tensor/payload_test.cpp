@@ -14,7 +14,7 @@ namespace onnxmap::test {
 
 namespace {
 
-// The bytes that are found, or the Error.
+// The payload's bytes; otherwise the Error is thrown.
 tensor::Payload find(OneTensor& subject) {
     const std::uint64_t count = tensor::check_storage(subject.header, subject.store);
     auto payload =
@@ -29,7 +29,7 @@ const Bytes kFloatPair = join(scalar(1, 2), scalar(2, 1), blob(8, "w"));
 
 }  // namespace
 
-TEST_CASE("payload: raw data are the bytes where they are") {
+TEST_CASE("payload: raw data are a view of the stored bytes") {
     OneTensor subject(join(kFloatPair, blob(9, Bytes(8, 1))));
     const tensor::Payload payload = find(subject);
     CHECK(payload.source == subject.source);
@@ -39,7 +39,7 @@ TEST_CASE("payload: raw data are the bytes where they are") {
     CHECK(join(payload.bytes()) == Bytes(8, 1));
 }
 
-TEST_CASE("payload: the size must be the shape's to the byte") {
+TEST_CASE("payload: the number of bytes must be exactly that of the shape") {
     for (const std::size_t nbytes : {0UL, 4UL, 7UL, 9UL, 12UL}) {
         const OneTensor subject(join(kFloatPair, blob(9, Bytes(nbytes))));
         const auto error = error_of([&] { return subject.values().count(); });
@@ -67,11 +67,11 @@ TEST_CASE("payload: data in more than one place are refused") {
     CHECK(code(join(kFloatPair, fixed32(4, 1), packed(5, {1}))) == "tensor.ambiguous_data");
     CHECK(code(join(kFloatPair, blob(9, Bytes{}), fixed32(4, 1))) == "tensor.ambiguous_data");
     CHECK(code(join(kFloatPair, raw, blob(4, Bytes{}))) == "accepted");
-    // External data that are not switched on do not count.
+    // external_data does not count unless data_location is EXTERNAL.
     CHECK(code(join(kFloatPair, raw, blob(13, string_entry("location", "w.bin")))) == "accepted");
 }
 
-TEST_CASE("payload: tensors that have no bytes to give") {
+TEST_CASE("payload: tensors that have no payload") {
     CHECK(code(join(scalar(1, 1), blob(9, Bytes(4)))) == "tensor.dtype");
     CHECK(code(join(scalar(1, UINT64_MAX), scalar(2, 1))) == "tensor.negative_dim");
     const Bytes strings = join(scalar(1, 1), scalar(2, 8));
@@ -82,7 +82,7 @@ TEST_CASE("payload: tensors that have no bytes to give") {
     CHECK_FALSE(tensor::find_payload(one.message, one.header, 1, one.store, source::now()));
 }
 
-TEST_CASE("payload: one run of a fixed width is bytes where they are") {
+TEST_CASE("payload: one run of fixed-width values is a view of the stored bytes") {
     const Bytes doubles = join(scalar(1, 2), scalar(2, 11));
     const Bytes complexes = join(scalar(1, 1), scalar(2, 14));
     const Bytes run = from_hex("0102030405060708");
@@ -96,15 +96,15 @@ TEST_CASE("payload: one run of a fixed width is bytes where they are") {
     };
     CHECK(has_payload(join(doubles, blob(10, Bytes(16)))));
     CHECK(has_payload(join(complexes, blob(4, run))));
-    // Runs without values do not make it two.
+    // Empty runs beside it do not matter.
     CHECK(has_payload(join(kFloatPair, blob(4, Bytes{}), blob(4, run), blob(4, Bytes{}))));
-    // Two runs, or any value outside of one, must be put together.
+    // Several runs, or a value outside of a run, must be joined.
     CHECK_FALSE(has_payload(join(kFloatPair, blob(4, Bytes(4)), blob(4, Bytes(4)))));
     CHECK_FALSE(has_payload(join(kFloatPair, blob(4, Bytes(4)), fixed32(4, 0))));
     CHECK_FALSE(has_payload(join(scalar(1, 1), scalar(2, 1), fixed32(4, 0))));
-    // Varints are never what an array has.
+    // Varints are not the bytes of an array.
     CHECK_FALSE(has_payload(join(scalar(1, 2), scalar(2, 6), packed(5, {1, 2}))));
-    // The number is checked in values, of which a complex element has two.
+    // The values are counted. A complex element has two.
     CHECK(code(join(kFloatPair, blob(4, Bytes(12)))) == "tensor.data_size");
     CHECK(code(join(complexes, blob(4, Bytes(12)))) == "tensor.data_size");
     const auto error =
@@ -113,7 +113,7 @@ TEST_CASE("payload: one run of a fixed width is bytes where they are") {
     CHECK(std::string(error->what()).find("expected 2 values, found 1") != std::string::npos);
 }
 
-TEST_CASE("payload: external bytes at their offset") {
+TEST_CASE("payload: external bytes begin at their offset") {
     const TemporaryFolder folder;
     folder.write("w.bin", "0123456789");
     OneTensor subject(external_tensor("e", "w.bin", 3, 4), folder.path().string());
@@ -122,12 +122,12 @@ TEST_CASE("payload: external bytes at their offset") {
     CHECK(payload.offset == 3);
     CHECK(payload.source->path() == folder / "w.bin");
     CHECK(payload.source == find(subject).source);
-    // Up to the last byte of the file.
+    // They may reach to the last byte of the file.
     CHECK(OneTensor(external_tensor("e", "w.bin", 6, 4), folder.path().string()).code() ==
           "accepted");
 }
 
-TEST_CASE("payload: external numbers that do not fit") {
+TEST_CASE("payload: external numbers that do not fit are refused") {
     const TemporaryFolder folder;
     folder.write("w.bin", "0123456789");
     const auto external = [&](std::string_view dims, const std::vector<Bytes>& pairs) {
@@ -149,7 +149,7 @@ TEST_CASE("payload: external numbers that do not fit") {
     CHECK(external("9223372036854775807", {}) == "ext.bounds");
 }
 
-TEST_CASE("payload: bytes as stored for listings") {
+TEST_CASE("payload: the number of stored bytes, for listings") {
     const auto stored = [](const Bytes& bytes) {
         const OneTensor subject(bytes);
         return tensor::stored_nbytes(subject.message, subject.header);
@@ -160,7 +160,7 @@ TEST_CASE("payload: bytes as stored for listings") {
     CHECK(stored(join(scalar(2, 8), blob(6, "abc"), blob(6, ""), blob(6, "de"))) == 5);
     CHECK(stored(join(scalar(1, UINT64_MAX), scalar(2, 1))) == 0);
     CHECK(stored(scalar(2, 99)) == 0);
-    // One segment of several stores its own elements, and never more than there are.
+    // A segment stores its own elements, at most as many as the tensor has.
     const auto segment = [](std::uint64_t begin, std::uint64_t end) {
         return blob(3, join(scalar(1, begin), scalar(2, end)));
     };
@@ -168,7 +168,7 @@ TEST_CASE("payload: bytes as stored for listings") {
     CHECK(stored(join(floats, segment(2, 5))) == 12);
     CHECK(stored(join(floats, segment(2, INT64_MAX))) == 40);
     CHECK(stored(join(floats, segment(5, 2))) == 0);
-    // Elements that can be counted, and bytes that cannot.
+    // The elements can be counted in 64 bits, but their bytes cannot.
     CHECK(stored(join(scalar(1, (1ULL << 62) + 1), scalar(2, 1))) == 0);
 }
 

@@ -20,7 +20,7 @@ Bytes segment(std::uint64_t begin, std::uint64_t end) {
     return blob(3, join(scalar(1, begin), scalar(2, end)));
 }
 
-// A piece of a tensor of UINT8 elements.
+// A piece of a tensor with UINT8 elements.
 Bytes piece(const std::vector<std::uint64_t>& dims, const Range& range, std::uint64_t type = 2) {
     return join(packed(1, dims), scalar(2, type), blob(8, "p"), segment(range.first, range.second));
 }
@@ -33,7 +33,7 @@ tensor::SegmentedTensor join_all(const std::vector<Bytes>& pieces) {
     return tensor::join_segments(messages);
 }
 
-// The code that pieces of those ranges of ten elements give.
+// The code of the error for pieces with these ranges of ten elements.
 std::string code(const std::vector<Range>& ranges) {
     std::vector<Bytes> pieces;
     for (const Range& range : ranges) pieces.push_back(piece({2, 5}, range));
@@ -44,7 +44,7 @@ constexpr std::uint64_t kMinusOne = UINT64_MAX;
 
 }  // namespace
 
-TEST_CASE("segments: pieces come in the order of their elements") {
+TEST_CASE("segments: pieces are put in the order of their elements") {
     const std::vector<Bytes> pieces = {piece({2, 5}, {7, 10}), piece({2, 5}, {0, 3}),
                                        piece({2, 5}, {3, 7})};
     const auto joined = join_all(pieces);
@@ -60,19 +60,19 @@ TEST_CASE("segments: pieces come in the order of their elements") {
     CHECK(joined.first == pieces[0].data());
 }
 
-TEST_CASE("segments: they tile the whole, or are refused") {
+TEST_CASE("segments: pieces that do not tile the tensor are refused") {
     CHECK(code({{0, 10}}) == "accepted");
     CHECK(code({{0, 1}, {1, 10}}) == "accepted");
     CHECK(code({{5, 10}, {0, 5}}) == "accepted");
-    CHECK(code({{0, 5}, {5, 5}, {5, 10}}) == "accepted");  // one without elements
+    CHECK(code({{0, 5}, {5, 5}, {5, 10}}) == "accepted");  // one piece is empty
     CHECK(code({{0, 0}, {0, 10}}) == "accepted");
     CHECK(code({{10, 10}, {0, 10}}) == "accepted");
     CHECK(code({{0, 9}}) == "tensor.segment");
     CHECK(code({{1, 10}}) == "tensor.segment");
     CHECK(code({{0, 4}, {5, 10}}) == "tensor.segment");           // a gap
     CHECK(code({{0, 6}, {5, 10}}) == "tensor.segment");           // an overlap
-    CHECK(code({{0, 10}, {0, 10}}) == "tensor.segment");          // twice
-    CHECK(code({{0, 5}, {5, 10}, {5, 10}}) == "tensor.segment");  // a part twice
+    CHECK(code({{0, 10}, {0, 10}}) == "tensor.segment");          // the same piece twice
+    CHECK(code({{0, 5}, {5, 10}, {5, 10}}) == "tensor.segment");  // a part of a piece twice
     CHECK(code({{0, 11}}) == "tensor.segment");
     CHECK(code({{0, 10}, {10, 11}}) == "tensor.segment");
     CHECK(code({{4, 2}, {0, 10}}) == "tensor.segment");  // ends before it begins
@@ -82,7 +82,7 @@ TEST_CASE("segments: they tile the whole, or are refused") {
     CHECK(code({{0, 1ULL << 62}}) == "tensor.segment");
 }
 
-TEST_CASE("segments: shape and type must be the same in all") {
+TEST_CASE("segments: all pieces must have the same shape and type") {
     const auto both = [](const Bytes& other) {
         return code_of([&] { return join_all({piece({2, 5}, {0, 5}), other}).segments.size(); });
     };
@@ -94,7 +94,7 @@ TEST_CASE("segments: shape and type must be the same in all") {
     CHECK(both(piece({2, 5}, {5, 10}, 99)) == "tensor.segment");
 }
 
-TEST_CASE("segments: how many elements one says it has") {
+TEST_CASE("segments: how many elements a segment claims") {
     const auto count = [](const Bytes& bytes) {
         return tensor::segment_count(onnx::Message(onnx::message<"TensorProto">, bytes));
     };
@@ -103,13 +103,13 @@ TEST_CASE("segments: how many elements one says it has") {
     CHECK(count(segment(0, INT64_MAX)) == INT64_MAX);
     CHECK(count(blob(3, scalar(2, 4))) == 4);
     CHECK(count({}) == 0);
-    // What makes no sense.
+    // Ranges that make no sense.
     CHECK(count(segment(4, 3)) == 0);
     CHECK(count(segment(kMinusOne, 5)) == 0);
     CHECK(count(segment(0, kMinusOne)) == 0);
 }
 
-TEST_CASE("segments: absent numbers are zero, and errors name the tensor") {
+TEST_CASE("segments: absent numbers are zero, and the error names the tensor") {
     const Bytes no_begin = join(scalar(1, 4), scalar(2, 2), blob(8, "p"), blob(3, scalar(2, 4)));
     CHECK(join_all({no_begin}).segments.front().count() == 4);
     const Bytes empty = join(scalar(1, 0), scalar(2, 2), blob(3, Bytes{}));

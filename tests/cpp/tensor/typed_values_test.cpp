@@ -29,7 +29,8 @@ const wire::FieldRow& row_of(std::uint32_t number) {
     return *onnx::message<"TensorProto">.find(number);
 }
 
-// Decodes stretch by stretch, each into a heap block of exactly its size, with no gap between.
+// Decodes stretch by stretch, each into a heap block of exactly its size. The stretches must follow
+// each other without gaps.
 std::pair<Bytes, bool> decode(const tensor::TypedValues& values, const tensor::ValueRange& range) {
     Bytes all;
     bool in_range = true;
@@ -43,7 +44,7 @@ std::pair<Bytes, bool> decode(const tensor::TypedValues& values, const tensor::V
     return {all, in_range};
 }
 
-// What decoding gives, as eight bytes of each value; the slow way, which knows no stretches.
+// The expected values, eight bytes each. They are read one by one, without stretches.
 Bytes slow_values(const onnx::Message& message, const wire::FieldRow& row) {
     Bytes all;
     message.for_each_value(row, [&](const wire::Field& value) {
@@ -61,14 +62,14 @@ bool same_as_slow(ByteView bytes, std::uint32_t number) {
     return in_range && found == slow_values(message, row_of(number));
 }
 
-// Values of all lengths; `most` of one byte make a run of many values.
+// Values of all lengths. Most of `most` fit into one byte, so a run has many values.
 Numbers random_numbers(std::mt19937_64& random, std::size_t count) {
     Numbers numbers(count);
     for (std::uint64_t& number : numbers) number = random() >> (random() % 64);
     return numbers;
 }
 
-// A field of any form that the number allows, with that many values.
+// A field with that many values, in any form that its number allows.
 Bytes any_field(std::mt19937_64& random, std::uint32_t number, std::size_t count) {
     const wire::WireType type = row_of(number).wire_type();
     const bool run = random() % 2 == 0;
@@ -89,16 +90,16 @@ Bytes some_unknown_field(std::mt19937_64& random) {
         case 0: return scalar(999, random());
         case 1: return blob(8, "a name");
         case 2: return group(77, fixed64(3, 1));
-        case 3: return blob(99, Bytes(random() % 200, 0x11));  // up to 64 bytes and more
+        case 3: return blob(99, Bytes(random() % 200, 0x11));  // sometimes more than 64 bytes
         default: return {};
     }
 }
 
-constexpr std::uint32_t kNumbers[] = {4, 5, 7, 10, 11};  // of the typed fields but string_data
+constexpr std::uint32_t kNumbers[] = {4, 5, 7, 10, 11};  // the typed fields except string_data
 
 }  // namespace
 
-TEST_CASE("typed_values: packed, unpacked, in several runs, with empty ones between") {
+TEST_CASE("typed_values: packed, unpacked, in several runs, and with empty runs") {
     const Bytes expected = from_hex("0100000000000000 2c01000000000000 ffffffffffffffff");
     const Bytes forms[] = {
         packed(7, {1, 300, UINT64_MAX}),
@@ -113,13 +114,13 @@ TEST_CASE("typed_values: packed, unpacked, in several runs, with empty ones betw
         const tensor::TypedValues values(message, field<"TensorProto.int64_data">);
         CHECK(values.count() == 3);
         CHECK(decode(values, kAny8) == std::pair(expected, true));
-        // Another field has none.
+        // The other fields have no values.
         CHECK(tensor::TypedValues(message, field<"TensorProto.uint64_data">).count() == 0);
     }
     CHECK(tensor::TypedValues(tensor_of({}), field<"TensorProto.int64_data">).size() == 0);
 }
 
-TEST_CASE("typed_values: every field in any form, with anything between") {
+TEST_CASE("typed_values: every field in any form, with any fields between") {
     std::mt19937_64 random(1);
     for (int round = 0; round < 150; ++round) {
         for (const std::uint32_t number : kNumbers) {
@@ -135,7 +136,7 @@ TEST_CASE("typed_values: every field in any form, with anything between") {
     }
 }
 
-TEST_CASE("typed_values: stretches of fields end after 64 KiB, and at what is not theirs") {
+TEST_CASE("typed_values: a stretch ends after 64 KiB, or at large fields of another kind") {
     std::mt19937_64 random(2);
     Bytes bytes;
     for (int i = 0; i < 60'000; ++i) append(bytes, scalar(5, random() % 400));
@@ -151,11 +152,11 @@ TEST_CASE("typed_values: stretches of fields end after 64 KiB, and at what is no
     };
     CHECK(stretches({}) == 1);
     CHECK(stretches(blob(8, "short")) == 1);
-    CHECK(stretches(blob(9, Bytes(60'000, 0x28))) == 2);  // bytes that look like fields
+    CHECK(stretches(blob(9, Bytes(60'000, 0x28))) == 2);  // bytes that look like the field
     CHECK(stretches(join(packed(5, {3, 4}), scalar(999, 1))) == 1);
 }
 
-TEST_CASE("typed_values: runs around 64 KiB and around 1 MiB") {
+TEST_CASE("typed_values: runs of about 64 KiB and about 1 MiB") {
     std::mt19937_64 random(3);
     for (const std::size_t edge : {std::size_t{64} << 10, std::size_t{1} << 20}) {
         for (const std::size_t longest : {1U, 2U, 10U}) {
@@ -174,14 +175,14 @@ TEST_CASE("typed_values: runs around 64 KiB and around 1 MiB") {
     }
     const Bytes large = blob(7, Bytes((3 << 20) + 5, 0x7f));
     const tensor::TypedValues parts(tensor_of(large), field<"TensorProto.int64_data">);
-    CHECK(parts.size() == 4);  // of 1 MiB, so that several threads have something to do
+    CHECK(parts.size() == 4);  // 1 MiB each, so that several threads have work
     CHECK(parts.count() == (3 << 20) + 5);
 }
 
-TEST_CASE("typed_values: a cut between parts of a run never goes through a varint") {
+TEST_CASE("typed_values: a run is never cut inside a varint") {
     std::mt19937_64 random(4);
     for (const std::size_t length : {2UL, 3UL, 10UL}) {
-        // The cut at 1 MiB falls on each byte of a varint.
+        // The cut at 1 MiB meets each byte of a varint in turn.
         for (std::size_t shift = 0; shift < length; ++shift) {
             const Bytes part = repeat(100, varint(random() >> (64 - 7 * length % 64), length));
             const Bytes run = join(Bytes(shift, 0x05), repeat((1 << 20) / part.size() + 2, part));
@@ -205,7 +206,7 @@ TEST_CASE("typed_values: runs of fixed width are cut between values") {
     }
 }
 
-TEST_CASE("typed_values: several pieces of one merged message") {
+TEST_CASE("typed_values: one message may be merged from several pieces") {
     const Bytes first = join(scalar(5, 1), packed(5, {2, 3}));
     const Bytes second = packed(5, {4});
     const onnx::Message merged(onnx::message<"TensorProto">, std::vector<ByteView>{first, second});
@@ -214,7 +215,7 @@ TEST_CASE("typed_values: several pieces of one merged message") {
     CHECK(decode(values, {1, false, 0, 0}).first == Bytes{1, 2, 3, 4});
 }
 
-TEST_CASE("typed_values: nothing behind the message is looked at") {
+TEST_CASE("typed_values: no byte behind the message is read") {
     GuardedPages pages(200 << 10);
     std::mt19937_64 random(6);
     for (std::size_t count = 0; count < 60; ++count) {
@@ -222,7 +223,7 @@ TEST_CASE("typed_values: nothing behind the message is looked at") {
             REQUIRE(same_as_slow(pages.place(any_field(random, number, count)), number));
         }
     }
-    // Long enough to be a stretch of its own.
+    // Long enough for a stretch of its own.
     for (std::size_t more = 0; more < 20; ++more) {
         Bytes run(70'000, 0x01);
         for (std::size_t i = 0; i < more; ++i) append(run, varint(random(), 10));
@@ -230,7 +231,7 @@ TEST_CASE("typed_values: nothing behind the message is looked at") {
     }
 }
 
-TEST_CASE("typed_values: elements have the low bytes, and the range is checked before") {
+TEST_CASE("typed_values: elements have the low bytes of values that are in range") {
     const auto decoded = [](const Bytes& bytes, std::uint32_t number,
                             const tensor::ValueRange& range) {
         return decode(tensor::TypedValues(tensor_of(bytes), row_of(number)), range);
@@ -244,7 +245,7 @@ TEST_CASE("typed_values: elements have the low bytes, and the range is checked b
         CHECK_FALSE(in_range);
         CHECK(bytes == Bytes{1, static_cast<std::uint8_t>(bad), 2});
     }
-    // An int32 field has the low 32 bits of its varint, the others do not count.
+    // An int32 field has the low 32 bits of its varint. The other bits are ignored.
     CHECK(decoded(packed(5, {(1ULL << 32) + 7}), 5, byte) == std::pair(Bytes{7}, true));
     CHECK(decoded(packed(5, {0xffff'ffff}), 5, byte) == std::pair(Bytes{0xff}, true));
     const tensor::ValueRange half = {2, true, -32768, 65535};
@@ -257,7 +258,7 @@ TEST_CASE("typed_values: elements have the low bytes, and the range is checked b
     CHECK_FALSE(decoded(packed(11, {UINT64_MAX}), 11, uint32).second);
 }
 
-TEST_CASE("typed_values: one value out of range is noticed wherever it is") {
+TEST_CASE("typed_values: one value out of range is noticed at any place") {
     const tensor::ValueRange byte = {1, true, -128, 255};
     for (std::size_t place = 0; place < 50; ++place) {
         for (const bool run : {true, false}) {
@@ -274,7 +275,7 @@ TEST_CASE("typed_values: one value out of range is noticed wherever it is") {
     }
 }
 
-TEST_CASE("typed_values: runs that a lazy load has not judged") {
+TEST_CASE("typed_values: malformed runs are found even if a lazy load has not judged them") {
     const auto code = [](const Bytes& run) {
         const HeapCopy copy(blob(7, run));
         return code_of([&] {
@@ -302,7 +303,7 @@ TEST_CASE("typed_values: runs that a lazy load has not judged") {
     CHECK(code(Bytes(70'000, 0x80)) == "wire.varint_too_long");
 }
 
-TEST_CASE("typed_values: bytes that changed after they were counted") {
+TEST_CASE("typed_values: bytes that change after they were counted are an error") {
     for (const std::size_t size : {50UL, 70'000UL}) {
         HeapCopy copy(blob(7, Bytes(size, 0x01)));
         const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
@@ -317,10 +318,10 @@ TEST_CASE("typed_values: bytes that changed after they were counted") {
             });
         };
         CHECK(code() == "accepted");
-        copy.data()[copy.view().size() - 5] = 0x81;  // two values are one now
+        copy.data()[copy.view().size() - 5] = 0x81;  // two values become one
         CHECK(code() == "file.changed");
     }
-    // More values than there were: none is written behind the room.
+    // There are more values than before. None may be written behind the room.
     HeapCopy copy(blob(7, repeat(50, from_hex("8101"))));
     const tensor::TypedValues values(tensor_of(copy.view()), row_of(7));
     REQUIRE(values.count() == 50);
@@ -329,7 +330,7 @@ TEST_CASE("typed_values: bytes that changed after they were counted") {
     CHECK(code_of([&] { return values.decode(0, kAny8, room.last(50 * 8)); }) == "file.changed");
 }
 
-TEST_CASE("typed_values: a single run of a fixed width") {
+TEST_CASE("typed_values: a single run of fixed width can be viewed") {
     const Bytes run = from_hex("0102030405060708");
     const auto single = [](const Bytes& bytes, std::uint32_t number) {
         const auto found = tensor::single_run(tensor_of(bytes), row_of(number));

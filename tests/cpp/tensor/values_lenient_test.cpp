@@ -1,4 +1,4 @@
-// What is read where the store overlooks the faults that onnx overlooks, and what is refused still.
+// A lenient store reads tensors with the faults that onnx overlooks, and still refuses others.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -17,12 +17,12 @@ Bytes tensor_of(std::uint64_t data_type, std::uint64_t count, const Bytes& field
     return join(scalar(1, count), scalar(2, data_type), blob(8, "t"), fields);
 }
 
-// What a lenient store reads; the codes it was told about go to `overlooked`.
+// Reads from a lenient store. `overlooked` are the codes that it must report.
 Bytes read(const Bytes& bytes, const Codes& overlooked) {
     OneTensor tensor(bytes);
     tensor.lenient();
     const Bytes elements = tensor.read();
-    // Finding and reading may each say it, but nothing else.
+    // Finding and reading may both report a code, but no other code may be reported.
     for (const std::string& code : tensor.overlooked) CHECK(code == overlooked.front());
     CHECK(tensor.overlooked.size() >= overlooked.size());
     return elements;
@@ -36,15 +36,15 @@ const Codes kRange = {"tensor.value_range"};
 
 }  // namespace
 
-TEST_CASE("lenient: of two places the one that onnx takes") {
+TEST_CASE("lenient: if there are data in two places, those that onnx takes are read") {
     const Bytes raw = blob(9, from_hex("0000803f"));
     const Bytes typed = fixed32(4, 0x40000000);
     CHECK(read(tensor_of(1, 1, join(raw, typed)), kAmbiguous) == from_hex("0000803f"));
     CHECK(read(tensor_of(1, 1, join(typed, raw)), kAmbiguous) == from_hex("0000803f"));
-    // Of two typed fields the type's own.
+    // Of two typed fields, that of the tensor's type.
     CHECK(read(tensor_of(1, 1, join(typed, packed(5, {1}))), kAmbiguous) == from_hex("00000040"));
     CHECK(read(tensor_of(6, 1, join(typed, packed(5, {1}))), kAmbiguous) == from_hex("01000000"));
-    // Of a string never raw_data.
+    // Of a string, never raw_data.
     OneTensor text(tensor_of(8, 1, join(raw, blob(6, "text"))));
     std::string found;
     text.lenient().values().for_each_string(
@@ -53,23 +53,23 @@ TEST_CASE("lenient: of two places the one that onnx takes") {
     CHECK(text.overlooked == kAmbiguous);
 }
 
-TEST_CASE("lenient: bytes behind the last of a sub-byte tensor are cut off") {
+TEST_CASE("lenient: bytes behind the last element of a sub-byte tensor are ignored") {
     const Bytes long_int4 = tensor_of(22, 3, blob(9, from_hex("2143ff")));
     CHECK(OneTensor(long_int4).code() == "tensor.data_size");
     CHECK(read(long_int4, kSize) == from_hex("010203"));
     OneTensor tensor(long_int4);
     CHECK(tensor.lenient().read_packed() == from_hex("2143"));
     CHECK(join(tensor.values().payload()->bytes()) == from_hex("2143"));
-    // Which byte is the last, whose unused bits must be zero in float6, follows from the shape.
+    // The shape decides which byte is the last. In float6 its unused bits must be zero.
     CHECK(read(tensor_of(27, 1, blob(9, from_hex("3fff"))), kSize) == Bytes{63});
     CHECK(code(tensor_of(27, 1, blob(9, from_hex("7f00")))) == "tensor.padding");
     CHECK(read(tensor_of(25, 1, blob(9, from_hex("0300"))), kSize) == Bytes{3});
-    // Not of whole bytes, and not what is too short.
+    // Not for types of whole bytes, and not if there are too few bytes.
     CHECK(code(tensor_of(2, 1, blob(9, Bytes(2)))) == "tensor.data_size");
     CHECK(code(tensor_of(22, 3, blob(9, Bytes(1)))) == "tensor.data_size");
 }
 
-TEST_CASE("lenient: values out of range are cut to their width") {
+TEST_CASE("lenient: values out of range are cut to the width of their type") {
     CHECK(read(tensor_of(2, 2, packed(5, {300, 7})), kRange) == Bytes{44, 7});
     CHECK(read(tensor_of(3, 1, scalar(5, 128 + 256)), kRange) == Bytes{128});
     CHECK(read(tensor_of(10, 1, scalar(5, 70000)), kRange) == from_hex("7011"));
@@ -78,7 +78,7 @@ TEST_CASE("lenient: values out of range are cut to their width") {
     CHECK(read(tensor_of(22, 2, scalar(5, 0x121)), kRange) == Bytes{1, 2});
 }
 
-TEST_CASE("lenient: what is right is told to nobody") {
+TEST_CASE("lenient: nothing is reported for a correct tensor") {
     for (const Bytes& bytes : {tensor_of(2, 2, packed(5, {255, 7})), raw_tensor("r", {1, 2}),
                                tensor_of(22, 3, blob(9, from_hex("2143")))}) {
         OneTensor tensor(bytes);
@@ -87,7 +87,7 @@ TEST_CASE("lenient: what is right is told to nobody") {
     }
 }
 
-TEST_CASE("lenient: what onnx does not overlook either, or should not, is refused") {
+TEST_CASE("lenient: other faults are still refused") {
     const Bytes raw = blob(9, Bytes(4));
     CHECK(code(tensor_of(1, 1, join(raw, scalar(14, 1)))) == "tensor.ambiguous_data");
     CHECK(code(tensor_of(1, 1, join(packed(5, {1}), scalar(14, 1)))) == "tensor.ambiguous_data");

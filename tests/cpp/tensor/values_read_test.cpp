@@ -1,4 +1,4 @@
-// Reading raw values: in parts, converted, by several threads, from mappings and from files.
+// Reads of raw values: in parts, converted, by several threads, from mappings and from files.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Bytes random_bytes(std::size_t size) {
     return bytes;
 }
 
-// Raw bytes of `count` elements; float6 without bits behind the last one.
+// Raw bytes of `count` elements. The unused bits of float6 are zero.
 Bytes raw_bytes(const onnx::DataTypeInfo& type, std::size_t count) {
     Bytes bytes = random_bytes(tensor::packed_nbytes(count, type.bits));
     const std::size_t used = count * type.bits % 8;
@@ -43,7 +43,7 @@ Bytes inline_tensor(const onnx::DataTypeInfo& type, std::size_t count, const Byt
     return join(header_fields(type, count), blob(9, raw));
 }
 
-// In a file, at an odd offset.
+// The tensor in a file, at an odd offset.
 Bytes tensor_in_file(const TemporaryFolder& folder, const onnx::DataTypeInfo& type,
                      std::size_t count, const Bytes& raw) {
     folder.write("w.bin", ByteView(join(Bytes(3, 0xee), raw)));
@@ -65,7 +65,7 @@ Bytes float32_slowly(const onnx::DataTypeInfo& type, const Bytes& elements) {
 
 }  // namespace
 
-TEST_CASE("values: every part of a small tensor, from memory and from a file") {
+TEST_CASE("values: every part of a small tensor can be read, from memory and from a file") {
     constexpr std::size_t kCount = 19;
     const TemporaryFolder folder;
     for (const onnx::DataTypeInfo& type : onnx::data_types()) {
@@ -101,7 +101,7 @@ TEST_CASE("values: every part of a small tensor, from memory and from a file") {
     }
 }
 
-TEST_CASE("values: parts of elements of several bytes") {
+TEST_CASE("values: parts of elements of several bytes can be read") {
     const onnx::DataTypeInfo& type = onnx::data_type(INT64);
     const Bytes raw = raw_bytes(type, 9);
     const OneTensor tensor(inline_tensor(type, 9, raw));
@@ -111,8 +111,8 @@ TEST_CASE("values: parts of elements of several bytes") {
     CHECK(out == join(ByteView(raw).subspan(40, 16)));
 }
 
-TEST_CASE("values: no byte behind the last is looked at") {
-    // The raw data are the last field, so their last byte is the last of the source.
+TEST_CASE("values: no byte behind the last is read") {
+    // raw_data is the last field, so its last byte is the last of the source.
     GuardedPages pages(4096);
     for (const onnx::DataTypeInfo& type : onnx::data_types()) {
         if (!type.sub_byte()) continue;
@@ -129,12 +129,13 @@ TEST_CASE("values: no byte behind the last is looked at") {
     }
 }
 
-TEST_CASE("values: large ones by several threads, from memory, a mapping and a file") {
+TEST_CASE("values: several threads read large ones from memory, a mapping and a file") {
     const TemporaryFolder folder;
     const std::string root = folder.path().string();
     for (const onnx::DataType data_type : {FLOAT4E2M1, FLOAT6E3M2, UINT2, FLOAT8E5M2}) {
         const onnx::DataTypeInfo& type = onnx::data_type(data_type);
-        // More than two ranges of 2 MiB as float32, more than one read of 256 KiB, and odd.
+        // As float32 they are more than two ranges of 2 MiB and one read of 256 KiB. The count is
+        // odd.
         const std::size_t count = 1'200'001;
         CAPTURE(std::string(type.name));
         const Bytes raw = raw_bytes(type, count);
@@ -152,7 +153,7 @@ TEST_CASE("values: large ones by several threads, from memory, a mapping and a f
     }
 }
 
-TEST_CASE("values: large elements of whole bytes are copied as they are") {
+TEST_CASE("values: elements of whole bytes are copied without a change") {
     const TemporaryFolder folder;
     const onnx::DataTypeInfo& type = onnx::data_type(INT32);
     const Bytes raw = raw_bytes(type, 1'500'001);
@@ -164,7 +165,7 @@ TEST_CASE("values: large elements of whole bytes are copied as they are") {
     }
 }
 
-TEST_CASE("values: typed data are converted and packed too") {
+TEST_CASE("values: typed data can be converted and packed, too") {
     const std::size_t count = 1'000'003;
     const onnx::DataTypeInfo& type = onnx::data_type(FLOAT8E4M3FN);
     const Bytes codes = random_bytes(count);
@@ -174,7 +175,7 @@ TEST_CASE("values: typed data are converted and packed too") {
     const bool good = tensor.read() == codes && tensor.read_packed() == codes &&
                       tensor.read(&float32()) == float32_slowly(type, codes);
     CHECK(good);
-    // Entries of four elements, in stretches of which none ends in the middle of the last one.
+    // Each entry has four elements. No stretch ends inside an entry, except the last one.
     const onnx::DataTypeInfo& uint2 = onnx::data_type(UINT2);
     const Bytes packed_bytes = raw_bytes(uint2, count);
     Bytes entries;
@@ -185,7 +186,7 @@ TEST_CASE("values: typed data are converted and packed too") {
     CHECK(unpacked);
 }
 
-TEST_CASE("values: a tensor without elements") {
+TEST_CASE("values: a tensor without elements can be read") {
     for (const onnx::DataTypeInfo& type : onnx::data_types()) {
         if (type.bits == 0) continue;
         CAPTURE(std::string(type.name));

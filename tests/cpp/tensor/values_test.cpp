@@ -50,7 +50,7 @@ Bytes read(std::uint64_t data_type, std::uint64_t count, const Bytes& fields) {
     return OneTensor(tensor_bytes(data_type, count, fields)).read();
 }
 
-// What finding and counting the values gives.
+// The code of the error of finding and counting the values.
 std::string code(std::uint64_t data_type, std::uint64_t count, const Bytes& fields) {
     return OneTensor(tensor_bytes(data_type, count, fields)).code();
 }
@@ -72,7 +72,7 @@ Strings strings_of(const tensor::Values& values) {
 
 }  // namespace
 
-TEST_CASE("values: typed data in one packed run and in several and unpacked") {
+TEST_CASE("values: typed data in one packed run, in several runs, and unpacked") {
     const Bytes expected = from_hex("0000803f 00000040 0100807f");
     const Bytes forms[] = {
         blob(4, expected),
@@ -87,7 +87,7 @@ TEST_CASE("values: typed data in one packed run and in several and unpacked") {
     }
 }
 
-TEST_CASE("values: every type from its typed field") {
+TEST_CASE("values: every type is read from its typed field") {
     CHECK(read(kUint8, 3, packed(5, {0, 1, 255})) == Bytes{0, 1, 255});
     CHECK(read(kInt8, 2, packed(5, {127, UINT64_MAX})) == Bytes{127, 255});
     CHECK(read(kFloat16, 2, packed(5, {0x3c00, 0xfc00})) == from_hex("003c00fc"));
@@ -102,15 +102,15 @@ TEST_CASE("values: every type from its typed field") {
           join(little_endian(1, 8), little_endian(2, 8)));
 }
 
-TEST_CASE("values: sub-byte elements share the entries of int32_data, but for float6") {
-    // Two elements in an entry of 4 bits, four in one of 2, the first in the lowest bits.
+TEST_CASE("values: sub-byte elements share entries of int32_data, except float6") {
+    // An entry has two elements of 4 bits, or four of 2 bits. The first is in the lowest bits.
     const Bytes int4 = packed(5, {0x21, negative(-1), 0x07});
     CHECK(read(kInt4, 5, int4) == from_hex("01020f0f07"));
     CHECK(read(kUint4, 6, int4) == from_hex("01020f0f0700"));
     CHECK(read(kInt2, 9, packed(5, {0xe4, 0xff, 2})) == from_hex("00010203 03030303 02"));
     CHECK(read(kUint2, 1, scalar(5, 0xff)) == Bytes{3});
     CHECK(read(kFloat6, 3, packed(5, {0, 63, 32})) == Bytes{0, 63, 32});
-    // As raw_data has them; what the last entry has beyond the last element is left out.
+    // In the layout of raw_data. Bits of the last entry behind the last element are dropped.
     const auto repacked = [](std::uint64_t type, std::uint64_t count, const Bytes& fields) {
         return OneTensor(tensor_bytes(type, count, fields)).read_packed();
     };
@@ -118,7 +118,7 @@ TEST_CASE("values: sub-byte elements share the entries of int32_data, but for fl
     CHECK(repacked(kInt4, 1, scalar(5, 0xff)) == from_hex("0f"));
     CHECK(repacked(kUint2, 5, packed(5, {0xe4, 0xff})) == from_hex("e403"));
     CHECK(repacked(kFloat6, 3, packed(5, {1, 63, 2})) == from_hex("c12f00"));
-    // Entries are counted, and each must be a byte of either sign.
+    // The entries are counted. Each must be a signed or unsigned byte.
     for (const std::uint64_t count : {3ULL, 4ULL, 7ULL, 1ULL << 40}) {
         CHECK(code(kInt4, count, int4) == "tensor.data_size");
     }
@@ -137,13 +137,13 @@ TEST_CASE("values: sub-byte elements share the entries of int32_data, but for fl
     CHECK(read_code(kFloat6, 1, scalar(5, negative(-1))) == "tensor.value_range");
 }
 
-TEST_CASE("values: typed data that do not fit their type") {
+TEST_CASE("values: typed data out of the range of their type are refused") {
     const auto one = [](std::uint64_t type, std::uint64_t value) {
         return read_code(type, 1, scalar(type == kUint32 ? 11 : 5, value));
     };
     CHECK(one(kUint8, 300) == "tensor.value_range");
     CHECK(one(kUint8, 256) == "tensor.value_range");
-    CHECK(one(kUint8, negative(-128)) == "accepted");  // as onnx has written packed bytes
+    CHECK(one(kUint8, negative(-128)) == "accepted");  // onnx has written packed bytes like this
     CHECK(one(kUint8, negative(-129)) == "tensor.value_range");
     CHECK(one(kFloat16, 65535) == "accepted");
     CHECK(one(kFloat16, 70000) == "tensor.value_range");
@@ -157,7 +157,7 @@ TEST_CASE("values: typed data that do not fit their type") {
     CHECK(error->tensor == "t");
 }
 
-TEST_CASE("values: complex elements are two values") {
+TEST_CASE("values: a complex element is two values") {
     const Bytes pairs = blob(4, Bytes(16, 1));
     CHECK(code(kComplex64, 2, pairs) == "accepted");
     CHECK(read(kComplex64, 2, pairs) == Bytes(16, 1));
@@ -172,7 +172,7 @@ TEST_CASE("values: complex elements are two values") {
           join(little_endian(1, 8), little_endian(2, 8)));
 }
 
-TEST_CASE("values: one typed value too few or too many, before anything is allocated") {
+TEST_CASE("values: a wrong number of values is refused before memory is allocated") {
     const Bytes run = blob(10, Bytes(24));
     const Bytes one_by_one = join(fixed64(10, 1), fixed64(10, 2), fixed64(10, 3));
     for (const Bytes& three : {run, one_by_one}) {
@@ -185,7 +185,7 @@ TEST_CASE("values: one typed value too few or too many, before anything is alloc
     CHECK(code(kInt32, 1, {}) == "tensor.data_size");
     CHECK(code(kInt32, 0, {}) == "accepted");
     CHECK(code(kInt64, 1ULL << 59, packed(7, {1, 2})) == "tensor.data_size");
-    // Values are counted, not bytes: the varints are of several lengths.
+    // Values are counted, not bytes: the varints have different lengths.
     CHECK(code(kInt32, 3, packed(5, {1, 300, UINT64_MAX})) == "accepted");
     const auto error =
         error_of([] { return OneTensor(tensor_bytes(kInt32, 3, {})).values().count(); });
@@ -193,7 +193,7 @@ TEST_CASE("values: one typed value too few or too many, before anything is alloc
     CHECK(std::string(error->what()).find("expected 3 values, found 0") != std::string::npos);
 }
 
-TEST_CASE("values: typed data in another type's field") {
+TEST_CASE("values: typed data in the field of another type are refused") {
     const Bytes misplaced = packed(5, {1});
     CHECK(code(kFloat, 1, misplaced) == "tensor.wrong_field");
     CHECK(read_code(kFloat, 1, misplaced) == "tensor.wrong_field");
@@ -202,14 +202,14 @@ TEST_CASE("values: typed data in another type's field") {
     CHECK(code(kUint32, 1, packed(5, {1})) == "tensor.wrong_field");
 }
 
-TEST_CASE("values: strings are bytes of any kind") {
+TEST_CASE("values: strings may be any bytes") {
     const Bytes fields = join(blob(6, "a"), blob(6, ""), blob(6, from_hex("fffe00")));
     const OneTensor three(tensor_bytes(kString, 3, fields));
     CHECK(strings_of(three.values()) == Strings{"a", "", std::string("\xff\xfe\0", 3)});
     CHECK(code(kString, 2, fields) == "tensor.data_size");
     CHECK(code(kString, 4, fields) == "tensor.data_size");
     CHECK(code(kString, 1ULL << 59, fields) == "tensor.data_size");
-    // Also where the caller did not count them before.
+    // Also if the caller has not counted them before.
     const OneTensor two(tensor_bytes(kString, 2, fields));
     const tensor::Values uncounted(two.message, two.header, two.store, source::now());
     CHECK(code_of([&] { return strings_of(uncounted); }) == "tensor.data_size");
@@ -217,7 +217,7 @@ TEST_CASE("values: strings are bytes of any kind") {
     CHECK_FALSE(uncounted.is_view());
 }
 
-TEST_CASE("values: raw, external and a single run are payload; only whole bytes are a view") {
+TEST_CASE("values: raw, external and single runs are payload, only whole bytes are a view") {
     const TemporaryFolder folder;
     folder.write("w.bin", "0123456789");
     const auto facts = [](const OneTensor& tensor) {
@@ -242,11 +242,11 @@ TEST_CASE("values: raw, external and a single run are payload; only whole bytes 
     }
 }
 
-TEST_CASE("values: the unused bits of the last byte") {
+TEST_CASE("values: unused bits of the last byte") {
     const auto padded = [](std::uint64_t type, std::uint64_t count, const char* hex) {
         return OneTensor(tensor_bytes(type, count, blob(9, from_hex(hex))));
     };
-    // Of float6 they must be zero: three elements leave six of them, one leaves two.
+    // In float6 they must be zero. Three elements leave six unused bits, one element leaves two.
     CHECK(padded(kFloat6, 3, "c12f00").read_code() == "accepted");
     CHECK(padded(kFloat6, 3, "c12f04").read_code() == "tensor.padding");
     CHECK(padded(kFloat6, 3, "c12f80").read_code() == "tensor.padding");
@@ -255,16 +255,16 @@ TEST_CASE("values: the unused bits of the last byte") {
     CHECK(padded(kFloat6, 1, "40").read_code() == "tensor.padding");
     CHECK(padded(kFloat6, 2, "ff0f").read_code() == "accepted");
     CHECK(padded(kFloat6, 2, "ff1f").read_code() == "tensor.padding");
-    CHECK(padded(kFloat6, 4, "ffffff").read_code() == "accepted");  // there are none
+    CHECK(padded(kFloat6, 4, "ffffff").read_code() == "accepted");  // no unused bits
     CHECK(code_of([&] { return padded(kFloat6, 3, "c12f80").read_packed(); }) == "tensor.padding");
-    // Integers may have anything there; it does not come out, and stays where bytes are asked for.
+    // In integers they may have any value. Values do not show them, and stored bytes keep them.
     CHECK(padded(kInt4, 3, "21f7").read() == from_hex("010207"));
     CHECK(padded(kInt4, 3, "21f7").read_packed() == from_hex("21f7"));
     CHECK(padded(kUint2, 1, "ff").read() == Bytes{3});
 }
 
-TEST_CASE("values: typed data of a file that is read piece by piece") {
-    // Large enough to be skipped by the pass over the structure, so in memory only when asked for.
+TEST_CASE("values: typed data are decoded from a file that is read piece by piece") {
+    // The structure pass skips values of this size, so they are in memory only after a request.
     const TemporaryFolder folder;
     const Bytes half(600'000, 0x42);
     const auto values_of = [&](const Bytes& fields, std::uint64_t type, std::uint64_t count) {
@@ -299,7 +299,7 @@ TEST_CASE("values: typed data of a file that is read piece by piece") {
     {
         model::LoadOptions options;
         options.root = &onnx::message<"ModelProto">;
-        options.scan_packed = false;  // the run is not looked at while loading
+        options.scan_packed = false;  // loading does not judge the run
         const auto path = folder.write(
             "lazy.onnx",
             ByteView(model(join(blob(5, tensor_bytes(kUint8, 600'000, blob(5, half)))))));

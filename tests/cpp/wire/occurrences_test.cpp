@@ -14,7 +14,7 @@ namespace {
 
 const wire::MessageTable& graph_table() { return onnx::message<"GraphProto">; }
 
-// A checkpoint is an occurrence, and the occurrences after it are near.
+// Checkpoints must be occurrences, and the occurrences after a checkpoint must be near it.
 void check_against(const wire::Occurrences::Entry& entry,
                    const std::vector<std::uint64_t>& offsets) {
     REQUIRE(entry.count == offsets.size());
@@ -40,7 +40,7 @@ void check_against(const wire::Occurrences::Entry& entry,
 
 }  // namespace
 
-TEST_CASE("occurrences: nothing noted") {
+TEST_CASE("occurrences: none are noted") {
     const wire::Occurrences occurrences(graph_table());
     for (std::size_t i = 0; i < graph_table().fields.size(); ++i) {
         CHECK(occurrences.at(i).count == 0);
@@ -48,7 +48,7 @@ TEST_CASE("occurrences: nothing noted") {
     }
 }
 
-TEST_CASE("occurrences: a checkpoint at every sixteenth of many small fields") {
+TEST_CASE("occurrences: every sixteenth of many small fields has a checkpoint") {
     wire::Occurrences occurrences(graph_table());
     for (std::uint64_t i = 0; i < 100; ++i) occurrences.note(0, 2 * i);
     const auto& entry = occurrences.at(0);
@@ -56,13 +56,13 @@ TEST_CASE("occurrences: a checkpoint at every sixteenth of many small fields") {
     for (std::size_t k = 0; k < 7; ++k) CHECK(entry.checkpoints[k].ordinal == 16 * k);
 }
 
-TEST_CASE("occurrences: a checkpoint at every one of a few large fields") {
+TEST_CASE("occurrences: each of a few large fields has a checkpoint") {
     wire::Occurrences occurrences(graph_table());
     for (std::uint64_t i = 0; i < 10; ++i) occurrences.note(0, 1024 * i);
     CHECK(occurrences.at(0).checkpoints.size() == 10);
 }
 
-TEST_CASE("occurrences: random offsets of several fields") {
+TEST_CASE("occurrences: several fields at random offsets") {
     std::mt19937_64 random(2);
     for (int round = 0; round < 300; ++round) {
         wire::Occurrences occurrences(graph_table());

@@ -13,7 +13,7 @@ namespace onnxmap::test {
 
 namespace {
 
-// One byte after the other, with a counter.
+// Byte by byte, with a counter.
 struct SlowScan {
     bool good = true;
     int unfinished = 0;
@@ -26,7 +26,7 @@ struct SlowScan {
     }
 };
 
-// Feeds the parts to both; false where they differ.
+// Gives the parts to both scans. Returns false if the results differ.
 template <std::size_t N>
 bool agree(const std::array<ByteView, N>& parts) {
     wire::PackedScan fast;
@@ -35,7 +35,7 @@ bool agree(const std::array<ByteView, N>& parts) {
         const bool good = fast.feed(part);
         slow.feed(part);
         if (good != slow.good) return false;
-        if (!good) return true;  // refused: what the scan says afterwards means nothing
+        if (!good) return true;  // the run is refused; the state of the scan is meaningless then
         if (fast.unfinished() != slow.unfinished) return false;
         if (fast.complete() != (slow.unfinished == 0)) return false;
     }
@@ -51,7 +51,7 @@ bool agree_at_every_split(ByteView run) {
 
 }  // namespace
 
-TEST_CASE("packed_scan: every pattern of continuation bits up to 13 bytes at every split") {
+TEST_CASE("packed_scan: every pattern of continuation bits in 13 bytes, split at every place") {
     for (std::size_t length = 0; length <= 13; ++length) {
         for (std::uint32_t pattern = 0; pattern < 1U << length; ++pattern) {
             Bytes run;
@@ -63,7 +63,7 @@ TEST_CASE("packed_scan: every pattern of continuation bits up to 13 bytes at eve
     }
 }
 
-TEST_CASE("packed_scan: a row of continuation bytes of every length at every place and split") {
+TEST_CASE("packed_scan: rows of continuation bytes of every length, at every place and split") {
     for (std::size_t before = 0; before < 20; ++before) {
         for (std::size_t row = 0; row <= 22; ++row) {
             const Bytes run = join(repeat(before, {0x01}), repeat(row, {0xff}), repeat(9, {0x00}));
@@ -78,7 +78,7 @@ TEST_CASE("packed_scan: a row of continuation bytes of every length at every pla
     }
 }
 
-TEST_CASE("packed_scan: a row of continuation bytes across the ends of blocks of 64") {
+TEST_CASE("packed_scan: rows of continuation bytes across the ends of blocks of 64") {
     for (std::size_t before = 0; before < 140; ++before) {
         for (const std::size_t row : {8UL, 9UL, 10UL, 11UL, 64UL, 70UL}) {
             const Bytes run = join(repeat(before, {0x01}), repeat(row, {0xff}), repeat(70, {0x00}));
@@ -89,7 +89,7 @@ TEST_CASE("packed_scan: a row of continuation bytes across the ends of blocks of
                 REQUIRE(agree(std::array{copy.view().first(i), copy.view().subspan(i)}));
             }
         }
-        // Two rows that are ten together, with a byte between them.
+        // Two rows of ten bytes together, with another byte between them.
         const Bytes apart = join(repeat(before, {0x01}), repeat(5, {0xff}), Bytes{0x01},
                                  repeat(5, {0xff}), repeat(70, {0x00}));
         REQUIRE(agree(std::array{ByteView(apart)}));
@@ -100,7 +100,7 @@ TEST_CASE("packed_scan: random runs in random parts") {
     std::mt19937_64 random(1);
     for (int round = 0; round < 2000; ++round) {
         Bytes run(random() % 700);
-        // Mostly continuation bytes, so that rows of nine and ten are common.
+        // Most bytes are continuation bytes, so rows of nine and ten are common.
         for (std::uint8_t& byte : run) byte = random() % (3 + round % 8) < 2 ? 0x05 : 0x95;
         wire::PackedScan fast;
         SlowScan slow;

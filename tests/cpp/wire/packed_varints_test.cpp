@@ -13,10 +13,10 @@ namespace onnxmap::test {
 
 using Numbers = std::vector<std::uint64_t>;
 
-TEST_CASE("packed_varints: counting is right for every length of the run") {
+TEST_CASE("packed_varints: values are counted right in runs of every length") {
     GuardedPages pages(6000);
     std::mt19937_64 random(4);
-    // Past 255 words of eight bytes, where a byte of the running sum would be full.
+    // More than 255 words of eight bytes: a running sum in bytes would overflow there.
     for (std::size_t length = 0; length < 6000; length += length < 100 ? 1 : 97) {
         Bytes run(length);
         std::uint64_t expected = 0;
@@ -30,7 +30,7 @@ TEST_CASE("packed_varints: counting is right for every length of the run") {
     }
 }
 
-TEST_CASE("packed_varints: a run is cut only behind a varint") {
+TEST_CASE("packed_varints: a run is cut only at the end of a varint") {
     const Bytes run = join(varint(1), varint(300), varint(UINT64_MAX), varint(7));
     const Numbers ends = {0, 1, 3, 3, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13};
     REQUIRE(ends.size() == run.size());

@@ -50,7 +50,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("reader: the fields of a message with their values and places") {
+TEST_CASE("reader: gives the fields of a message with their values and offsets") {
     const Bytes bytes = join(scalar(1, 300), fixed64(2, 0x0102030405060708), blob(3, "abc"),
                              fixed32(4, 0x3f800000), group(5, scalar(6, 1)), scalar(7, UINT64_MAX));
     wire::Reader reader{ByteView(bytes)};
@@ -90,7 +90,7 @@ TEST_CASE("reader: the fields of a message with their values and places") {
     CHECK_FALSE(reader.next(field));
 }
 
-TEST_CASE("reader: 32-bit fields take the low half of any varint") {
+TEST_CASE("reader: 32-bit fields have the low 32 bits of any varint") {
     const auto int32_of = [](std::uint64_t value) {
         wire::Field field;
         field.value = value;
@@ -103,7 +103,8 @@ TEST_CASE("reader: 32-bit fields take the low half of any varint") {
     CHECK(int32_of(0xffff'ffff) == -1);
 }
 
-TEST_CASE("reader: over-long tags and lengths of five bytes and the largest field number") {
+TEST_CASE(
+    "reader: accepts over-long tags and lengths of five bytes, and the largest field number") {
     const Bytes bytes = join(tag(1, WireType::varint, 5), varint(8, 10), blob(2, from_text("a"), 5),
                              scalar((1U << 29) - 1, 1));
     wire::Reader reader{ByteView(bytes)};
@@ -117,7 +118,7 @@ TEST_CASE("reader: over-long tags and lengths of five bytes and the largest fiel
     CHECK(field.number == (1U << 29) - 1);
 }
 
-TEST_CASE("reader: each error code with the offset of the field that is wrong") {
+TEST_CASE("reader: each error has its code and the offset of the bad field") {
     const Case cases[] = {
         {"tag cut", {0x88}, "wire.truncated"},
         {"varint missing", tag(1, WireType::varint), "wire.truncated"},
@@ -161,7 +162,7 @@ TEST_CASE("reader: each error code with the offset of the field that is wrong") 
     }
 }
 
-TEST_CASE("reader: groups as deep as the bytes allow take no stack") {
+TEST_CASE("reader: groups of any depth need no stack") {
     constexpr std::size_t kDepth = 100'000;
     const Bytes bytes = join(repeat(kDepth, {0x0b}), repeat(kDepth, {0x0c}));
     wire::Reader reader{ByteView(bytes)};
@@ -171,7 +172,7 @@ TEST_CASE("reader: groups as deep as the bytes allow take no stack") {
     CHECK(read_all(repeat(kDepth, {0x0b})).code == "wire.truncated");
 }
 
-TEST_CASE("reader: starts in the middle and counts offsets from there") {
+TEST_CASE("reader: may start in the middle, and counts offsets from there") {
     const Bytes bytes = join(scalar(1, 1), scalar(2, 2), from_hex("00"));
     wire::Reader reader(bytes.data() + 2, bytes.data() + bytes.size());
     wire::Field field;
@@ -182,9 +183,9 @@ TEST_CASE("reader: starts in the middle and counts offsets from there") {
     CHECK(error->offset == 2);
 }
 
-TEST_CASE("reader: random fields come back as they were written") {
+TEST_CASE("reader: random fields are read as they were written") {
     std::mt19937_64 random(11);
-    // Around the edges of one-byte tags, values and lengths, which are read on a way of their own.
+    // Tags, values and lengths of about one byte, because one byte has a fast path of its own.
     const std::uint64_t edges[] = {0, 1, 15, 16, 126, 127, 128, 129, 16'383, 16'384, 1U << 21};
     const auto edge = [&] { return edges[random() % std::size(edges)]; };
     for (int round = 0; round < 300; ++round) {
@@ -228,7 +229,7 @@ TEST_CASE("reader: random fields come back as they were written") {
     }
 }
 
-TEST_CASE("reader: random bytes before a page that must not be touched") {
+TEST_CASE("reader: random bytes before a page without access") {
     std::mt19937_64 random(3);
     GuardedPages pages(64);
     std::size_t accepted = 0;
@@ -251,7 +252,7 @@ TEST_CASE("reader: random bytes before a page that must not be touched") {
     CHECK(accepted > 100);
 }
 
-TEST_CASE("reader: packed varints one by one") {
+TEST_CASE("reader: gives the varints of a packed run one by one") {
     const Bytes run = join(varint(1), varint(300), varint(UINT64_MAX), varint(8, 10));
     wire::PackedVarints values{ByteView(run)};
     std::uint64_t value = 0;

@@ -1,5 +1,5 @@
-// The structure pass against the naive parser: every prefix, every flipped bit, and random mutants
-// of sample models, from memory and from the most unhelpful feeds.
+// Compares the structure pass with the naive parser for every prefix, every flipped bit and random
+// mutants of sample models. The bytes come from memory and from the most unhelpful feeds.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ std::string in_hex(ByteView bytes) {
     return text;
 }
 
-// How often and where last each field occurs: the index says the same as the list.
+// Whether the index agrees with the list: how often each field occurs, and the last place.
 bool same_occurrences(const wire::Occurrences& index, const wire::MessageTable& table,
                       const std::vector<Occurrence>& list) {
     for (std::size_t position = 0; position < table.fields.size(); ++position) {
@@ -58,7 +58,7 @@ bool same_occurrences(const wire::Occurrences& index, const wire::MessageTable& 
     return true;
 }
 
-// Empty where the pass through this feed and the reference agree.
+// What differs between the pass through this feed and the reference; empty if they agree.
 std::string difference(ByteFeed& feed, const ReferenceParser& reference,
                        const wire::PassOptions& options) {
     try {

@@ -1,4 +1,4 @@
-// What the structure pass asks of its feed, and the index that it leaves.
+// The requests of the structure pass to its feed, and the index that it makes.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace onnxmap::test {
 
 namespace {
 
-// Notes what is announced as skipped but needed later.
+// Notes the ranges that are announced as skipped now and needed later.
 class KeepingFeed final : public ByteFeed {
   public:
     explicit KeepingFeed(ByteView bytes) : inner_(bytes) {}
@@ -32,7 +32,7 @@ class KeepingFeed final : public ByteFeed {
     LeastFeed inner_;
 };
 
-// Fails at its second look, as a file does that is truncated meanwhile.
+// Fails at its second request, like a file that is truncated meanwhile.
 class ShrinkingFeed final : public ByteFeed {
   public:
     explicit ShrinkingFeed(ByteView bytes) : inner_(bytes) {}
@@ -52,7 +52,7 @@ class ShrinkingFeed final : public ByteFeed {
 
 TEST_CASE("structure feed: payload is never read") {
     constexpr std::size_t kPayload = 1 << 20;
-    const Bytes content(kPayload, 0xff);  // as structure it would be refused
+    const Bytes content(kPayload, 0xff);  // these bytes are not valid fields
     const Bytes tensor = join(blob(9, content), blob(4, content), blob(10, content));
     const Bytes bytes = model(blob(5, tensor));
     LeastFeed feed(bytes);
@@ -67,7 +67,7 @@ TEST_CASE("structure feed: packed varints are read to the last byte") {
     CHECK(verdict_of(feed) == Verdict{});
     CHECK(feed.served() >= run.size());
 
-    // A varint of eleven bytes is found, and placed, wherever windows of the feed end.
+    // A varint of eleven bytes is found at its offset, wherever the windows of the feed end.
     const std::uint64_t head = bytes.size() - run.size();
     for (const std::size_t at : {0UL, 1UL, 65'530UL, 65'536UL, 65'537UL, 99'980UL}) {
         Bytes bad = bytes;
@@ -83,27 +83,27 @@ TEST_CASE("structure feed: packed varints are read to the last byte") {
     }
 }
 
-TEST_CASE("structure feed: what is skipped and no payload is announced") {
+TEST_CASE("structure feed: skipped bytes are announced unless they are payload") {
     const Bytes long_text(1000, 'd');
     const Bytes tensor = join(blob(9, Bytes(1000)), blob(12, long_text), blob(999, Bytes(900)));
     const Bytes bytes = model(join(blob(5, tensor), blob(10, long_text)));
     KeepingFeed feed(bytes);
     static_cast<void>(model_structure(feed));
-    REQUIRE(feed.kept.size() == 3);  // text and unknown bytes of the tensor, text of the graph
+    REQUIRE(feed.kept.size() == 3);  // text and unknown fields of the tensor, and text of the graph
     for (const auto& [offset, nbytes] : feed.kept) {
         REQUIRE(offset + nbytes <= bytes.size());
         CHECK(nbytes >= 880);
     }
 }
 
-TEST_CASE("structure feed: a file that changes under the pass is reported as that") {
+TEST_CASE("structure feed: if a file changes during the pass, the error says so") {
     const Bytes bytes = varied_model();
     ShrinkingFeed feed(bytes);
     CHECK(code_of([&] { return model_structure(feed); }) == "file.changed");
-    CHECK(feed.looks == 2);  // not tried again
+    CHECK(feed.looks == 2);  // the failed request is not repeated
 }
 
-TEST_CASE("structure feed: contents of the graph are listed without the empty ones") {
+TEST_CASE("structure feed: the parts of the graph are listed, except empty ones") {
     const Bytes first = join(blob(2, "a"), blob(1, node("A")));
     const Bytes second = blob(1, node("B"));
     const Bytes bytes =
@@ -120,7 +120,7 @@ TEST_CASE("structure feed: contents of the graph are listed without the empty on
     CHECK(structure.fields.at(onnx::message<"ModelProto">.position[7]).count == 4);
 }
 
-TEST_CASE("structure feed: fields of a graph that is not the root's are not noted") {
+TEST_CASE("structure feed: only fields of the root's graph are noted") {
     const Bytes subgraph = blob(1, node("Inner"));
     const Bytes graph = blob(1, node("If", {attribute("g", 5, blob(6, subgraph))}));
     const auto structure = model_structure(blob(7, graph));

@@ -1,4 +1,5 @@
-// Depth and number of tensors, and that neither stack nor memory is the file's to choose.
+// The limits of depth and of the number of tensors. A file cannot choose how much stack or memory
+// is used.
 #include <doctest/doctest.h>
 
 #include <pthread.h>
@@ -21,7 +22,7 @@ Numbers times(std::size_t count, const Numbers& part, Numbers begin = {}) {
     return begin;
 }
 
-// Fields of graph > node > attribute > g: three levels for each subgraph.
+// Fields of graph > node > attribute > g: each subgraph is three levels.
 Bytes subgraphs(std::size_t count) { return nested(times(count, {1, 5, 6}, {7})); }
 
 // graph > input > type, then two levels for each sequence type.
@@ -32,7 +33,7 @@ Bytes groups(std::size_t count) {
                 repeat(count, tag(999, WireType::end_group)));
 }
 
-// Runs the call on a thread whose stack has that many bytes.
+// Calls it on a thread with this many bytes of stack.
 void run_on_stack(std::size_t nbytes, const std::function<void()>& call) {
     pthread_attr_t attributes;
     REQUIRE(::pthread_attr_init(&attributes) == 0);
@@ -50,7 +51,7 @@ void run_on_stack(std::size_t nbytes, const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("limits: one hundred levels below the model are read and one more is not") {
+TEST_CASE("limits: a hundred levels below the model are read, and one more is refused") {
     CHECK(verdict_of(subgraphs(33)) == Verdict{});  // 1 + 3 * 33 = 100
     CHECK(verdict_of(subgraphs(34)).code == "limit.depth");
     CHECK(verdict_of(sequence_types(48)) == Verdict{});  // 3 + 2 * 48 = 99
@@ -61,7 +62,7 @@ TEST_CASE("limits: one hundred levels below the model are read and one more is n
     CHECK(verdict_of(blob(7, groups(100))).code == "limit.depth");
 }
 
-TEST_CASE("limits: an empty message counts as a level like any other") {
+TEST_CASE("limits: an empty message is a level, too") {
     const Numbers sequence = times(48, {4, 1}, {7, 11, 2});  // 99 levels
     CHECK(verdict_of(nested(sequence, blob(4, Bytes{}))) == Verdict{});
     CHECK(verdict_of(nested(sequence, blob(4, blob(1, Bytes{})))).code == "limit.depth");
@@ -72,7 +73,7 @@ TEST_CASE("limits: an empty message counts as a level like any other") {
           }()) == Verdict{});
 }
 
-TEST_CASE("limits: depth is refused at the tag that goes too far") {
+TEST_CASE("limits: the error for depth has the offset of the tag that goes too deep") {
     auto options = model_options();
     options.max_depth = 0;
     CHECK(verdict_of(scalar(1, 8), options) == Verdict{});
@@ -85,7 +86,7 @@ TEST_CASE("limits: depth is refused at the tag that goes too far") {
     CHECK(verdict_of(groups(100'000), options) == Verdict{});
 }
 
-TEST_CASE("limits: 100 000 levels on a small stack") {
+TEST_CASE("limits: 100 000 levels are refused on a small stack") {
     const std::vector<Bytes> inputs = {
         repeat(100'000, tag(999, WireType::start_group)),
         nested(times(33'000, {1, 5, 6}, {7})),
@@ -104,7 +105,7 @@ TEST_CASE("limits: 100 000 levels on a small stack") {
     }
 }
 
-TEST_CASE("limits: tensors are counted wherever they are") {
+TEST_CASE("limits: tensors in all places are counted") {
     auto options = model_options();
     options.max_payload_messages = 3;
     const Bytes tensor = blob(5, scalar(2, 1));

@@ -1,4 +1,4 @@
-// CASES by hand: what is refused, with which code, offset and path, and what must be accepted.
+// Hand-written cases: what is refused, with code, offset and path, and what must be accepted.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ void check_refused(const Refused& one) {
     CHECK(error->path == one.path);
 }
 
-// Bytes of a field with the tag and length given, and no more content than there is.
+// A field with this tag and length, and this content, which may be too short.
 Bytes claims(std::uint64_t number, const Bytes& length, const Bytes& content) {
     return join(tag(number, WireType::length_delimited), length, content);
 }
@@ -117,7 +117,7 @@ TEST_CASE("structure: groups that do not match") {
          "wire.group_unterminated", 2, "graph.999"},
     };
     for (const Refused& one : cases) check_refused(one);
-    // In an unknown group even field 7 is unknown: bytes that nobody reads.
+    // Within an unknown group, field 7 is unknown, too. Its bytes are not judged.
     CHECK(verdict_of(join(open, blob(7, close), close)) == Verdict{});
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("structure: lengths that are refused") {
          4, "graph.initializer[0].float_data"},
     };
     for (const Refused& one : cases) check_refused(one);
-    // The bytes that follow the message are there, and are not taken for its own.
+    // More bytes follow the message, and are not read as part of it.
     CHECK(verdict_of(from_hex("3a0312036162630801")) == Verdict{"wire.length_overrun", 2});
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("structure: packed runs and fixed values that are refused") {
     for (const Refused& one : cases) check_refused(one);
 }
 
-TEST_CASE("structure: zero bytes behind the last field are explained") {
+TEST_CASE("structure: the error for zero bytes behind the last field explains them") {
     const Bytes good = tiny_model();
     for (const std::size_t zeros : {1, 2, 7, 16, 4096}) {
         const auto error = error_of([&] { return model_structure(join(good, Bytes(zeros))); });
@@ -184,7 +184,7 @@ TEST_CASE("structure: zero bytes behind the last field are explained") {
     CHECK(std::string(other->what()).find("zero bytes") == std::string::npos);
 }
 
-TEST_CASE("structure: paths count the occurrences of repeated fields") {
+TEST_CASE("structure: paths have the index of a repeated field") {
     const Bytes bad = from_hex("00");
     const Bytes nodes =
         join(blob(1, node("A")), blob(1, node("B")), blob(5, scalar(1, 1)),
@@ -195,7 +195,7 @@ TEST_CASE("structure: paths count the occurrences of repeated fields") {
     CHECK(error->offset == 2 + nodes.size() - 1);
 }
 
-TEST_CASE("structure: forms that must be accepted") {
+TEST_CASE("structure: unusual forms that must be accepted") {
     const char* const accepted[] = {
         "",
         "0808",                                                    // ir_version
@@ -238,7 +238,7 @@ TEST_CASE("structure: forms that must be accepted") {
     CHECK(verdict_of(varied_model()) == Verdict{});
 }
 
-TEST_CASE("structure: without the scan of packed runs only their content goes unjudged") {
+TEST_CASE("structure: without the scan of packed runs, only their content is not judged") {
     const Bytes cut = blob(7, blob(5, blob(7, from_hex("0580"))));
     const Bytes uneven = blob(7, blob(5, blob(4, Bytes(7))));
     auto options = model_options();

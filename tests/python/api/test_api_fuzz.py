@@ -89,5 +89,5 @@ def test_the_same_seed_makes_the_same_calls(tmp_path: Path) -> None:
     assert replayed.read_text().splitlines()[1:] == runs[0].splitlines()[1:]
 
 
-def test_what_is_left_out_has_a_reason() -> None:
+def test_each_member_that_is_left_out_has_a_reason() -> None:
     assert all(LEFT_OUT.values())

@@ -1,6 +1,6 @@
 """Python cannot make, copy, pickle, subclass or change a bound class. It gets a clear TypeError.
 
-An object without its C++ value would be read as if it had one.
+Otherwise an object without a C++ value could be read as if it had one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def model_with_everything() -> onnxmap.Model:
 
 
 def reachable(start: object) -> dict[type, Any]:
-    """An object of each bound class that attributes and items of `start` lead to."""
+    """One object of each bound class that attributes and items of `start` lead to."""
     found: dict[type, Any] = {}
     waiting, seen = [start], set()
     while waiting:
@@ -102,7 +102,7 @@ def objects() -> dict[type, Any]:
 
 
 OBJECTS = objects()
-# No small model has their messages. One line binds them together with the classes below.
+# No small model has such messages. They are bound by the same line of code as the classes below.
 assert len(OBJECTS) >= 16, sorted(cls.__name__ for cls in OBJECTS)
 
 
@@ -150,7 +150,7 @@ def test_no_object_is_copied_or_pickled(cls: type) -> None:
             continue
         refused(lambda protocol=protocol: pickle.dumps(value, protocol), cls)
         refused(lambda protocol=protocol: object.__reduce_ex__(value, protocol), cls)
-    repr(value)  # it is as it was
+    repr(value)  # unchanged
 
 
 @pytest.mark.parametrize("cls", [*CLASSES, BASE], ids=lambda cls: cls.__name__)
@@ -237,7 +237,7 @@ SURROGATES = ["\ud800", "\udc80", "a\udfff"]
 
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
-def test_text_that_is_no_unicode(text: str) -> None:
+def test_text_that_is_not_unicode(text: str) -> None:
     tensor = OBJECTS[_core.Tensor]
     proto = OBJECTS[_core.Node].proto
     for use in (tensor.__array__, tensor.numpy):
@@ -252,7 +252,7 @@ def test_text_that_is_no_unicode(text: str) -> None:
 
 
 def functions_with_text() -> list[tuple[str, Callable[..., object]]]:
-    """Every bound function and method that takes text."""
+    """Every bound function and method with a text parameter."""
     found = []
     holders: list[ModuleType | object] = [_core, *OBJECTS.values()]
     for holder in holders:
@@ -272,7 +272,7 @@ def functions_with_text() -> list[tuple[str, Callable[..., object]]]:
     functions_with_text(),
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_text_is_a_runtime_error(name: str, function: Callable[..., object]) -> None:
+def test_no_text_raises_a_runtime_error(name: str, function: Callable[..., object]) -> None:
     for text in SURROGATES:
         for arguments in ((text,), (text, 1), (b"", text, None, None, b"")):
             with pytest.raises((TypeError, ValueError, AttributeError, KeyError)):
@@ -286,7 +286,7 @@ def test_the_version_of_dlpack_may_be_any_number() -> None:
         tensor.__dlpack__(max_version=("1", 0))
 
 
-def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
+def test_the_name_of_a_sparse_tensor_need_not_be_utf8() -> None:
     values = wire.scalar(1, 1) + wire.scalar(2, 1) + wire.blob(8, b"\xff") + wire.blob(9, bytes(4))
     sparse = wire.blob(1, values) + b"".join(wire.scalar(3, 1) for _ in range(65))
     model = onnxmap.loads(wire.blob(7, wire.blob(15, sparse)))
@@ -294,8 +294,8 @@ def test_the_name_of_a_sparse_tensor_may_be_no_utf8() -> None:
         _ = model.graph.sparse_initializers["\udcff"].shape
 
 
-def test_nothing_of_this_ends_the_process() -> None:
-    """The same calls in a child process: each once ended it by an abort or a signal."""
+def test_none_of_these_calls_ends_the_process() -> None:
+    """Each of these calls once ended the process by an abort or a signal, so a child makes them."""
     facts = facts_from(
         """
         import copy, pickle, onnxmap

@@ -1,4 +1,4 @@
-"""The error classes: what each carries, and that each can be pickled between processes."""
+"""The error classes: the facts that each has, and that each can be pickled between processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_hierarchy(name: str) -> None:
     assert cls.__doc__
 
 
-def test_only_these_are_operating_system_errors() -> None:
+def test_only_a_changed_file_is_an_operating_system_error() -> None:
     plain = [name for name in BASES if not issubclass(getattr(onnxmap, name), OSError)]
     assert plain == [name for name in BASES if name != "FileChangedError"]
     assert issubclass(onnxmap.OnnxMapError, Exception)
@@ -99,7 +99,7 @@ def test_real_errors_have_their_class_and_code(kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickled_with_all_fields(kind: str, protocol: int, tmp_path: Path) -> None:
+def test_a_pickled_error_keeps_all_fields(kind: str, protocol: int, tmp_path: Path) -> None:
     with pytest.raises(onnxmap.OnnxMapError) as caught:
         broken(tmp_path)[kind]()
     error = caught.value
@@ -125,7 +125,7 @@ def test_parse_error_points_at_the_byte_and_the_field(tmp_path: Path) -> None:
         assert part in str(error)
 
 
-def test_each_kind_is_caught_as_the_built_in(tmp_path: Path) -> None:
+def test_each_kind_can_be_caught_as_a_built_in_error(tmp_path: Path) -> None:
     for kind, fail in broken(tmp_path).items():
         with pytest.raises(FileNotFoundError if kind == "missing file" else ValueError):
             fail()

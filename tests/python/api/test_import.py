@@ -1,4 +1,4 @@
-"""`import onnxmap` costs what NumPy costs: nothing heavier comes with it."""
+"""`import onnxmap` imports nothing heavier than NumPy."""
 
 from __future__ import annotations
 

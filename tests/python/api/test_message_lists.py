@@ -49,7 +49,7 @@ def test_a_list_finds_its_messages(nodes: Sequence[Any]) -> None:
         assert nodes.count(other) == 0
 
 
-def test_lists_compare_as_lists_of_python_do(nodes: Sequence[Any]) -> None:
+def test_lists_compare_like_python_lists(nodes: Sequence[Any]) -> None:
     assert nodes == nodes[:]
     assert nodes[:] == nodes
     assert nodes != nodes[:-1]

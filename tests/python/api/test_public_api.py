@@ -61,7 +61,7 @@ def test_other_modules_look_private() -> None:
 
 
 def test_public_names_name_no_private_module() -> None:
-    """A pickle keeps the name of a module, and a private one may be renamed."""
+    """A pickle contains the name of a module. The name of a private module may change."""
     for name in onnxmap.__all__:
         value = getattr(onnxmap, name)
         if inspect.isclass(value) or inspect.isroutine(value):

@@ -1,4 +1,4 @@
-"""`Model.arrays` and `load_arrays`: every tensor as a fresh array of the right values, by name."""
+"""`Model.arrays` and `load_arrays`: each tensor by name, as a new array of the right values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_arrays_belong_to_the_caller_alone(every_type: Folder, place: str) -> No
 @pytest.mark.parametrize("threads", [None, 1, 2, 7])
 @pytest.mark.parametrize("type_name", NUMERIC)
 def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
-    """An odd count: pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
+    """The odd count makes pieces of 2 MiB and of 256 KiB end within groups of packed elements."""
     count = 9 * MIB // 2 // dtype_of(type_name).itemsize + 3
     codes = random_codes(type_name, count)
     buffer, _ = in_buffer(type_name, [count], stored(type_name, codes), offset=1)
@@ -83,7 +83,7 @@ def test_large_tensors_in_pieces(type_name: str, threads: int | None) -> None:
 
 
 def test_many_small_neighbours(tmp_path: Path) -> None:
-    """Arrays up to 256 KiB are read together, in slabs of 16 MiB. Both borders are crossed."""
+    """Arrays of up to 256 KiB are read together, in slabs of 16 MiB. Both limits are crossed."""
     counts = [(i * 7919) % 3000 for i in range(4000)]
     for data_files in (0, 3):
         write_floats(tmp_path / "model.onnx", counts, data_files)
@@ -120,10 +120,10 @@ class TestNames:
         tensors = [floats(name, i + 1) for i, name in enumerate(names)]
         return onnxmap.loads(model_of(tensors).SerializeToString())
 
-    def test_all_that_have_one_in_file_order(self, model: onnxmap.Model) -> None:
+    def test_all_named_tensors_come_in_file_order(self, model: onnxmap.Model) -> None:
         assert list(model.arrays()) == ["b", "a.weight", "c.weight", "[ab]", "a", "*"]
 
-    def test_a_list_in_its_order(self, model: onnxmap.Model) -> None:
+    def test_a_list_of_names_keeps_its_order(self, model: onnxmap.Model) -> None:
         arrays = model.arrays(["c.weight", "b", "a.weight", "b"])
         assert {name: array.size for name, array in arrays.items()} == {
             "c.weight": 3, "b": 1, "a.weight": 2,
@@ -145,18 +145,20 @@ class TestNames:
             ("nothing", []),
         ],
     )
-    def test_a_string(self, model: onnxmap.Model, names: str, found: list[str]) -> None:
+    def test_a_string_is_a_name_or_a_pattern(
+        self, model: onnxmap.Model, names: str, found: list[str]
+    ) -> None:
         assert list(model.arrays(names)) == found
         assert [name for name, _ in model.stream(names)] == found
 
-    def test_missing_ones(self, model: onnxmap.Model) -> None:
+    def test_missing_names_are_key_errors(self, model: onnxmap.Model) -> None:
         for read in (model.arrays, model.stream):
             with pytest.raises(KeyError, match="nothing"):
                 read(["b", "nothing"])
             with pytest.raises(KeyError):
                 read([""])
 
-    def test_repeated_ones(self) -> None:
+    def test_repeated_names_are_refused(self) -> None:
         tensors = [floats("x", 1), floats("y", 1), floats("x", 2)]
         model = onnxmap.loads(model_of(tensors).SerializeToString())
         for read in (model.arrays, model.stream):
@@ -167,7 +169,7 @@ class TestNames:
         assert list(model.arrays(["y"])) == ["y"]
 
 
-def test_sparse_initializers_are_not_among_them() -> None:
+def test_sparse_initializers_are_left_out() -> None:
     values = numpy_helper.from_array(np.float32([1, 2]), "s")
     indices = numpy_helper.from_array(np.int64([0, 3]), "i")
     graph = helper.make_graph([], "g", [], [], [floats("w", 3)])
@@ -221,7 +223,7 @@ def test_pieces_of_tensors_count_as_overlapping(tmp_path: Path) -> None:
 
 
 def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:
-    """Their values are decoded, but the bytes that they name count as those of others."""
+    """Their values are decoded, but the bytes that they name still count for the overlap."""
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(3 * MIB)
     for number in (2, number_of("FLOAT6E2M3")):
@@ -243,7 +245,7 @@ def test_float6_tensors_count_as_overlapping(tmp_path: Path) -> None:
 
 
 def test_float6_in_a_file_that_is_larger_than_the_model(tmp_path: Path) -> None:
-    """Nothing overlaps here, so planning refuses nothing."""
+    """Nothing overlaps here, so nothing is refused."""
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(300 * MIB)
     (tensor,) = spans([("t", 0, 300 * MIB)], "w.bin")

@@ -16,7 +16,7 @@ import onnxmap
 
 FLOATS = [name for name in ELEMENT_TYPES if "FLOAT" in name or name == "DOUBLE"]
 OTHERS = [name for name in ELEMENT_TYPES if name not in FLOATS and name != "STRING"]
-COUNT = 300_001  # past the first piece that is converted at a time
+COUNT = 300_001  # more elements than one piece of a conversion has
 
 
 def model_of(type_name: str, count: int = COUNT) -> onnxmap.Model:
@@ -56,7 +56,7 @@ def test_others_stay_as_they_are(type_name: str) -> None:
     "dtype",
     ["float32", "f4", np.float32, np.dtype("<f4"), onnxmap.DataType.FLOAT, "=f4", np.single],
 )
-def test_ways_to_write_a_type(dtype: Any) -> None:
+def test_a_type_can_be_written_in_several_ways(dtype: Any) -> None:
     model = model_of("FLOAT16", 9)
     assert model.arrays(dtype=dtype)["t"].dtype == np.float32
     assert next(model.stream(dtype=dtype))[1].dtype == np.float32
@@ -85,7 +85,7 @@ def test_bad_types(dtype: Any, error: type[Exception]) -> None:
 
 
 def test_numbers_that_are_too_large_warn_as_numpy_does() -> None:
-    """A kernel's conversion warns of nothing, as in `Tensor.numpy`."""
+    """Like `Tensor.numpy`, a conversion by a kernel does not warn."""
     buffer, _ = in_buffer("DOUBLE", [2], np.float64([1e300, -1e300]).tobytes())
     double = onnxmap.loads(buffer)
     buffer, _ = in_buffer("FLOAT", [2], np.float32([1e30, -1e30]).tobytes())

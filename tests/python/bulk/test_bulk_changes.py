@@ -1,4 +1,4 @@
-"""A file changes while `arrays` or `stream` reads it: an error, and no other memory."""
+"""A file changes while `arrays` or `stream` reads it: an error, and no write outside the arrays."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def changed(data: bytearray, before: bytes, after: bytes) -> None:
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_more_values_than_there_was_memory_taken_for(copy: bool) -> None:
-    """Ten values of ten bytes become a hundred of one, in a message of the same size."""
+def test_more_values_than_memory_was_taken_for(copy: bool) -> None:
+    """Ten values of ten bytes each become a hundred of one byte, in a message of the same size."""
     ten = wire.scalar(1, 10) + wire.blob(7, wire.varint(2**64 - 1) * 10)
     hundred = wire.scalar(1, 100) + wire.blob(7, b"\x05" * 100)
     data = model_of(wire.blob(8, b"w") + wire.scalar(2, INT64) + ten)
@@ -44,7 +44,7 @@ def test_more_values_than_there_was_memory_taken_for(copy: bool) -> None:
 def test_another_type_than_memory_was_taken_for() -> None:
     data = model_of(tensor(b"w", INT64, 10, wire.blob(5, b"") + wire.blob(7, b"\x05" * 10)))
     with onnxmap.loads(data).stream() as stream:
-        changed(data, wire.scalar(2, INT64), wire.scalar(2, 3))  # INT8, whose values are int32_data
+        changed(data, wire.scalar(2, INT64), wire.scalar(2, 3))  # INT8, stored as int32_data
         changed(data, wire.blob(7, b"\x05" * 10), wire.blob(5, b"\x05" * 10))
         with pytest.raises(onnxmap.FileChangedError):
             next(stream)
@@ -61,7 +61,7 @@ def test_more_strings_than_there_were() -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("copy", [False, True])
-def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: bool) -> None:
+def test_strings_and_names_that_are_overwritten(tmp_path: Path, io: str, copy: bool) -> None:
     """A minute may pass between the plan of a stream and its last tensor."""
     path = tmp_path / "m.onnx"
     numbers = np.arange(2, dtype=np.float32)
@@ -72,7 +72,7 @@ def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: 
     )
     for name, before, after in (("first", b"second", b"twelve"), ("second", b"before", b"behind")):
         path.write_bytes(data)
-        time.sleep(0.05)  # so that the file gets another time
+        time.sleep(0.05)  # the file then gets another time of modification
         with onnxmap.load(path, io=io).stream(copy=copy) as stream:
             while next(stream)[0] != name:
                 pass
@@ -84,8 +84,8 @@ def test_strings_and_names_that_are_written_over(tmp_path: Path, io: str, copy: 
                 next(stream)
 
 
-def test_pieces_in_a_file_of_their_own_are_bytes_of_their_own(tmp_path: Path) -> None:
-    """Otherwise they would count as naming the model's few bytes again and again."""
+def test_pieces_in_a_file_of_their_own_do_not_overlap(tmp_path: Path) -> None:
+    """Otherwise their bytes would count as many names for the few bytes of the model."""
     piece, count = 1 << 20, 300
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(piece * count)

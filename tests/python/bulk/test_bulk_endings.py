@@ -1,4 +1,4 @@
-"""Cut off files with typed tensors, and threads at exit, must not end the process."""
+"""Neither files that lose typed tensors nor threads at exit may end the process."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ report(ends=ends)
 
 
 @pytest.mark.parametrize("way", ["arrays", "stream"])
-def test_typed_tensors_that_the_file_loses(way: str, tmp_path: Path) -> None:
-    """They are decoded from the mapping, in threads of the core."""
+def test_a_file_loses_typed_tensors(way: str, tmp_path: Path) -> None:
+    """The threads of the core decode them from the mapping."""
     tensor = wire.scalar(1, 20) + wire.scalar(2, 7) + wire.blob(7, b"\5" * 20)
     fields = (wire.blob(5, tensor + wire.blob(8, b"t%d" % i)) for i in range(40_000))
     path = tmp_path / "model.onnx"
@@ -83,7 +83,7 @@ report(done=True)
 
 @pytest.mark.parametrize("way", ["arrays", "stream"])
 def test_a_daemon_thread_at_the_end_of_the_interpreter(way: str, tmp_path: Path) -> None:
-    """It would be ended inside the core, and that would abort the process."""
+    """If the interpreter ended the thread inside the core, the process would abort."""
     path = tmp_path / "model.onnx"
     write_floats(path, [1_000_000] * 10)
     for _ in range(5):
@@ -93,7 +93,7 @@ def test_a_daemon_thread_at_the_end_of_the_interpreter(way: str, tmp_path: Path)
 @pytest.mark.parametrize(
     "options", [{}, {"copy": True}, {"dtype": "float64"}, {"dtype": "float16"}]
 )
-def test_a_data_file_that_is_written_over_during_a_stream(
+def test_a_data_file_is_overwritten_during_a_stream(
     options: dict[str, object], tmp_path: Path
 ) -> None:
     count, tensors = 1_000_000, 10
@@ -104,7 +104,7 @@ def test_a_data_file_that_is_written_over_during_a_stream(
         for i in range(tensors)
     ]
     model = onnxmap.load(write(model_of(messages), tmp_path / "model.onnx"))
-    time.sleep(0.02)  # with a coarse clock, files written at once have the same time
+    time.sleep(0.02)  # a coarse clock gives writes at the same moment the same time
     seen: list[float] = []
 
     def walk() -> None:
@@ -131,8 +131,8 @@ report(growth=(peak_kib() - before) << 10, sums=sums)
 
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
-def test_the_window_holds_what_is_decoded_as_well(tmp_path: Path) -> None:
-    """Ten stored bytes become one byte."""
+def test_the_window_counts_decoded_bytes_as_well(tmp_path: Path) -> None:
+    """Here ten stored bytes become one decoded byte."""
     count, tensors = 2_000_000, 10
     run = b"\xff" * 9 + b"\x01"
     fields = [
@@ -152,7 +152,7 @@ def test_the_window_holds_what_is_decoded_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
-    """A hundred arrays of a megabyte, one after another."""
+    """A hundred arrays of a megabyte each, one after another."""
     count, tensors = 1_000_000, 100
     fields = [
         wire.blob(
@@ -166,12 +166,12 @@ def test_memory_that_arrays_give_back_is_used_again(tmp_path: Path) -> None:
     path.write_bytes(wire.scalar(1, 10) + wire.blob(7, b"".join(fields)))
     facts = facts_from(WINDOW.replace("16MiB", "1MiB"), str(path))
     assert facts["sums"] == [7 * count // 1000] * tensors
-    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB if no memory is used again
+    assert facts["growth"] < (1 << 20) + 2 * count + (16 << 20)  # 35 MB if none is used again
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer's own threads count, too")
 @pytest.mark.skipif(os.geteuid() != 0, reason="the limit holds for others only")
-def test_without_a_thread_to_be_had(tmp_path: Path) -> None:
+def test_no_thread_can_be_started(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     write_floats(path, [1000] * 10)
     code = """

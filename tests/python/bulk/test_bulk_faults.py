@@ -26,6 +26,6 @@ def happened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_left_behind(way: str, happened: dict[str, int]) -> None:
-    """Each round checks itself. This test checks that enough of them ended early."""
+def test_random_ends_leave_nothing_behind(way: str, happened: dict[str, int]) -> None:
+    """Each round checks itself. This test checks that enough rounds ended early."""
     assert happened[way] >= ROUNDS // len(WAYS) // 3

@@ -51,7 +51,7 @@ def group(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def write_holes(folder: Path, tensors: int, nbytes: int) -> Path:
-    """Tensors of zeros that need no disk. Each has its number at both ends."""
+    """Tensors of zeros that need no disk. Each tensor has its number at both ends."""
     messages = []
     with (folder / "w.bin").open("wb") as file:
         file.truncate(tensors * nbytes)
@@ -66,7 +66,7 @@ def write_holes(folder: Path, tensors: int, nbytes: int) -> Path:
 
 @pytest.mark.parametrize("how", ["views", "copy"])
 @pytest.mark.parametrize("group", [256 * MIB], indirect=True)
-def test_four_times_the_memory(group: Path, how: str, tmp_path: Path) -> None:
+def test_a_model_of_four_times_the_memory(group: Path, how: str, tmp_path: Path) -> None:
     path = write_holes(tmp_path, 64, 16 * MIB)
     facts = facts_from(STREAM, str(path), str(group), how)
     assert facts["seen"] == [[i, i] for i in range(1, 65)]
@@ -74,7 +74,7 @@ def test_four_times_the_memory(group: Path, how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", [256 * MIB], indirect=True)
-def test_the_limit_is_one(group: Path, tmp_path: Path) -> None:
+def test_the_limit_ends_a_process_that_exceeds_it(group: Path, tmp_path: Path) -> None:
     path = write_holes(tmp_path, 64, 16 * MIB)
     assert run_python(STREAM, str(path), str(group), "arrays").returncode != 0
 

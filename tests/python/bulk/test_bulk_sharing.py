@@ -1,4 +1,4 @@
-"""Streams in several threads, and in a process that forks while one is alive."""
+"""Streams in several threads, and in a process that forks during a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_threads_that_each_stream_one_model(path: Path, copy: bool) -> None:
+def test_several_threads_stream_one_model(path: Path, copy: bool) -> None:
     model = onnxmap.load(path)
 
     def sums(window: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Files lose their end during `arrays` and `stream`: FileChangedError for every reader."""
+"""Files lose their end during `arrays` and `stream`. Every reader gets FileChangedError."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ report(error=error, seen=seen)
 
 
 def model_in(folder: Path, where: str) -> tuple[Path, Path]:
-    """A model, and the file that its values are in."""
+    """A model, and the file that contains its values."""
     path, data = folder / "model.onnx", folder / "w.bin"
     messages = [floats(f"t{i}", COUNT, 100 * i) for i in range(TENSORS)]
     if where == "inline":
@@ -86,7 +86,7 @@ def read_all(path: Path, way: str) -> str:
     except onnxmap.FileChangedError:
         return "changed"
     except (onnxmap.ParseError, onnxmap.ExternalDataError):
-        return "short"  # it was so when it was opened
+        return "short"  # as it was when it was opened
     for i in range(TENSORS):
         expected = np.arange(100 * i, 100 * i + COUNT, dtype=np.float32)
         if not np.array_equal(found[f"t{i}"], expected):

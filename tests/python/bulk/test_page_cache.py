@@ -1,4 +1,4 @@
-"""The requests of prefetch, evict and residency to Linux about the pages of a model's files."""
+"""What prefetch, evict and residency ask Linux about the pages of a model's files."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def payload(path: Path, name: str) -> tuple[int, int]:
-    """Where the bytes of a tensor begin and end in its file."""
+    """The range of the tensor's bytes in its file."""
     tensor = onnxmap.load(path).initializers[name]
     assert tensor.offset is not None
     return tensor.offset, tensor.offset + tensor.nbytes
 
 
 def around(begin: int, end: int, size: int) -> np.ndarray:
-    """The pages that these bytes are in."""
+    """The pages that contain these bytes."""
     return pages_of([(begin - begin % PAGE, end + -end % PAGE)], size)
 
 
@@ -71,7 +71,9 @@ model.evict(names)
 
 @pytest.mark.parametrize("io", MODES)
 @pytest.mark.parametrize("names", ["a", "b", "a b"])
-def test_the_pages_of_the_chosen_are_asked_for_and_dropped(two: Path, names: str, io: str) -> None:
+def test_pages_of_the_chosen_tensors_are_requested_and_dropped(
+    two: Path, names: str, io: str
+) -> None:
     size = two.stat().st_size
     ends = [payload(two, name) for name in names.split()]
     begin, end = ends[0][0], ends[-1][1]
@@ -80,12 +82,12 @@ def test_the_pages_of_the_chosen_are_asked_for_and_dropped(two: Path, names: str
     assert (loading.asked, loading.mapped, loading.dropped) == ([], [], [])
     prefetch = trace.of(two, "prefetch")
     np.testing.assert_array_equal(pages_of(prefetch.asked, size), around(begin, end, size))
-    assert max(stop - start for start, stop in prefetch.asked) <= 128 << 10  # Linux reads no more
+    assert max(stop - start for start, stop in prefetch.asked) <= 128 << 10  # Linux's limit
     assert prefetch.dropped == []
     evict = trace.of(two, "evict")
     within = pages_of([(begin, end)], size)
     np.testing.assert_array_equal(pages_of(evict.dropped, size), within)
-    if io == "mmap":  # what is mapped cannot be dropped
+    if io == "mmap":  # mapped pages cannot be dropped
         np.testing.assert_array_equal(pages_of(evict.released, size), within)
 
 
@@ -112,7 +114,7 @@ def test_residency_counts_pages_that_are_there(two: Path, io: str) -> None:
 
 @pytest.mark.parametrize("io", MODES)
 def test_views_read_evicted_bytes_again(two: Path, io: str) -> None:
-    drop(two)  # written to disk, if it was not yet: only then can it be evicted
+    drop(two)  # only pages that are on disk can be evicted
     model = onnxmap.load(two, io=io)
     views = model.views()
     np.testing.assert_array_equal(views["a"], A)
@@ -124,8 +126,8 @@ def test_views_read_evicted_bytes_again(two: Path, io: str) -> None:
     np.testing.assert_array_equal(model.initializers["a"].numpy(copy=True), A)
 
 
-def test_heads_of_large_tensors_are_asked_for_again(tmp_path: Path) -> None:
-    """Without them, a look at the names would read megabytes ahead of each."""
+def test_heads_of_large_tensors_are_requested_again(tmp_path: Path) -> None:
+    """Otherwise a loop over the names would read megabytes ahead of each head."""
     path = tmp_path / "model.onnx"
     names = [f"w{i}" for i in range(120)]
     path.write_bytes(paged.model_of(*(raw(name, A[:50_000]) for name in names)))
@@ -133,7 +135,8 @@ def test_heads_of_large_tensors_are_asked_for_again(tmp_path: Path) -> None:
     ends = [payload(path, name) for name in names]
     trace = Trace(tmp_path, ASK, str(path), "mmap", *names)
     evict = trace.of(path, "evict")
-    # Large folios are dropped as a whole or not at all, so the heads between are dropped, too.
+    # A large folio is dropped as a whole or not at all, so the heads between values are dropped,
+    # too.
     np.testing.assert_array_equal(
         pages_of(evict.dropped, size), pages_of([(ends[0][0], ends[-1][1])], size)
     )
@@ -156,7 +159,7 @@ for path in sys.argv[2:]:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_prefetch_asks_for_values_however_they_are_stored(tmp_path: Path, io: str) -> None:
+def test_prefetch_requests_values_in_every_storage(tmp_path: Path, io: str) -> None:
     files = {}
     for kind in paged.KINDS:
         (tmp_path / kind).mkdir()
@@ -172,7 +175,7 @@ def test_prefetch_asks_for_values_however_they_are_stored(tmp_path: Path, io: st
 @pytest.mark.parametrize("io", MODES)
 @pytest.mark.parametrize("kind", paged.KINDS)
 def test_every_way_to_store_values(tmp_path: Path, kind: str, io: str) -> None:
-    """Nothing is lost or wrong, and the numbers add up."""
+    """No way loses values or gives wrong ones, and the numbers add up."""
     stored = paged.stored(kind)
     drop(stored.write(tmp_path))
     model = onnxmap.load(tmp_path / "model.onnx", io=io)
@@ -191,7 +194,7 @@ def test_every_way_to_store_values(tmp_path: Path, kind: str, io: str) -> None:
 
 
 def external_two(folder: Path) -> tuple[Path, Path]:
-    """A model of a and b in one data file, and the file."""
+    """A model of a and b with one data file; returns the model and the data file."""
     data = folder / "w.bin"
     data.write_bytes(A.tobytes() + B.tobytes())
     first = paged.external_entries(b"w.bin", 0, A.nbytes)
@@ -255,7 +258,7 @@ def test_a_buffer_is_in_memory() -> None:
         np.testing.assert_array_equal(view, A)
 
 
-def test_a_file_that_is_nowhere_else_stays() -> None:
+def test_a_file_on_a_tmpfs_stays_in_memory() -> None:
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
         pytest.skip("no tmpfs")
@@ -274,7 +277,7 @@ def test_a_file_that_is_nowhere_else_stays() -> None:
 
 @pytest.mark.parametrize("action", ["prefetch", "evict", "residency"])
 @pytest.mark.parametrize("io", MODES)
-def test_what_is_wrong_is_an_error_as_for_views(tmp_path: Path, action: str, io: str) -> None:
+def test_errors_are_those_of_views(tmp_path: Path, action: str, io: str) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(paged.model_of(raw("a", A[: MIB // 4])))
     model = onnxmap.load(path, io=io)
@@ -323,7 +326,7 @@ except StopError:
 
 
 def test_a_signal_ends_a_long_prefetch(tmp_path: Path) -> None:
-    """The signal comes during a request, and is noticed before the next 32 MiB are asked for."""
+    """The signal comes during a request. The call notices it before it requests the next 32 MiB."""
     path = tmp_path / "big.onnx"
     write_sparse(path, [256 * MIB])
     trace = Trace(tmp_path, STOPPED, str(path), inject="madvise:signal=SIGUSR1:when=300")

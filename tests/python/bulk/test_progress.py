@@ -21,7 +21,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
-    """Replaces the module `time`; its time passes only when the test says so."""
+    """Replaces the module `time`. Time passes only if the test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -65,7 +65,7 @@ def work(
     stderr: io.StringIO | None = None,
     **options: object,
 ) -> None:
-    """Ten steps of work take a second."""
+    """Ten steps of work that take a second together."""
     with redirect_stderr(stderr), Progress(progress, TOTAL, "working", **options) as bar:
         for _ in range(steps):
             clock.now += 0.1
@@ -82,7 +82,7 @@ class Calls(list[tuple[int, int]]):
 
 
 class TestCallable:
-    def test_from_nothing_to_the_total(self, clock: Clock) -> None:
+    def test_calls_go_from_zero_to_the_total(self, clock: Clock) -> None:
         calls = Calls()
         work(calls, clock)
         assert {total for _, total in calls} == {TOTAL}
@@ -91,7 +91,7 @@ class TestCallable:
     def test_at_most_twenty_times_a_second(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10_000, "working") as bar:
-            for _ in range(10_000):  # in ten seconds
+            for _ in range(10_000):  # the work takes ten seconds
                 clock.now += 0.001
                 bar.update(1)
         assert 150 <= len(calls) <= 202
@@ -105,13 +105,13 @@ class TestCallable:
                 bar.update(1)
         assert calls == [(0, 5), (5, 5)]
 
-    def test_nothing_to_do_is_one_call(self) -> None:
+    def test_no_work_is_one_call(self) -> None:
         calls = Calls()
         with Progress(calls, 0, "working"):
             pass
         assert calls == [(0, 0)]
 
-    def test_never_more_than_the_total(self, clock: Clock) -> None:
+    def test_the_sum_never_exceeds_the_total(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10, "working") as bar:
             for _ in range(8):
@@ -124,7 +124,7 @@ class TestCallable:
         work(calls, clock, steps=2, delay=100.0)
         assert calls.done == [0, TOTAL // 2, TOTAL]
 
-    def test_failed_work_is_not_said_to_be_done(self, clock: Clock) -> None:
+    def test_failed_work_is_not_reported_as_done(self, clock: Clock) -> None:
         calls = Calls()
 
         def fail() -> None:
@@ -137,16 +137,16 @@ class TestCallable:
             fail()
         assert calls.done == [0, 4]
 
-    def test_what_it_raises_ends_the_work(self, clock: Clock) -> None:
+    def test_an_error_of_the_callable_ends_the_work(self, clock: Clock) -> None:
         def enough(done: int, total: int) -> None:
             if done >= 3 * TOTAL // 10:
                 raise StopAsyncIteration
 
         with pytest.raises(StopAsyncIteration):
             work(enough, clock)
-        assert clock.now == pytest.approx(103.0)  # of the ten seconds that all of it takes
+        assert clock.now == pytest.approx(103.0)  # the whole work takes ten seconds
 
-    def test_is_called_by_the_first_thread_alone(self) -> None:
+    def test_only_the_first_thread_calls_it(self) -> None:
         callers: list[int] = []
         shown: list[int] = []
 
@@ -166,12 +166,12 @@ class TestCallable:
                 while thread.is_alive():
                     thread.join(bar.interval)
                     bar.refresh()
-            assert bar._done == 40_000  # no update was lost; the last call alone would hide that
+            assert bar._done == 40_000  # no update was lost, which the last call would hide
         assert set(callers) == {threading.get_ident()}
         assert shown == sorted(set(shown))
         assert shown[-1] == 40_000
 
-    def test_a_waiting_thread_shows_what_others_did(self, clock: Clock) -> None:
+    def test_a_waiting_thread_shows_the_work_of_others(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10, "working") as bar:
             assert bar.interval is not None
@@ -193,10 +193,12 @@ class TestNothing:
         work(False, clock, stderr=terminal)
         assert terminal.getvalue() == ""
         with Progress(False, TOTAL, "working") as bar:
-            assert bar.interval is None  # no thread has to wake up for it
+            assert bar.interval is None  # no thread wakes up for it
 
     @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "pipe"])
-    def test_no_terminal_no_bar(self, clock: Clock, stream: io.StringIO | None) -> None:
+    def test_without_a_terminal_there_is_no_bar(
+        self, clock: Clock, stream: io.StringIO | None
+    ) -> None:
         work(True, clock, stderr=stream)
         assert stream is None or stream.getvalue() == ""
 
@@ -216,7 +218,7 @@ class TestBar:
         assert "1.0/1.0 MB" in terminal.getvalue()
         assert "0.5/1.0 MB" in terminal.getvalue()
         assert "/s" in terminal.getvalue()
-        assert "0:00:00" in terminal.getvalue()  # left
+        assert "0:00:00" in terminal.getvalue()  # the stream was left
         assert capsys.readouterr().out == ""
 
     def test_standard_output_stays_what_it_is(self, clock: Clock, terminal: Terminal) -> None:
@@ -250,7 +252,7 @@ class TestBar:
         assert terminal.getvalue().rpartition("MB")[2].count(erase_line) == 1
         assert kept.getvalue().rpartition("MB")[2].count(erase_line) == 0
 
-    def test_a_stream_that_is_left_gives_the_cursor_back(
+    def test_a_stream_that_is_left_shows_the_cursor_again(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("onnxmap._bulk._DELAY", 0)
@@ -262,7 +264,7 @@ class TestBar:
                 break
         assert SHOW_CURSOR in terminal.getvalue().rpartition(HIDE_CURSOR)[2]
 
-    def test_it_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
+    def test_the_bar_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
         def fail() -> None:
             with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
                 assert SHOW_CURSOR not in terminal.getvalue()
@@ -286,9 +288,9 @@ class TestWithoutRich:
             "working  1.0 MB of 1.0 MB, 2.5 MB/s, 0 s left",
         ]
         assert shown[-1].endswith("\n")
-        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # nothing of it stays visible
+        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # the plain line is wiped
 
-    def test_it_is_cut_where_the_terminal_ends(
+    def test_the_line_is_cut_at_the_edge_of_the_terminal(
         self, clock: Clock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "20")
@@ -337,7 +339,7 @@ class TestNotebook:
         assert made == ["working"]
         assert output.getvalue() == ""
 
-    def test_ipython_on_no_terminal_is_no_notebook(
+    def test_ipython_without_a_terminal_is_not_a_notebook(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         shell = type("TerminalInteractiveShell", (), {})()

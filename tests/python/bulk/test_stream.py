@@ -1,4 +1,4 @@
-"""`Model.stream`: every tensor once, in stored order, as a view or a new array; and its end."""
+"""`Model.stream` gives every tensor once, in stored order, as a view or a new array."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import onnxmap
 
 MIB = 1 << 20
 WINDOWS = [1, 4096, 100_000, MIB, "64MiB"]
-SIZES = {  # in elements of 4 bytes: some fit into a window of a MiB, others do not
+SIZES = {  # in elements of 4 bytes; only some fit into a window of a MiB
     "small": [1000] * 300,
     "large": [500_000] * 4,
     "small ones before a large one": [1000, 1000, 1_000_000],
@@ -57,7 +57,7 @@ def test_every_type_in_every_storage(every_type: Folder, place: str, copy: bool)
             assert file_of(kept[name].ctypes.data).endswith((".onnx", ".bin")) is False
 
 
-def test_views_are_of_the_file_where_they_can_be(every_type: Folder) -> None:
+def test_arrays_are_views_of_the_file_if_possible(every_type: Folder) -> None:
     model = every_type.open("mmap")
     views = model.views()
     for name, array in model.stream(window=50_000):
@@ -72,7 +72,7 @@ def test_views_are_of_the_file_where_they_can_be(every_type: Folder) -> None:
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_path: Path) -> None:
-    """It does not wait for ever or leave a tensor out. The values are in stored order."""
+    """The stream does not hang, leaves no tensor out, and gives the values in stored order."""
     for data_files in (0, 2):
         order = write_floats(tmp_path / "model.onnx", SIZES[sizes], data_files)
         model = onnxmap.load(tmp_path / "model.onnx")
@@ -85,7 +85,7 @@ def test_every_window_and_size(sizes: str, window: int | str, copy: bool, tmp_pa
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
+def test_views_and_new_arrays_alternate(threads: int) -> None:
     """Typed fields are decoded; raw_data is viewed."""
     tensors = []
     for i in range(60):
@@ -104,8 +104,8 @@ def test_views_and_fresh_arrays_by_turns(threads: int) -> None:
     assert found == [str(i) for i in range(60)]
 
 
-def test_order_is_that_of_storage(tmp_path: Path) -> None:
-    """Files in the order of their first use, tensors by offset; equal offsets as in the model."""
+def test_tensors_come_in_stored_order(tmp_path: Path) -> None:
+    """Files come in the order of first use, tensors by offset, equal offsets as in the model."""
     (tmp_path / "b.bin").write_bytes(bytes(100))
     (tmp_path / "a.bin").write_bytes(bytes(100))
     tensors = [
@@ -131,7 +131,7 @@ class TestTheEnd:
         return onnxmap.load(tmp_path / "model.onnx")
 
     @pytest.mark.parametrize("copy", [False, True])
-    def test_an_exhausted_one_stays_so(self, model: onnxmap.Model, copy: bool) -> None:
+    def test_an_exhausted_stream_stays_exhausted(self, model: onnxmap.Model, copy: bool) -> None:
         stream = model.stream(window=MIB, copy=copy)
         assert len(list(stream)) == 40
         for _ in range(3):
@@ -235,7 +235,7 @@ def test_streams_and_arrays_in_several_threads(tmp_path: Path) -> None:
 
 
 class TestTwoThreads:
-    """One thread waits inside the stream, in its progress callable."""
+    """One thread waits inside the stream: its progress callable blocks."""
 
     @pytest.fixture
     def model(self, tmp_path: Path) -> onnxmap.Model:
@@ -261,7 +261,7 @@ class TestTwoThreads:
         first.join()
         assert found == ["0", "1", "2", "3", "4"]
 
-    def test_what_it_calls_is_refused_too(self, model: onnxmap.Model) -> None:
+    def test_calls_from_its_own_progress_callable_are_refused(self, model: onnxmap.Model) -> None:
         def ask(done: int, total: int) -> None:
             with pytest.raises(ValueError, match="a callable that this stream calls"):
                 next(stream)

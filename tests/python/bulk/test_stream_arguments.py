@@ -1,4 +1,4 @@
-"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before reading."""
+"""Arguments of `arrays` and `stream`: windows, threads, progress. Errors come before any read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_sizes(text: int | str, nbytes: int) -> None:
     "text",
     ["", "MiB", "1.5.5GB", "-1MiB", "1,5GB", "1e6", "64 M", "0x10", "inf", "1 GiBs", "\uff11"],
 )
-def test_texts_that_are_no_size(text: str) -> None:
+def test_texts_that_are_not_a_size(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(repr(text))):
         parse_size(text)
 
@@ -81,13 +81,13 @@ def test_threads(model: onnxmap.Model) -> None:
 class TestProgress:
     TOTAL = 20 * 160_000
 
-    def test_of_arrays(self, model: onnxmap.Model) -> None:
+    def test_the_progress_of_arrays(self, model: onnxmap.Model) -> None:
         calls: list[tuple[int, int]] = []
         model.arrays(progress=lambda *numbers: calls.append(numbers))
         self.check(calls)
 
     @pytest.mark.parametrize("copy", [False, True])
-    def test_of_a_stream(self, model: onnxmap.Model, copy: bool) -> None:
+    def test_the_progress_of_a_stream(self, model: onnxmap.Model, copy: bool) -> None:
         calls: list[tuple[int, int]] = []
         with model.stream(copy=copy, progress=lambda *numbers: calls.append(numbers)) as stream:
             assert calls == []
@@ -109,7 +109,7 @@ class TestProgress:
         assert list(stream) == []
         assert calls == [0]
 
-    def test_a_stream_that_was_closed_before_it_began_tells_nothing(
+    def test_a_stream_that_is_closed_before_it_begins_reports_nothing(
         self, model: onnxmap.Model
     ) -> None:
         calls: list[int] = []
@@ -118,7 +118,7 @@ class TestProgress:
         assert list(stream) == []
         assert calls == []
 
-    def test_the_core_tells_sums_and_the_callable_gets_them(
+    def test_the_callable_gets_the_sums_of_the_core(
         self, model: onnxmap.Model, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Bulk:
@@ -135,7 +135,7 @@ class TestProgress:
         model.arrays(progress=lambda *numbers: calls.append(numbers))
         assert calls == [(0, 100), (10, 100), (30, 100), (60, 100), (100, 100)]
 
-    def test_what_it_raises_ends_the_work(self, model: onnxmap.Model) -> None:
+    def test_an_error_of_the_callable_ends_the_work(self, model: onnxmap.Model) -> None:
         def fail(done: int, total: int) -> None:
             raise ZeroDivisionError
 
@@ -157,7 +157,7 @@ class TestProgress:
 
 
 def bad_ones() -> dict[str, tuple[TensorProto, str]]:
-    """Faults that show without reading values, with the code of the error."""
+    """Faults that show before values are read, with the codes of their errors."""
     place = {"location": "no such file", "offset": "0", "length": "4"}
     return {
         "short raw_data": (TensorProto(dims=[2], data_type=1, raw_data=b"1234"),
@@ -170,7 +170,7 @@ def bad_ones() -> dict[str, tuple[TensorProto, str]]:
 
 
 @pytest.mark.parametrize("name", bad_ones())
-def test_a_bad_tensor_is_told_before_anything_is_read(name: str, tmp_path: Path) -> None:
+def test_a_bad_tensor_is_reported_before_anything_is_read(name: str, tmp_path: Path) -> None:
     write_floats(tmp_path / "model.onnx", [100], data_files=1)
     bad, code = bad_ones()[name]
     bad.name = "the bad one"
@@ -189,7 +189,7 @@ def test_a_bad_tensor_is_told_before_anything_is_read(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_what_only_reading_shows_comes_when_it_is_read(copy: bool) -> None:
+def test_faults_that_only_reading_shows_are_raised_then(copy: bool) -> None:
     wrong = TensorProto(name="wrong", dims=[2], data_type=2, int32_data=[1, 300])
     tensors = [floats("a", 3), floats("b", 3), wrong, floats("c", 3)]
     model = onnxmap.loads(model_of(tensors).SerializeToString())
@@ -206,8 +206,8 @@ def test_what_only_reading_shows_comes_when_it_is_read(copy: bool) -> None:
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
-    """One fault shows when values are located, the other when another thread decodes them."""
+def test_each_overlooked_fault_is_reported_once(copy: bool) -> None:
+    """One fault shows when values are located, the other when a thread decodes them."""
     long = TensorProto(name="long", dims=[2], data_type=22, raw_data=b"\x21\x43\x65")
     odd = TensorProto(name="odd", dims=[2], data_type=2, int32_data=[1, 300])
     data = model_of([long, floats("a", 3), odd]).SerializeToString()
@@ -222,8 +222,8 @@ def test_each_fault_that_is_overlooked_is_told_once(copy: bool) -> None:
         assert arrays["odd"].tolist() == [1, 44]
 
 
-def test_progress_counts_what_comes_out(tmp_path: Path) -> None:
-    """Also if NumPy converts them to more bytes than are read."""
+def test_progress_counts_the_bytes_of_the_results(tmp_path: Path) -> None:
+    """Even if NumPy converts them to more bytes than were read."""
     path = write(model_of([floats(f"t{i}", 1000) for i in range(5)]), tmp_path / "model.onnx")
     told: list[tuple[int, int]] = []
     sizes = [

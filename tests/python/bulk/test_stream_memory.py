@@ -1,4 +1,4 @@
-"""What streams and arrays keep in memory and in the page cache, measured in child processes."""
+"""The memory and page cache that streams and arrays use, measured in child processes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.skipif(SANITIZED, reason="memory is not measured under 
 
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
-SLACK = 4 * MIB  # of the interpreter, NumPy's temporaries, and thread stacks
+SLACK = 4 * MIB  # for the interpreter, NumPy's temporaries and thread stacks
 WINDOW = 32 * MIB
-MODELS = {  # elements of 4 bytes
+MODELS = {  # elements of 4 bytes each
     "large": [3 * MIB] * 12,
     "mixed": [5_000_000, 1000, 2000] * 6,
     "small": [3000] * 12_000,
 }
-# Walk over a stream, read one number of each page, and keep the peak.
+# Walk over a stream, read one number of each page, and report the peak.
 WALK = """
 import onnxmap
 path, window, copy, typed = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "True", sys.argv[4]
@@ -76,10 +76,8 @@ def bring(path: Path) -> None:
 
 @pytest.mark.parametrize("copy", [False, True])
 @pytest.mark.parametrize("warm", [False, True])
-def test_residence_grows_by_the_window_and_a_tensor(
-    model_path: Path, warm: bool, copy: bool
-) -> None:
-    """The loop holds a new array until it has the next one, so there are two for a moment."""
+def test_memory_grows_by_the_window_and_a_tensor(model_path: Path, warm: bool, copy: bool) -> None:
+    """The loop still holds an array when it gets the next one, so two exist for a moment."""
     for path in model_path.parent.iterdir():
         (bring if warm else drop)(path)
     tiny = str(model_path.with_suffix(".tiny"))
@@ -100,7 +98,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cold(sixteen: Path) -> Path:
-    """The same model, which is not in the page cache."""
+    """The same model after it was evicted from the page cache."""
     cold_files.drop(sixteen.parent / "0.bin")
     return sixteen
 
@@ -125,7 +123,7 @@ phase("end")
 def stream_traced(
     path: Path, data: Path, taken: int = 100, **options: Any
 ) -> tuple[Requests, np.ndarray, np.ndarray]:
-    """Stream `taken` tensors in a process: its requests, the absent pages, the dropped pages."""
+    """Stream `taken` tensors; return the requests, the absent pages and the dropped pages."""
     trace = Trace(path.parent, WALK_TRACED, str(path), json.dumps(options), str(taken))
     requests = trace.of(data, "stream")
     size = data.stat().st_size
@@ -139,16 +137,16 @@ OPTIONS = [{}, {"copy": True}, {"dtype": "float64"}]
 def test_pages_that_the_stream_brought_are_dropped(cold: Path, options: dict[str, Any]) -> None:
     data = cold.parent / "0.bin"
     _, absent, dropped = stream_traced(cold, data, window=64 * MIB, **options)
-    assert absent.any()  # not all, if the reader was faster
+    assert absent.any()  # a fast reader passes some of them before they are brought
     np.testing.assert_array_equal(dropped, absent)
 
 
-def test_pages_that_the_stream_brought_are_dropped_of_a_large_file(tmp_path: Path) -> None:
-    """Tensors that begin inside pages, in a file that is longer than the look-ahead."""
+def test_pages_of_a_large_file_that_the_stream_brought_are_dropped(tmp_path: Path) -> None:
+    """The tensors begin in the middle of pages, and the file is longer than the read-ahead."""
     path = tmp_path / "model.onnx"
     cold_files.write_sparse(path, [4 * MIB] * 48)
     _, absent, dropped = stream_traced(path, path, window=64 * MIB)
-    assert absent.any()  # not all, if the reader was faster
+    assert absent.any()  # a fast reader passes some of them before they are brought
     np.testing.assert_array_equal(dropped, absent)
 
 
@@ -165,11 +163,11 @@ def test_pages_that_were_there_stay(cold: Path, options: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("taken", [1, 5])
-def test_leaving_the_loop_gives_back_what_was_brought_ahead(cold: Path, taken: int) -> None:
+def test_leaving_the_loop_drops_the_pages_read_ahead(cold: Path, taken: int) -> None:
     data = cold.parent / "0.bin"
     requests, absent, dropped = stream_traced(cold, data, taken, window=32 * MIB)
     brought = pages_of(requests.asked + requests.mapped, data.stat().st_size)
-    # All pages but those of the reader's current tensor, which is still valid.
+    # All pages except those of the reader's current tensor, which is still valid.
     kept = np.zeros_like(brought)
     kept[(taken - 1) * 4 * MIB // PAGE : taken * 4 * MIB // PAGE] = True
     np.testing.assert_array_equal(dropped, absent & ~kept)
@@ -206,8 +204,8 @@ report(total=all_of_them - anonymous(), kept=with_one - anonymous())
 """
 
 
-def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
-    """A small array keeps its slab of at most 16 MiB, a large one itself."""
+def test_a_kept_array_keeps_its_slab_or_itself(tmp_path: Path) -> None:
+    """A small array keeps its slab of at most 16 MiB. A large array keeps only itself."""
     path = tmp_path / "model.onnx"
     write_floats(path, [30_000] * 700 + [2_000_000] * 4)
     for name, most in (("350", 16 * MIB), ("0", 16 * MIB), ("701", 8_000_000)):
@@ -217,8 +215,8 @@ def test_what_a_kept_array_keeps(tmp_path: Path) -> None:
         assert facts["kept"] >= (120_000 if name != "701" else most)
 
 
-def test_files_that_are_nowhere_but_in_memory() -> None:
-    """A tmpfs drops nothing, and gives the same values."""
+def test_files_on_a_tmpfs() -> None:
+    """A tmpfs cannot drop pages. The values are the same."""
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
         pytest.skip("no tmpfs")

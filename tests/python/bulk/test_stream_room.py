@@ -10,8 +10,8 @@ from support.subprocesses import facts_from
 
 
 @pytest.mark.parametrize("before", [1, 2, 7])
-def test_a_large_array_behind_small_ones_that_are_held(before: int, tmp_path: Path) -> None:
-    """Small arrays share memory, which is held until the reader has the next array."""
+def test_a_large_array_behind_small_ones_that_are_still_held(before: int, tmp_path: Path) -> None:
+    """Small arrays share memory. The stream holds it until the reader gets the next array."""
     counts = [*[1000] * before, 9_000, 1000, 200_000, 1000, 1000, 20_000]
     tensors = [floats(f"t{i}", count, i) for i, count in enumerate(counts)]
     path = write(model_of(tensors), tmp_path / "model.onnx")

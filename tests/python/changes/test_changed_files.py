@@ -1,4 +1,4 @@
-"""Files change under a loaded model without getting shorter. Some changes must be noticed."""
+"""Files change under a loaded model but keep at least their size. Some changes must be noticed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import onnxmap
 
 COUNT = 3_000
 VALUES = np.arange(1, COUNT + 1, dtype=np.float32)
-LOOKED_AT_AGAIN_S = 0.015  # a file is looked at every 10 ms at most
+LOOKED_AT_AGAIN_S = 0.015  # a file is checked every 10 ms at most
 AN_HOUR_AGO = time.time_ns() - 3_600 * 10**9
 Place = tuple[Path, int]  # a file, and the offset of the tensor's bytes in it
 
@@ -35,13 +35,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def aged(path: Path) -> Path:
-    """Date a file back by an hour: a change within a tick of the clock has the same time."""
+    """Set a file's time back. Otherwise a change within a tick of the clock has the same time."""
     os.utime(path, ns=(AN_HOUR_AGO, AN_HOUR_AGO))
     return path
 
 
 def opened(path: Path, name: str, **options: Any) -> tuple[onnxmap.Model, onnxmap.Tensor, Path]:
-    """A model, a tensor of it that was read already, and the file that has the tensor's bytes."""
+    """A model, a tensor that was already read, and the file with the tensor's bytes."""
     model = onnxmap.load(path, **options)
     tensor = model.initializers[name]
     assert tensor.numpy().tobytes() == VALUES.tobytes()
@@ -67,14 +67,14 @@ def made_older(file: Path, _: int) -> None:
 
 
 def appended(file: Path, _: int) -> None:
-    """A file that grew is a changed file, even if its time is the same."""
+    """A file that grew has changed, even if its time of modification is the same."""
     with file.open("ab") as opened_file:
         opened_file.write(b"more")
     aged(file)
 
 
 def written_again(file: Path, _: int) -> None:
-    """Written by open(path, "wb"), which empties the file first."""
+    """Written with open(path, "wb"), which first empties the file."""
     file.write_bytes(file.read_bytes())
 
 
@@ -91,7 +91,7 @@ CHANGES: dict[str, Callable[[Path, int], None]] = {
 
 
 def shortened(file: Path, _: int) -> None:
-    """A cut within the last page: the mapping has zeros there, and no fault occurs."""
+    """The file is cut within its last page: the mapping has zeros there, and no fault occurs."""
     os.truncate(file, file.stat().st_size - 1)
 
 
@@ -133,8 +133,8 @@ def test_a_change_is_noticed(path: Path, change: str, name: str, io: str) -> Non
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("change", NOTICED)
-def test_whole_columns_look_at_once(path: Path, change: str, io: str) -> None:
-    """They check the file at once, not after 10 ms: their work takes longer than a check."""
+def test_whole_columns_check_at_once(path: Path, change: str, io: str) -> None:
+    """They check at once, not only after 10 ms, because their work takes longer than a check."""
     columns: list[Callable[[onnxmap.Graph], Any]] = [
         lambda graph: graph.op_types(), lambda graph: graph.op_counts(),
         lambda graph: graph.node_names(), lambda graph: graph.node_inputs(),
@@ -150,7 +150,7 @@ def test_whole_columns_look_at_once(path: Path, change: str, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_views_look_at_data_files_at_once(path: Path, io: str) -> None:
+def test_views_check_data_files_at_once(path: Path, io: str) -> None:
     model, tensor, file = opened(path, "outside", io=io)
     overwritten(file, tensor.offset)
     with pytest.raises(onnxmap.FileChangedError):
@@ -175,7 +175,7 @@ def test_without_watching_nothing_is_noticed(path: Path, change: str, name: str,
     time.sleep(LOOKED_AT_AGAIN_S)
     second = -1 if change == "overwritten" else 2
     for words, access in ACCESSES.items():
-        if words != "writable":  # a writable array opens the file again, and compares
+        if words != "writable":  # a writable array opens the file again, and compares it
             access(model, name)
     assert tensor.numpy()[:3].tolist() == [1, second, 3]
     assert model.initializers.names() == ["inside", "outside"]
@@ -235,7 +235,7 @@ def read_by_others(file: Path) -> None:
 
 
 def replaced(file: Path) -> None:
-    """Replaced by rename, as careful programs save."""
+    """Replaced by a rename, as careful programs do when they save."""
     new = file.with_name("new")
     new.write_bytes(bytes(file.stat().st_size + 100))
     new.replace(file)
@@ -260,7 +260,9 @@ NO_CHANGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("name", ["inside", "outside"])
 @pytest.mark.parametrize("change", NO_CHANGES)
-def test_what_is_no_change(tmp_path: Path, path: Path, change: str, name: str, io: str) -> None:
+def test_events_that_are_not_a_change(
+    tmp_path: Path, path: Path, change: str, name: str, io: str
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     for file_name in ("w.bin", "model.onnx"):
@@ -298,14 +300,14 @@ def test_a_fresh_load_sees_the_new_file(path: Path, io: str) -> None:
     assert model.views()["inside"][2] == 3
 
 
-def test_a_data_file_that_is_written_before_it_is_first_asked_for(path: Path) -> None:
-    """Its first state counts: before that nothing was known of it."""
+def test_a_data_file_that_is_written_before_its_first_use(path: Path) -> None:
+    """The first state that onnxmap sees counts: it knew nothing about the file before."""
     model = onnxmap.load(path)
     put(path.with_name("w.bin"), 4, np.float32([50]).tobytes())
     assert model.initializers["outside"].numpy()[0] == 50
 
 
-def test_a_buffer_has_no_file_to_look_at(path: Path) -> None:
+def test_a_buffer_has_no_file_to_check(path: Path) -> None:
     data = bytearray(path.read_bytes())
     model = onnxmap.loads(data, external_root=path.parent)
     assert model.initializers["inside"].numpy()[1] == 2
@@ -349,7 +351,7 @@ def test_a_change_is_noticed_in_a_busy_loop(path: Path, name: str) -> None:
 
 
 def test_many_small_tensors_of_one_file(tmp_path: Path) -> None:
-    """The check is of the file, so the first tensor that is read notices."""
+    """The check is for the whole file, so the first tensor that is read notices the change."""
     count = 100
     (tmp_path / "w.bin").write_bytes(np.arange(count, dtype=np.float32).tobytes())
     tensors = [tensor_message(1, 1, external_entries(b"w.bin", 4 * i, 4)) for i in range(count)]

@@ -1,4 +1,4 @@
-"""A model file is written while it is loaded: an error or a right model, never a crash."""
+"""A model file is written while it is loaded: an error or a right model, and never a crash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.run_options import LONG
 from support.subprocesses import facts_from
 
 SECONDS = 10 if LONG else 1
-# The errors for a file that stays half written from the first check to the last.
+# The errors if the file stays half written during the whole load.
 REFUSALS = ("wire.", "model.", "tensor.", "limit.")
 
 WRITE_AND_LOAD = """
@@ -114,5 +114,5 @@ def test_a_file_that_is_touched_all_the_time(tmp_path: Path, io: str) -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_a_file_that_is_replaced_all_the_time(tmp_path: Path, io: str) -> None:
-    """Every load reads one file or the other, whole."""
+    """Each load reads either the one file or the other, as a whole."""
     assert set(counts(tmp_path, "rename", io)) == {"right"}

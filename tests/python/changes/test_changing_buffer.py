@@ -1,4 +1,4 @@
-"""A caller's buffer, or a mapped file, changes after loading: any result, but never a crash."""
+"""A caller's buffer or a mapped file changes after loading. Any result is allowed, but no crash."""
 
 from __future__ import annotations
 

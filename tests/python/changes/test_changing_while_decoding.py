@@ -1,7 +1,7 @@
-"""Another thread changes a buffer while it is decoded: any result, but never a crash.
+"""Another thread changes a buffer while it is decoded. Any result is allowed, but no crash.
 
-Decoding reads the entries twice, to count and to read, without the interpreter lock. The second
-reading may find other entries than the first.
+Decoding reads the entries twice without the interpreter lock: it counts them, then reads their
+values. The second pass may find other entries than the first.
 """
 
 from __future__ import annotations

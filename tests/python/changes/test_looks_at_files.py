@@ -29,7 +29,7 @@ print(time.monotonic() - begun)
 
 
 def traced(path: Path, accesses: int, io: str, watch: str) -> tuple[int, float]:
-    """The system calls that check a file, and the seconds of the accesses."""
+    """How many system calls check a file, and how many seconds the loop takes."""
     report = path.with_name("trace")
     command = [STRACE, "-f", "-c", "-o", report, "-e", f"trace={','.join(LOOKS)}", sys.executable]
     result = subprocess.run(
@@ -66,7 +66,7 @@ def test_a_loop_over_100_000_tensors(tmp_path: Path, place: str) -> None:
     path.write_bytes(model_of(*[tensor] * 1_000))
     few, _ = traced(path, 1_000, "mmap", "watch")
     many, seconds = traced(path, 100_000, "mmap", "watch")
-    # Two files at most, each every 10 ms; the interpreter's own start differs a little.
+    # Two files at most, each checked every 10 ms. The interpreter's own start varies a little.
     assert many - few <= 2 * seconds / 0.010 + 20
     unwatched, _ = traced(path, 100_000, "mmap", "no watch")
     assert unwatched - few <= 20

@@ -1,4 +1,4 @@
-"""Our handler of SIGBUS beside others: it takes only our faults, and passes on all others."""
+"""Our handler of SIGBUS together with others: it handles our faults, and passes on the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from support.bus_errors import ended_by_bus_error
 from support.subprocesses import facts_from, run_python
 
-TRACE = "Fatal Python error: Bus error"  # of faulthandler
+TRACE = "Fatal Python error: Bus error"  # for faulthandler
 PREPARE = """
 import faulthandler, os, signal, sys, threading
 from support import bus_errors
@@ -24,7 +24,7 @@ print(cut.read(), cut.read(), flush=True)
 TOUCH = "int(bus_errors.emptied_mapping(folder)[0])"
 TOUCH_OUR_VIEW = "float(cut.view[0])"
 OURS = "changed changed\n"
-# The handler of another library: it prints which fault it was called for, and ends the process.
+# The handler of another library. It prints the fault that it was called for, and ends the process.
 FOREIGN = """
 mapped = None
 def handle(address):
@@ -37,7 +37,7 @@ TOUCH_WITH_FOREIGN = "mapped = bus_errors.emptied_mapping(folder)\nint(mapped[0]
 
 
 def ran(tmp_path: Path, last: str, before: str = "", after: str = "") -> tuple[str, str, bool, int]:
-    """Output, errors, whether it ended by SIGBUS, status."""
+    """Output, errors, whether SIGBUS ended the process, and its status."""
     code = PREPARE.format(before=before, after=after) + last
     result = run_python(code, str(tmp_path), timeout=20)
     return result.stdout, result.stderr, ended_by_bus_error(result), result.returncode
@@ -71,7 +71,7 @@ def test_faulthandler(tmp_path: Path, order: str, touch: str) -> None:
 
 
 def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
-    """Until the next load this handler comes before ours, and may print. The process survives."""
+    """Until the next load, its handler comes before ours and may print. The process continues."""
     after = "assert cut.read() == 'changed'\nfaulthandler.enable()"
     out, err, ended, status = ran(tmp_path, "", before="faulthandler.disable()", after=after)
     assert (out, ended, status) == (OURS, False, 0), err
@@ -79,7 +79,7 @@ def test_faulthandler_enabled_while_a_model_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_faulthandler_disabled_later(tmp_path: Path, touch: str) -> None:
-    """It restores the handler before it, which is not ours if ours came later."""
+    """It restores the handler that was there before it. If ours came later, that is not ours."""
     after = "cut.read()\nfaulthandler.disable()" + ANOTHER_LOAD
     out, err, ended, _ = ran(tmp_path, touch, after=after)
     assert out == OURS, err
@@ -124,7 +124,7 @@ def test_a_sent_signal_that_is_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("touch", [TOUCH, TOUCH_OUR_VIEW])
 def test_a_fault_is_not_ignored(tmp_path: Path, touch: str) -> None:
-    """The kernel never ignores a fault: the instruction could never continue."""
+    """The kernel never ignores a fault, because the instruction could not continue."""
     ignore = "signal.signal(signal.SIGBUS, signal.SIG_IGN)"
     out, err, ended, _ = ran(tmp_path, touch, before=ignore)
     assert out == OURS, err
@@ -141,9 +141,10 @@ def test_a_sent_signal_ends_a_process_that_does_not_expect_it(tmp_path: Path, se
 
 
 def test_a_thread_in_which_all_signals_are_blocked(tmp_path: Path) -> None:
-    """Programs may leave signals to one thread. The kernel ends a process for a blocked fault.
+    """Programs may let one thread handle all signals.
 
-    So the signal of faults is unblocked, and no other.
+    The kernel ends a process if a fault's signal is blocked. Therefore onnxmap unblocks the signal
+    of faults, and no other.
     """
     # An editable install rebuilds on import, and its ninja waits for SIGCHLD.
     block = "import onnxmap\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"

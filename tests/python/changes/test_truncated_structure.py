@@ -1,4 +1,4 @@
-"""A model file is cut off while it is mapped: reading its structure is FileChangedError."""
+"""A model file is cut off while it is mapped. Reads of its structure raise FileChangedError."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_part_of_a_cut_model(tmp_path: Path, way: str, watch: str) -> None
     for cut, answers in found.items():
         assert list(answers) == list(STEPS)
         for step, answer in answers.items():
-            # Values before the cut, and values read on loading, are still right.
+            # Values before the cut are still right, and so are values that were read on loading.
             gone = cut == "nothing" and way == "mmap"
             allowed = {"changed"} if gone else {"changed", "right"}
             assert answer in allowed or excused(way, cut, answer), (cut, step, answer)

@@ -1,4 +1,4 @@
-"""A file is cut off while it is mapped: reading its tensors is FileChangedError, no crash."""
+"""A file is cut off while it is mapped. Reads of its tensors raise FileChangedError."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_every_reading_of_a_cut_file(tmp_path: Path, kind: str, way: str) -> Non
     shows_file = readings_of(stored(kind))
     found = answers(tmp_path, kind, way)
     for (watch, cut, name), answer in found.items():
-        # Making a view reads nothing. If we read, lost bytes must be noticed.
+        # Making a view reads nothing. If the core reads, it must notice lost bytes.
         allowed = {"changed", "view"} if shows_file[name] else {"changed"}
         assert answer in allowed or excused(way, cut, answer), (watch, cut, name, answer)
-        # This reading waits until the file is checked again, and then shows nothing of it.
+        # This call waits until the file is checked again, and then gives no view of it.
         if watch == "watch" and name == "numpy" and way == "mmap":
             assert answer == "changed", (watch, cut, name)
 
@@ -49,8 +49,8 @@ def test_every_reading_of_a_cut_file(tmp_path: Path, kind: str, way: str) -> Non
     SANITIZED, reason="nothing is read in place; test_bulk_truncated reads such files"
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_that_are_read_and_not_mapped(tmp_path: Path, kind: str) -> None:
-    """Values that were read before may still be there, and no others may appear."""
+def test_files_that_are_read_instead_of_mapped(tmp_path: Path, kind: str) -> None:
+    """Values that were read before may still be right, and no wrong values may appear."""
     found = answers(tmp_path, kind, "read")
     assert set(found.values()) <= {"changed", "right"}
     if stored(kind).shows_file:

@@ -1,4 +1,4 @@
-"""A mapped file is cut off under views. The documentation says what NumPy then meets."""
+"""A mapped file is cut off under its views. NumPy then meets what the documentation says."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ print("after", flush=True)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("earlier", EARLIER)
-def test_what_is_gone_is_gone_for_numpy(tmp_path: Path, earlier: str, kind: str) -> None:
-    """Our own faults leave no page of zeros behind: wrong values would be worse than a crash."""
+def test_numpy_meets_the_lost_pages_of_a_view(tmp_path: Path, earlier: str, kind: str) -> None:
+    """Our own faults leave no zeros behind: wrong values would be worse than a crash."""
     result = run_python(TOUCH.format(earlier=EARLIER[earlier]), str(tmp_path), kind)
     assert result.stdout == "before\n", result.stderr
     assert ended_by_bus_error(result), result.stderr
 
 
-def test_a_guard_guards_its_own_thread_alone(tmp_path: Path) -> None:
-    """One thread copies good tensors by our guarded loops, while another has a fault of its own."""
+def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
+    """One thread copies good tensors in our guarded loops, while another has a fault of its own."""
     result = run_python(
         """
         import os, threading, time
@@ -105,7 +105,7 @@ def test_a_guard_guards_its_own_thread_alone(tmp_path: Path) -> None:
 
 
 def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
-    """While one thread copies lost pages, NumPy in another must not get zeros for them."""
+    """While one thread copies lost pages, NumPy in another thread must not read zeros for them."""
     facts = facts_from(
         """
         import faulthandler, os, threading, time, warnings
@@ -150,8 +150,8 @@ def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_process_lives_on(tmp_path: Path, kind: str) -> None:
-    """After failed readings a good model opens, and dropped models leave nothing behind."""
+def test_a_process_continues_after_failed_readings(tmp_path: Path, kind: str) -> None:
+    """After failed readings, a good model opens. Models that are dropped leave nothing behind."""
     facts = facts_from(
         """
         import gc, os

@@ -1,4 +1,4 @@
-"""A file is cut off while threads read it: right values or FileChangedError, nothing else."""
+"""A file is cut off while threads read it: they get right values or FileChangedError."""
 
 from __future__ import annotations
 

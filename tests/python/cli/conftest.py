@@ -1,4 +1,4 @@
-"""Shared by the tests of the commands: running one in this process, and models for it."""
+"""Shared by the tests of the commands: a runner in this process, and models to read."""
 
 from __future__ import annotations
 

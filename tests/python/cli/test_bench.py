@@ -1,4 +1,4 @@
-"""`onnxmap bench`: who takes part, what is reported, equal work, and peers that fail."""
+"""`onnxmap bench`: which peers take part, what is reported, equal work, and peers that fail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Stand = Callable[[str, str], None]
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
-    """Replace a peer by this code. Every other peer is missing."""
+    """Replace a peer by this code. All other peers are missing."""
     folder = tmp_path / "peers"
 
     def put(module: str, code: str) -> None:
@@ -52,7 +52,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 @pytest.fixture
 def only_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that do not depend on the work."""
+    """For tests that do not need any work to be done."""
     monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
 
 
@@ -67,7 +67,7 @@ def of_contender(found: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
 
 
 def save_external(folder: Path, name: str) -> Path:
-    """A model with one initializer, in a file beside it that is also a safetensors file."""
+    """A model with one initializer. Its data file is also a safetensors file."""
     array = np.arange(6, dtype=np.float32)
     header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
     preamble = len(header).to_bytes(8, "little") + header
@@ -83,14 +83,14 @@ def save_external(folder: Path, name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One run with the peers that are installed."""
+    """One run with all installed peers."""
     path = save_external(tmp_path_factory.mktemp("bench"), "w.safetensors")
     ran = piped("bench", path, "--json", "--rounds", 1)
     return facts(Ran(ran.returncode, ran.stdout, ran.stderr)) | {"expected_path": str(path)}
 
 
 class TestWithWhatIsInstalled:
-    def test_says_what_was_measured(self, found: dict[str, Any]) -> None:
+    def test_the_page_says_what_was_measured(self, found: dict[str, Any]) -> None:
         assert found["path"] == found["expected_path"]
         assert found["nbytes"] == Path(found["path"]).stat().st_size
         (file,) = found["external_files"]
@@ -109,7 +109,7 @@ class TestWithWhatIsInstalled:
         assert found["versions"].keys() == {"onnxmap"} | there
         assert found["versions"]["onnx"] == onnx.__version__
 
-    def test_results_are_whole(self, found: dict[str, Any]) -> None:
+    def test_results_are_complete(self, found: dict[str, Any]) -> None:
         for result in found["results"]:
             assert result.keys() == RESULT_KEYS
             if result["error"] is None:
@@ -134,7 +134,7 @@ class TestWithWhatIsInstalled:
 
 
 class TestPeers:
-    def test_without_any(self, run: Run, small: Path, stand_in: Stand) -> None:
+    def test_no_peer_is_installed(self, run: Run, small: Path, stand_in: Stand) -> None:
         found = facts(run("bench", small, "--json", "--rounds", 2))
         assert found["rounds"] == 2
         assert [result["contender"] for result in found["results"]] == ["onnxmap"] * len(WORKS)
@@ -144,7 +144,7 @@ class TestPeers:
             assert len(seconds) == 2
             assert min(seconds) <= result["median_seconds"] <= max(seconds)
 
-    def test_one_that_fails_says_why_in_its_cell(
+    def test_a_failing_peer_says_why_in_its_cell(
         self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         stand_in("onnx", "raise RuntimeError('cannot\\nstart \\x1b[31m')")
@@ -158,7 +158,7 @@ class TestPeers:
         assert page.out.count(r"  onnx     RuntimeError: cannot start \x1b[31m") == 1
 
     @pytest.mark.usefixtures("only_open")
-    def test_one_that_lacks_a_part_of_itself_is_not_absent(
+    def test_a_peer_that_lacks_a_part_of_itself_is_not_absent(
         self, run: Run, small: Path, stand_in: Stand
     ) -> None:
         stand_in("onnx_ir", "import something_that_is_not_there")
@@ -166,13 +166,15 @@ class TestPeers:
         assert "something_that_is_not_there" in of_contender(found, "onnx-ir")["open"]["error"]
 
     @pytest.mark.usefixtures("only_open")
-    def test_one_that_dies_is_told(self, run: Run, small: Path, stand_in: Stand) -> None:
+    def test_a_peer_that_dies_is_reported(self, run: Run, small: Path, stand_in: Stand) -> None:
         stand_in("onnxruntime", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
         found = facts(run("bench", small, "--json", "--rounds", 1))
         assert of_contender(found, "onnxruntime")["open"]["error"] == "ended by SIGKILL"
 
     @pytest.mark.usefixtures("only_open")
-    def test_one_that_dies_at_work_is_told(self, run: Run, small: Path, stand_in: Stand) -> None:
+    def test_a_peer_that_dies_at_work_is_reported(
+        self, run: Run, small: Path, stand_in: Stand
+    ) -> None:
         code = """
         import sys
         class GraphOptimizationLevel:
@@ -190,7 +192,7 @@ class TestPeers:
         error = of_contender(found, "onnxruntime")["open"]["error"]
         assert error == "ended with status 3: out of luck"
 
-    def test_one_that_reads_something_else_has_no_time(
+    def test_a_peer_that_reads_other_values_has_no_time(
         self, run: Run, tmp_path: Path, stand_in: Stand
     ) -> None:
         path = save_external(tmp_path, "w.safetensors")
@@ -218,7 +220,7 @@ class TestPeers:
         assert found["copies"]["seconds"] == []
 
     @pytest.mark.parametrize(("name", "taken"), [("w.safetensors", True), ("w.bin", False)])
-    def test_safetensors_only_where_everything_is_in_such_files(
+    def test_safetensors_takes_part_only_if_all_data_are_in_such_files(
         self,
         run: Run,
         tmp_path: Path,
@@ -278,7 +280,7 @@ class TestTheRun:
         found = facts(run("bench", path, "--json", "--rounds", 2, *options))
         assert found["cold"] is bool(options)
         once = [(str(file), os.POSIX_FADV_DONTNEED) for file in (path, tmp_path / "w.bin")]
-        times = 1 + 1 + 2  # to see whether it works, to warm up, and twice for samples
+        times = 1 + 1 + 2  # one to see whether it works, one to warm up, and two samples
         assert advised == (once * times if options else [])
 
     def test_files_that_stay_in_the_page_cache_are_not_called_cold(
@@ -291,10 +293,10 @@ class TestTheRun:
         assert "100% of the initializers cannot leave the page cache" in ran.err
 
     @pytest.mark.parametrize("kind", ["fifo", "device", "elsewhere"])
-    def test_external_data_are_opened_by_the_rules(
+    def test_external_data_are_opened_by_the_rules_of_the_package(
         self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
     ) -> None:
-        """It is refused before a peer without such rules opens it, which would wait for ever."""
+        """Otherwise a peer without such rules would open it, and wait for ever."""
         (tmp_path / "models").mkdir()
         path = save_external(tmp_path / "models", "w.bin")
         data = tmp_path / "models" / "w.bin"
@@ -308,7 +310,7 @@ class TestTheRun:
         assert "w.bin" in ran.err
 
     @pytest.mark.usefixtures("only_open")
-    def test_whoever_is_slow_has_one_turn(
+    def test_a_slow_peer_has_one_turn(
         self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bench_samples, "SLOW_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""`onnxmap demo`: it does what it prints."""
+"""`onnxmap demo` does what it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onnxmap dump`: protobuf's text and JSON, whole, cut, and of one field."""
+"""`onnxmap dump`: protobuf's text and JSON, in full, shortened, and of one field."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TestDump:
         ran = run("dump", small, field)
         assert (ran.status, ran.out, ran.err) == (0, expected, "")
 
-    def test_bytes_are_told_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_bytes_are_shown_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         path = tmp_path / "bytes.onnx"
         save(path, tensor("w", np.frombuffer(b"a\xe9\xff\n" * 50, np.uint8)))
         shown = r"a\xe9\xff\n" * 32
@@ -97,7 +97,7 @@ class TestDump:
         )
 
     def test_fields_of_every_tensor_can_be_found(self, run: Callable[..., Ran], demo: Path) -> None:
-        """The paths of `Model.tensors()` are the ones that `dump` takes."""
+        """`dump` accepts the paths that `Model.tensors()` gives."""
         import onnxmap
 
         for where, found in onnxmap.load(demo).tensors()[::8]:

@@ -1,4 +1,4 @@
-"""How the commands fail and start, and what they do without rich."""
+"""How the commands start and fail, and what they do without rich."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class TestFailures:
         monkeypatch.setattr(onnxmap, "load", interrupted)
         assert run("ls", small) == Ran(130, "", "")
 
-    def test_nothing_from_a_file_reaches_the_terminal_raw(
+    def test_text_from_a_file_is_escaped_for_the_terminal(
         self, run: Callable[..., Ran], tmp_path: Path
     ) -> None:
         path = tmp_path / "evil.onnx"
@@ -124,7 +124,7 @@ class TestWithoutRich:
         )
 
     @pytest.mark.parametrize("command", ["show", "ls", "bench", "demo"])
-    def test_tables_say_how_to_get_it(self, small: Path, command: str) -> None:
+    def test_tables_say_how_to_install_rich(self, small: Path, command: str) -> None:
         files = [] if command == "demo" else [small]
         ran = self.run_without_rich(command, *files)
         assert (ran.returncode, ran.stdout) == (2, "")
@@ -170,7 +170,7 @@ class TestStart:
         assert ran.returncode == 0
         assert r"\u91cd\u307f" in ran.stdout
 
-    def test_bytes_that_are_no_utf8_are_escaped(self, tmp_path: Path) -> None:
+    def test_bytes_that_are_not_utf8_are_escaped(self, tmp_path: Path) -> None:
         path = tmp_path / "latin.onnx"
         save(path, tensor("caf__", np.ones(1)))
         path.write_bytes(path.read_bytes().replace(b"caf__", b"caf\xe9\xff"))

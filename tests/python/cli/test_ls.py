@@ -1,4 +1,4 @@
-"""`onnxmap ls`: the list, on terminals, in pipes and as JSON."""
+"""`onnxmap ls`: the list on terminals, in pipes and as JSON."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ class TestLs:
         def chosen(*arguments: str) -> list[str]:
             return [row["name"] for row in json.loads(run("ls", path, "--json", *arguments).out)]
 
-        assert chosen("w[1]") == ["w[1]"]  # the name itself, not the glob that matches w1
+        assert chosen("w[1]") == ["w[1]"]  # the exact name, and not the pattern that matches w1
         assert chosen("w[12]") == ["w1", "w2"]
         assert chosen("v", "w?") == ["w1", "w2", "v"]
-        assert chosen("w1", "--sort", "size", "v") == ["v", "w1"]  # as large
+        assert chosen("w1", "--sort", "size", "v") == ["v", "w1"]  # equally large
 
     def test_a_name_that_is_not_there_is_an_error(
         self, run: Callable[..., Ran], small: Path
@@ -99,9 +99,7 @@ class TestLs:
         assert (ran.status, ran.out) == (2, "")
         assert "'zzz*'" in ran.err
 
-    def test_tensors_that_make_no_sense_are_listed(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_malformed_tensors_are_listed(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         path = tmp_path / "broken.onnx"
         missing = TensorProto(name="missing", data_type=1, dims=[2], data_location=1)
         for key, value in (("location", "gone.data"), ("offset", "64")):
@@ -143,9 +141,9 @@ class TestLs:
         assert any(line.startswith("encoder.deeply.") and "…" in line for line in lines)
         end = lines[0].index("bytes") + len("bytes")
         assert [line[:end].split()[-1] for line in lines[1:6]] == ["80", "200", "8", "3", "4"]
-        assert all(line[end - 1].isdigit() for line in lines[1:6])  # to the right
+        assert all(line[end - 1].isdigit() for line in lines[1:6])  # aligned to the right
 
-    def test_narrow_terminal_gives_the_names_the_room(self, tmp_path: Path) -> None:
+    def test_a_narrow_terminal_leaves_its_width_to_the_names(self, tmp_path: Path) -> None:
         path = tmp_path / "names.onnx"
         name = "model.layers.17.self_attention.query_key.weight"
         save(path, *(tensor(f"{name}.{i}", np.ones((64, 64), np.float32)) for i in range(3)))

@@ -41,7 +41,7 @@ class TestShow:
             ("FLOAT", {"count": 1, "nbytes": 80}),
         ]
 
-    def test_page_tells_the_same(self, run: Callable[..., Ran], demo: Path) -> None:
+    def test_the_page_agrees_with_the_json(self, run: Callable[..., Ran], demo: Path) -> None:
         page = run("show", demo).out
         for told in (
             "demo.onnx  13.8 MB  opened in ",
@@ -58,7 +58,7 @@ class TestShow:
             assert told in page
         assert not any(line.endswith(" ") for line in page.splitlines())
 
-    def test_missing_external_file_is_told(
+    def test_a_missing_external_file_is_reported(
         self, run: Callable[..., Ran], demo: Path, tmp_path: Path
     ) -> None:
         alone = tmp_path / "alone.onnx"

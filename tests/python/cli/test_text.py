@@ -1,4 +1,4 @@
-"""Names, numbers and sizes in words, and the demo's protobuf writer."""
+"""The text forms of names, numbers and sizes, and the demo's protobuf writer."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder of the command, so that it shows short names."""
+    """The folder in which the command runs, so that it shows short names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -48,7 +48,7 @@ def lines(ran: Ran) -> list[str]:
 
 def rows(ran: Ran) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(ran.out)
-    assert len(found) == len(ran.out.splitlines())  # one a line
+    assert len(found) == len(ran.out.splitlines())  # one name a line
     return found
 
 
@@ -57,7 +57,7 @@ class TestLines:
         path, digest = good_model(folder)
         assert run("verify", path) == Ran(0, f"ok              good.bin  {digest}\n", "")
 
-    def test_everything_that_can_be_said_of_a_file(self, run: Run, folder: Path) -> None:
+    def test_every_kind_of_line_about_a_file(self, run: Run, folder: Path) -> None:
         digests = {name: data_file(folder / name, name.encode()) for name in "abcd"}
         os.mkfifo(folder / "pipe")
         (folder / "sub").mkdir()
@@ -120,7 +120,7 @@ class TestLines:
         os.chdir(folder)
         assert lines(run("verify", path)) == [f"ok              elsewhere/good.bin  {digest}"]
 
-    def test_nothing_from_a_file_reaches_the_terminal_raw(self, run: Run, folder: Path) -> None:
+    def test_text_from_a_file_is_escaped_for_the_terminal(self, run: Run, folder: Path) -> None:
         tensors = [declared(EVIL_NAME, f"sub/{i}{EVIL_NAME}", EVIL_NAME) for i in range(2)]
         location = EVIL_NAME.replace("\0", "")
         data_file(folder / location)
@@ -132,7 +132,7 @@ class TestLines:
 
 
 class TestSeveralModels:
-    def test_all_files_of_all_are_told(self, run: Run, folder: Path) -> None:
+    def test_all_files_of_all_models_are_listed(self, run: Run, folder: Path) -> None:
         (first, one), (second, two) = good_model(folder, "first"), good_model(folder, "second")
         ran = run("verify", first, second)
         assert ran.status == 0
@@ -141,7 +141,7 @@ class TestSeveralModels:
             ["ok", "second.bin", two],
         ]
 
-    def test_one_that_is_wrong_does_not_hide_the_others(self, run: Run, folder: Path) -> None:
+    def test_a_wrong_model_does_not_hide_the_others(self, run: Run, folder: Path) -> None:
         (first, _), (last, _) = good_model(folder, "first"), good_model(folder, "last")
         data_file(folder / "first.bin", b"changed")
         ran = run("verify", first, last)
@@ -149,7 +149,7 @@ class TestSeveralModels:
         assert [line.split()[0] for line in lines(ran)] == ["differs", "ok"]
 
     @pytest.mark.parametrize("options", [[], ["--json"]])
-    def test_nor_does_one_that_cannot_be_read(
+    def test_an_unreadable_model_does_not_hide_the_others(
         self, run: Run, folder: Path, options: list[str]
     ) -> None:
         (folder / "bad.onnx").write_text("<!DOCTYPE html>")
@@ -165,7 +165,7 @@ class TestSeveralModels:
         assert "bad.onnx" in bad
         assert "gone.onnx: No such file" in gone
 
-    def test_a_shared_file_is_read_once_and_told_twice(
+    def test_a_shared_file_is_read_once_and_listed_twice(
         self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hashed = Hashed()
@@ -190,7 +190,7 @@ class TestSeveralModels:
 
 
 class TestJson:
-    def test_what_a_program_reads(self, run: Run, folder: Path) -> None:
+    def test_the_json_has_every_field(self, run: Run, folder: Path) -> None:
         digest = data_file(folder / "w.bin")
         data_file(folder / "x.bin")
         path = model(
@@ -217,7 +217,7 @@ class TestJson:
         assert (gone["status"], gone["declared"], gone["found"]) == ("cannot be read", digest, None)
         assert "gone.bin" in gone["message"]
 
-    def test_good_ones(self, run: Run, folder: Path) -> None:
+    def test_json_of_good_models(self, run: Run, folder: Path) -> None:
         path, digest = good_model(folder)
         inline = model(folder / "inline.onnx", floats("w", 1))
         ran = run("verify", path, inline, "--json")
@@ -258,7 +258,7 @@ class TestFailures:
         monkeypatch.setattr(checksums, "check_files", interrupted)
         assert run("verify", path) == Ran(130, "", "")
 
-    def test_a_disk_that_fails_is_told_of_its_file(
+    def test_the_error_of_a_failing_disk_names_the_file(
         self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fail(*_: object) -> None:
@@ -305,7 +305,7 @@ class TestBar:
             return True
 
     @pytest.mark.parametrize(("seconds", "shown"), [(0.0, True), (60.0, False)])
-    def test_only_on_longer_work(
+    def test_a_bar_shows_only_for_longer_work(
         self,
         run: Run,
         folder: Path,

@@ -1,4 +1,4 @@
-"""How files are read for their checksums: changes, progress, Ctrl-C, memory, the open file."""
+"""Reading files for their checksums: changes, progress, Ctrl-C, memory, and the open file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def io(request: pytest.FixtureRequest) -> str:
 
 
 class TestFilesThatChange:
-    """Between opening and reading them, or after the first of three mebibytes was read."""
+    """They change between opening and reading, or after the first of three mebibytes was read."""
 
     SIZE = 3 * MIB
 
@@ -34,7 +34,7 @@ class TestFilesThatChange:
     def verify(
         self, io: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Callable[..., bool]:
-        """Verify a good file that changes meanwhile."""
+        """Verify a good file that changes during the reading."""
 
         def run(folder: Path, change: Callable[[Path], object]) -> bool:
             path = folder / "w.bin"
@@ -49,7 +49,7 @@ class TestFilesThatChange:
             if request.param == "while reading":
                 monkeypatch.setattr(checksums, "hashlib", Hashed(change_once))
                 found = model.verify()
-            else:  # the first call comes when the files are open
+            else:  # the first call comes as soon as the files are open
                 found = model.verify(progress=change_once)
             assert not left
             return found == {str(path): digest}
@@ -57,7 +57,9 @@ class TestFilesThatChange:
         return run
 
     @pytest.mark.parametrize("size", [0, 100, MIB, SIZE - 1, SIZE + 1])
-    def test_another_size(self, tmp_path: Path, verify: Callable[..., bool], size: int) -> None:
+    def test_a_file_of_another_size(
+        self, tmp_path: Path, verify: Callable[..., bool], size: int
+    ) -> None:
         with pytest.raises(onnxmap.FileChangedError) as caught:
             verify(tmp_path, lambda path: os.truncate(path, size))
         assert caught.value.code == "file.changed"
@@ -74,7 +76,7 @@ class TestFilesThatChange:
             verify(tmp_path, write_to)
         assert caught.value.path == str(tmp_path / "w.bin")
 
-    def test_deleted_or_replaced_is_no_change(
+    def test_a_deleted_or_replaced_file_is_not_a_change(
         self, tmp_path: Path, verify: Callable[..., bool]
     ) -> None:
         def replace(path: Path) -> None:
@@ -85,7 +87,7 @@ class TestFilesThatChange:
         assert verify(tmp_path, replace)
         assert (tmp_path / "w.bin").read_bytes() == b"another"
 
-    def test_another_folder_of_its_name_is_no_change(
+    def test_another_folder_of_its_name_is_not_a_change(
         self, tmp_path: Path, verify: Callable[..., bool]
     ) -> None:
         folder = tmp_path / "model"
@@ -107,14 +109,14 @@ def test_a_file_that_changed_earlier_is_not_read(
     monkeypatch.setattr(checksums, "hashlib", hashed)
     data_file(tmp_path / "w.bin")
     model = load(tmp_path, declared("w", "w.bin", WRONG), io=io)
-    assert model.initializers["w"].numpy().tolist() == [0.0]  # opened, and kept
+    assert model.initializers["w"].numpy().tolist() == [0.0]  # opened, descriptor held
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     with pytest.raises(onnxmap.FileChangedError):
         model.verify()
     assert hashed.files == 0
 
 
-def test_files_that_are_not_watched_are_read_as_they_are(tmp_path: Path, io: str) -> None:
+def test_files_are_read_as_they_are_without_watching(tmp_path: Path, io: str) -> None:
     data_file(tmp_path / "w.bin")
     later = hashlib.sha1(DATA[::-1]).hexdigest()
     model = load(tmp_path, declared("w", "w.bin", later), io=io, watch=False)
@@ -122,7 +124,7 @@ def test_files_that_are_not_watched_are_read_as_they_are(tmp_path: Path, io: str
     (tmp_path / "w.bin").write_bytes(DATA[::-1])
     assert model.verify() == {str(tmp_path / "w.bin"): later}
     assert model.initializers["w"].verify()
-    os.truncate(tmp_path / "w.bin", 8)  # too short to be read, but still reported as a change
+    os.truncate(tmp_path / "w.bin", 8)  # too short: this is still reported as a change
     for verify in (model.verify, model.initializers["w"].verify):
         with pytest.raises(onnxmap.FileChangedError):
             verify()
@@ -148,7 +150,7 @@ class TestProgress:
         assert calls == sorted(set(calls))
         assert callers == {threading.get_ident()}
 
-    def test_what_it_raises_ends_the_work(
+    def test_an_error_of_the_callable_ends_the_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hashed = Hashed()
@@ -222,7 +224,7 @@ def test_more_files_than_descriptors(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 def test_memory_stays_as_it_is(tmp_path: Path, io: str) -> None:
-    """Neither a copy of the file nor pages of a mapping: a few pieces of a mebibyte."""
+    """There is no copy of the file and no mapped page, only a few pieces of a mebibyte."""
     size = 64 * MIB
     (tmp_path / "w.bin").touch()
     os.truncate(tmp_path / "w.bin", size)
@@ -254,7 +256,7 @@ class TestTheOpenedFile:
         assert file is not None
         return file
 
-    def test_what_it_says(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
+    def test_the_attributes_of_the_file(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
         status = (tmp_path / "w.bin").stat()
         assert opened.path == str(tmp_path / "w.bin")
         assert opened.size == len(DATA)
@@ -283,17 +285,17 @@ class TestTheOpenedFile:
         with pytest.raises((BufferError, TypeError)):
             opened.readinto(0, buffer)
 
-    def test_it_notices_changes(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
+    def test_the_file_notices_changes(self, opened: _core.ExternalFile, tmp_path: Path) -> None:
         opened.check_unchanged()
         os.truncate(tmp_path / "w.bin", 8)
         with pytest.raises(onnxmap.FileChangedError):
             opened.check_unchanged()
         with pytest.raises(onnxmap.FileChangedError):
             opened.readinto(8, bytearray(1))
-        opened.readinto(0, bytearray(8))  # what is still there
+        opened.readinto(0, bytearray(8))  # the bytes that are still there
 
-    def test_each_model_names_it_as_its_own(self, tmp_path: Path) -> None:
-        """Two ways to one file, which the process maps once."""
+    def test_each_model_has_its_own_name_for_the_file(self, tmp_path: Path) -> None:
+        """The process maps the file once, although two models name it in different ways."""
         data_file(tmp_path / "real" / "w.bin")
         (tmp_path / "alias").symlink_to("real")
         write(model_of([declared("w", "w.bin", None)]), tmp_path / "real" / "model.onnx")

@@ -1,4 +1,4 @@
-"""Checksums of external data: what is compared with what, and what is refused."""
+"""Checksums of external data: what they are compared with, and what is refused."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> Hashed:
 class TestTensor:
     @pytest.mark.parametrize("io", ["mmap", "read"])
     @pytest.mark.parametrize("form", [str.lower, str.upper, str.title])
-    def test_true_where_the_file_is_as_declared(
+    def test_true_if_the_file_is_as_declared(
         self, tmp_path: Path, io: str, form: Callable[[str], str]
     ) -> None:
         digest = data_file(tmp_path / "w.bin")
         model = load(tmp_path, declared("w", "w.bin", form(digest)), io=io)
         assert model.initializers["w"].verify() is True
 
-    def test_false_where_nothing_is_declared(self, tmp_path: Path) -> None:
+    def test_false_if_nothing_is_declared(self, tmp_path: Path) -> None:
         data_file(tmp_path / "w.bin")
         model = load(tmp_path, declared("w", "w.bin", None), floats("inline", 3))
         assert model.initializers["w"].verify() is False
@@ -50,7 +50,9 @@ class TestTensor:
         assert model.verify() == {}
 
     @pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB + 17])
-    def test_it_is_of_the_whole_file(self, tmp_path: Path, size: int, hashed: Hashed) -> None:
+    def test_the_checksum_is_of_the_whole_file(
+        self, tmp_path: Path, size: int, hashed: Hashed
+    ) -> None:
         content = np.random.default_rng(size).bytes(size)
         digest = data_file(tmp_path / "w.bin", content)
         model = load(tmp_path, declared("w", "w.bin", digest))
@@ -71,7 +73,7 @@ class TestTensor:
             assert (caught.value.tensor, caught.value.location) == ("w", "w.bin")
             for part in ("'w'", str(tmp_path / "w.bin"), digest, WRONG):
                 assert part in str(caught.value)
-        # Without verify() nothing is compared, and wrong data stay readable.
+        # Without verify() nothing is compared, so wrong data can be read.
         assert model.initializers["w"].numpy().tolist() == [0.0]
 
     def test_one_changed_bit_of_megabytes(self, tmp_path: Path) -> None:
@@ -91,7 +93,7 @@ class TestTensor:
             "x" * 5_000,
         ],
     )  # fmt: skip
-    def test_text_that_is_no_digest(self, tmp_path: Path, text: str, hashed: Hashed) -> None:
+    def test_text_that_is_not_a_digest(self, tmp_path: Path, text: str, hashed: Hashed) -> None:
         data_file(tmp_path / "w.bin")
         model = load(tmp_path, declared("w", "w.bin", text))
         for verify in (model.initializers["w"].verify, model.verify):
@@ -102,7 +104,7 @@ class TestTensor:
             assert (caught.value.tensor, caught.value.location) == ("w", "w.bin")
             assert str(caught.value).isprintable()
             assert len(str(caught.value)) < 400
-        assert hashed.files == 0  # nothing was read to be compared with it
+        assert hashed.files == 0  # no file was read
 
     def test_messages_name_tensors_without_a_name_by_their_path(self, tmp_path: Path) -> None:
         data_file(tmp_path / "w.bin")
@@ -124,7 +126,7 @@ class TestTensor:
         assert len(str(caught.value)) < 1_000
         assert caught.value.tensor == name
 
-    def test_what_opening_the_file_raises(self, tmp_path: Path) -> None:
+    def test_errors_of_opening_the_file(self, tmp_path: Path) -> None:
         folder = tmp_path / "inside"
         folder.mkdir()
         data_file(tmp_path / "outside.bin")
@@ -178,7 +180,7 @@ class TestModel:
         assert load(tmp_path, *tensors).verify() == {}
         assert hashed.files == 0
 
-    def test_tensors_everywhere_count(self, tmp_path: Path) -> None:
+    def test_tensors_in_all_places_count(self, tmp_path: Path) -> None:
         names = ["attribute", "subgraph", "function", "values", "indices"]
         digests = {f"{n}.bin": data_file(tmp_path / f"{n}.bin", n.encode() * 9) for n in names}
         parts = {name: declared(name, f"{name}.bin", digests[f"{name}.bin"]) for name in names}
@@ -195,7 +197,7 @@ class TestModel:
         found = onnxmap.load(write(message, tmp_path / "model.onnx")).verify()
         assert found == {str(tmp_path / name): digest for name, digest in digests.items()}
 
-    def test_each_file_is_read_once_however_it_is_spelt(
+    def test_each_file_is_read_once_under_all_its_names(
         self, tmp_path: Path, hashed: Hashed
     ) -> None:
         digest = data_file(tmp_path / "w.bin", b"0123" * 1_000)
@@ -211,7 +213,7 @@ class TestModel:
 
     @pytest.mark.parametrize("first", ["good", "bad"])
     @pytest.mark.parametrize("location", ["w.bin", "./w.bin"])
-    def test_of_two_checksums_the_one_that_differs_is_told(
+    def test_the_checksum_that_differs_is_reported(
         self, tmp_path: Path, first: str, location: str, hashed: Hashed
     ) -> None:
         digest = data_file(tmp_path / "w.bin")
@@ -222,7 +224,7 @@ class TestModel:
         assert (caught.value.tensor, caught.value.location) == ("bad", location)
         assert hashed.files == 1
 
-    def test_of_many_tensors_the_first_is_told(self, tmp_path: Path) -> None:
+    def test_the_error_names_the_first_of_many_tensors(self, tmp_path: Path) -> None:
         data_file(tmp_path / "w.bin")
         model = load(tmp_path, *(declared(name, "w.bin", WRONG) for name in "cab"))
         with pytest.raises(onnxmap.ChecksumError) as caught:
@@ -234,8 +236,8 @@ class TestModel:
         tensors = [declared("a", "w.bin", digest), declared("b", "w.bin", digest.upper())]
         assert load(tmp_path, *tensors).verify() == {str(tmp_path / "w.bin"): digest}
 
-    def test_the_first_failure_in_the_order_of_files(self, tmp_path: Path) -> None:
-        """Even if a later one fails sooner: the first is by far the largest."""
+    def test_the_first_failure_in_file_order_is_raised(self, tmp_path: Path) -> None:
+        """Even if a later one fails sooner: the first file is by far the largest."""
         texts = {
             "good.bin": data_file(tmp_path / "good.bin"),
             "large.bin": WRONG,
@@ -254,7 +256,7 @@ class TestModel:
             del tensors[first]
         assert len(load(tmp_path, *tensors.values()).verify()) == 1
 
-    def test_the_others_are_stopped(
+    def test_after_a_failure_the_other_readers_are_stopped(
         self, tmp_path: Path, hashed: Hashed, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 2)
@@ -262,20 +264,20 @@ class TestModel:
         tensors = [declared("small", "small.bin", WRONG)]
         for name in "abcdef":
             data_file(tmp_path / f"{name}.bin")
-            os.truncate(tmp_path / f"{name}.bin", 8 << 30)  # sparse: would take 10 s
+            os.truncate(tmp_path / f"{name}.bin", 8 << 30)  # sparse: reading it all would take 10 s
             tensors.append(declared(name, f"{name}.bin", WRONG))
         before = threading.active_count()
         with pytest.raises(onnxmap.ChecksumError) as caught:
             load(tmp_path, *tensors).verify()
         assert caught.value.tensor == "small"
-        assert hashed.files <= 3  # one a thread, and one behind the small one
+        assert hashed.files <= 3  # one for each thread, and one more behind the small file
         assert hashed.nbytes < 4 << 30
         assert threading.active_count() == before
 
     def test_several_files_are_read_at_a_time(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        meeting = threading.Barrier(3, timeout=20)  # broken unless three threads come
+        meeting = threading.Barrier(3, timeout=20)  # the barrier breaks unless three threads come
         monkeypatch.setattr(checksums, "hashlib", Hashed(meeting.wait))
         monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 3)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i])) for i in range(3)]

@@ -1,4 +1,4 @@
-"""Which locations are opened: links, hard links, special files, and text that leads outside."""
+"""Which locations may be opened: links, hard links, special files, and text that leads outside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import onnxmap
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     made = build(tmp_path_factory.mktemp("containment"))
-    # Opening a pipe is noticed, and does not wait for a writer for ever.
+    # Opening this pipe is noticed, and never waits for a writer.
     pipes = [os.open(path, os.O_RDWR) for path in made.special() if path.is_fifo()]
     yield made
     for pipe in pipes:
@@ -48,7 +48,7 @@ def refusals(tree: Tree) -> dict[tuple[str, str], str]:
 
 
 def test_every_way_to_read_is_refused_alike(tree: Tree, watch: FileWatch) -> None:
-    """A second time: a refused location is refused again."""
+    """A refused location is refused the second time, too."""
     watch.opened()
     for (policy, name), code in refusals(tree).items():
         model = onnxmap.load(tree.path, **POLICIES[policy])
@@ -72,7 +72,7 @@ def test_every_way_to_read_is_refused_alike(tree: Tree, watch: FileWatch) -> Non
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_pickle_keeps_the_policy(tree: Tree, policy: str) -> None:
-    """The model's policy was given when it was loaded. Unpickling neither widens nor narrows it."""
+    """The policy was given when the model was loaded. Unpickling neither widens nor narrows it."""
     model = onnxmap.load(tree.path, **POLICIES[policy])
     for name, verdict in expected(policy, tree).items():
         tensor = model.initializers[name]
@@ -86,7 +86,7 @@ def test_a_pickle_keeps_the_policy(tree: Tree, policy: str) -> None:
 
 
 def test_the_watch_notices(tree: Tree, watch: FileWatch) -> None:
-    """The other tests rely on it: opening a watched file by any name is noticed."""
+    """The other tests rely on this: the watch notices if a watched file is opened by any name."""
     for path in tree.watched():
         watch.opened()
         if path.is_dir():

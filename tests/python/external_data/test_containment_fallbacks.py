@@ -1,4 +1,4 @@
-"""The same verdicts without openat2, without /proc, and for users without privileges."""
+"""The verdicts are the same without openat2, without /proc, and for unprivileged users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.subprocesses import facts_from
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that other users may enter: pytest's folders belong to their owner."""
+    """A folder that other users may enter. Only their owner may enter pytest's folders."""
     with tempfile.TemporaryDirectory() as path:
         Path(path).chmod(0o777)
         yield Path(path)
@@ -38,8 +38,8 @@ def test_openat2_is_refused(folder: Path, error: str) -> None:
     assert differences_after(f"refuse(OPENAT2, errno.{error})", folder=folder) == []
 
 
-def test_refused_means_refused() -> None:
-    """The tests with seccomp rely on it."""
+def test_the_filter_really_refuses_openat2() -> None:
+    """The tests that use seccomp rely on this."""
     facts = facts_from(
         """
         import ctypes, errno, threading
@@ -63,18 +63,20 @@ def test_refused_means_refused() -> None:
     assert facts["errors"] == [errno.EINVAL, errno.ENOSYS, errno.ENOSYS]
 
 
-@pytest.mark.parametrize("steps", [(NO_PROC,), (NO_PROC, NO_OPENAT2)], ids=["", "nor openat2"])
+@pytest.mark.parametrize(
+    "steps", [(NO_PROC,), (NO_PROC, NO_OPENAT2)], ids=["with openat2", "without openat2"]
+)
 def test_there_is_no_proc(folder: Path, steps: tuple[str, ...]) -> None:
     assert differences_after(*steps, folder=folder) == []
 
 
-@pytest.mark.parametrize("steps", [(), (NO_OPENAT2,)], ids=["", "nor openat2"])
+@pytest.mark.parametrize("steps", [(), (NO_OPENAT2,)], ids=["with openat2", "without openat2"])
 def test_without_privileges(folder: Path, steps: tuple[str, ...]) -> None:
     assert differences_after(UNPRIVILEGED, *steps, folder=folder) == []
 
 
 def test_no_permission(folder: Path) -> None:
-    """Unreadable files are `ext.permission`. A folder that cannot be listed is no problem."""
+    """The error for unreadable files is `ext.permission`. A folder need not be listable."""
     facts = facts_after(
         (UNPRIVILEGED,),
         """

@@ -1,4 +1,4 @@
-"""In a Hugging Face cache, the model and its data are links into a folder of blobs."""
+"""Models in a Hugging Face cache: the model and its data are links into a folder of blobs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_data_in_a_folder_that_is_a_link(cache: Cache, tmp_path: Path) -> None:
 
 
 def test_the_cache_is_reached_by_a_link(cache: Cache, tmp_path: Path) -> None:
-    """As if HF_HOME is on another disk."""
+    """As if HF_HOME were on another disk."""
     cache.add("model.onnx", model_bytes({"w": b"model.onnx_data"}))
     cache.add("model.onnx_data", bytes_of(VALUES, tmp_path))
     (tmp_path / "home").symlink_to("hub")
@@ -104,8 +104,8 @@ def test_a_link_into_the_blobs_of_another_model(cache: Cache, tmp_path: Path) ->
         assert trusted.initializers[name].numpy().tolist() == CANARY
 
 
-def test_only_the_data_are_a_link(cache: Cache, tmp_path: Path) -> None:
-    """The model is a copy: nothing says that the blobs belong to it."""
+def test_only_the_data_file_is_a_link(cache: Cache, tmp_path: Path) -> None:
+    """The model is a copy, so nothing says that the blobs belong to it."""
     link = cache.add("model.onnx", model_bytes({"w": b"model.onnx_data"}))
     cache.add("model.onnx_data", bytes_of(VALUES, tmp_path))
     content = link.read_bytes()
@@ -116,7 +116,7 @@ def test_only_the_data_are_a_link(cache: Cache, tmp_path: Path) -> None:
 
 
 def test_a_model_that_links_through_links(tmp_path: Path) -> None:
-    """The real folder of the model is that of the file, not of a link on the way to it."""
+    """The model's real folder is that of the file, not that of a link on the way to it."""
     for folder in ("seen", "between", "real"):
         (tmp_path / folder).mkdir()
     locations = {"real": b"to real", "between": b"to between", "beside": b"beside.bin"}
@@ -134,5 +134,5 @@ def test_a_model_that_links_through_links(tmp_path: Path) -> None:
         model.initializers["between"].numpy()
     with pytest.raises(
         FileNotFoundError
-    ):  # looked up beside the name given, not beside the real file
+    ):  # looked up beside the given name, not beside the real file
         model.initializers["beside"].numpy()

@@ -138,7 +138,7 @@ def value_or_change(model: onnxmap.Model) -> float | str:
 
 
 def test_the_folders_of_many_models_are_moved(tmp_path: Path) -> None:
-    """More than are held: a folder that was given up is opened again, and has moved."""
+    """A folder whose descriptor was closed is opened again. By then it has moved."""
     models = []
     for number in range(100):
         folder = folder_of(tmp_path / f"model{number}", [float(number)] * 4, BELOW)

@@ -1,6 +1,6 @@
 """A data file, or its folder, is swapped again and again while models are read.
 
-Every reading gives the right bytes or is refused; nothing else is ever read, and nothing hangs.
+Every reading gives the right bytes or is refused. It reads nothing else, and never hangs.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_swapped_while_it_is_opened(tmp_path: Path, name: str, way: str) -> None
         wanted = () if way == "nor proc" else ("right", *refusals)
         facts = facts_after(WAYS[way], READER, tmp_path, str(seconds), *wanted, timeout=90)
     outcomes = facts["outcomes"]
-    if way == "nor proc":  # there a file is opened by name, and refused if it became another one
+    if way == "nor proc":  # there a file is opened by name, and refused if it was swapped by then
         assert set(outcomes) <= {"right", "ext.unsafe_path", *refusals}
     else:
         assert set(outcomes) == {"right", *refusals}

@@ -1,4 +1,4 @@
-"""Random links: onnxmap opens what the rules say, step by step, with openat2 and without."""
+"""Random links: onnxmap opens exactly the files that the rules allow, with openat2 and without."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kernel_s(path: Path) -> str:
         return "ext.missing"
 
 
-def test_the_walk_goes_as_the_kernel_does(tmp_path: Path) -> None:
+def test_the_walk_agrees_with_the_kernel(tmp_path: Path) -> None:
     for seed in range(TREES):
         tree = RandomTree(tmp_path / str(seed), seed)
         for name in tree.locations:
@@ -34,13 +34,15 @@ def test_the_walk_goes_as_the_kernel_does(tmp_path: Path) -> None:
             assert verdict.code == kernel_s(tree.roots[0] / name), (seed, name)
 
 
-def test_here(tmp_path: Path) -> None:
+def test_with_openat2(tmp_path: Path) -> None:
     found, met = disagreements(tmp_path, range(TREES))
     assert found == []
     assert all_were_met(met), met
 
 
-@pytest.mark.parametrize("steps", [(NO_OPENAT2,), (NO_OPENAT2, NO_PROC)], ids=["", "nor proc"])
+@pytest.mark.parametrize(
+    "steps", [(NO_OPENAT2,), (NO_OPENAT2, NO_PROC)], ids=["with /proc", "without /proc"]
+)
 def test_without_openat2(tmp_path: Path, steps: tuple[str, ...]) -> None:
     code = """
     found, met = random_links.disagreements(folder, range(int(arguments[0])))

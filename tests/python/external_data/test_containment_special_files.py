@@ -1,4 +1,4 @@
-"""Special files of the kernel and of devices are refused at once, and never opened."""
+"""Special files of the kernel and of devices are refused at once, and are never opened."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_files_of_the_kernel(path: str, policy: str) -> None:
     for root, location in ((folder, name), ("/", path[1:])):
         buffer = model_bytes({"w": location.encode()})
         model = onnxmap.loads(buffer, external_root=root, **POLICIES[policy])
-        own = [Path(path)] if path.startswith("/proc/self/") else []  # not opened by others
+        own = [Path(path)] if path.startswith("/proc/self/") else []  # other users do not open it
         with closing(FileWatch(own)) as watch:
             started = time.monotonic()
             for read in (model.initializers["w"].numpy, model.views):
                 with pytest.raises(onnxmap.ExternalDataError) as caught:
                     read()
-                # /proc/self is a link, as any other
+                # /proc/self is a link like any other
                 strict = root == "/" and "/self/" in path and policy.startswith("strict")
                 assert caught.value.code == ("ext.unsafe_path" if strict else "ext.not_regular")
             assert time.monotonic() - started < 1
@@ -56,8 +56,8 @@ def test_the_watch_notices_files_of_proc() -> None:
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
 @pytest.mark.parametrize("location", ["cwd/w.bin", "root/etc/passwd", "exe", "fd/{descriptor}"])
-def test_doors_of_proc(tmp_path: Path, location: str, policy: str) -> None:
-    """They look like links, and lead to files that have no name here or another one."""
+def test_magic_links_of_proc(tmp_path: Path, location: str, policy: str) -> None:
+    """They look like links, but lead to files without a name here, or with another one."""
     write(tmp_path / "w.bin", VALUES)
     with (tmp_path / "w.bin").open("rb") as file, inside(tmp_path):
         place = location.format(descriptor=file.fileno()).encode()
@@ -69,8 +69,8 @@ def test_doors_of_proc(tmp_path: Path, location: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
-def test_a_root_may_be_given_by_way_of_proc(tmp_path: Path, policy: str) -> None:
-    """The caller chooses the root. Only what the model says is checked."""
+def test_a_root_may_be_a_path_through_proc(tmp_path: Path, policy: str) -> None:
+    """The caller chooses the root. Only the text of the model is checked."""
     write(tmp_path / "w.bin", VALUES)
     buffer = model_bytes({"w": b"w.bin", "up": b"../" + tmp_path.name.encode() + b"/w.bin"})
     with inside(tmp_path):
@@ -82,7 +82,7 @@ def test_a_root_may_be_given_by_way_of_proc(tmp_path: Path, policy: str) -> None
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm to write to")
-def test_files_in_memory_are_files(tmp_path: Path) -> None:
+def test_files_on_a_tmpfs_are_regular_files(tmp_path: Path) -> None:
     path = Path("/dev/shm", f"onnxmap-{os.getpid()}.bin")
     try:
         write(path, VALUES)

@@ -45,7 +45,7 @@ GOOD: dict[str, tuple[list[int], dict[str, str], list[float]]] = {
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("name", GOOD)
-def test_good(folder: Path, name: str, io: str) -> None:
+def test_good_entries(folder: Path, name: str, io: str) -> None:
     dims, entries, values = GOOD[name]
     model = load(folder, external("w", dims, {"location": "w.bin", **entries}), io=io)
     tensor = model.initializers["w"]
@@ -133,7 +133,7 @@ def test_bad_numbers(folder: Path, name: str, io: str) -> None:
     assert model.initializers["good"].numpy().tolist() == [0.0]
 
 
-def test_bounds_say_all_three_numbers(folder: Path) -> None:
+def test_errors_of_bounds_have_all_three_numbers(folder: Path) -> None:
     model = load(folder, external("w", [10], {"location": "w.bin", "offset": "40"}))
     with pytest.raises(onnxmap.ExternalDataError) as caught:
         model.initializers["w"].numpy()
@@ -185,7 +185,7 @@ def test_keys_given_twice_are_refused(folder: Path, key: str) -> None:
     assert caught.value.code == "ext.duplicate_key"
 
 
-def test_the_current_folder_is_a_base_like_any(
+def test_the_current_folder_is_an_ordinary_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside = tmp_path / "inside"
@@ -243,7 +243,7 @@ def test_loads_without_a_root_has_no_external_data() -> None:
         model.initializers["w"].numpy()
 
 
-def test_the_rest_of_a_tensor_decides_by_data_location(folder: Path) -> None:
+def test_data_location_decides_if_the_data_are_external(folder: Path) -> None:
     """`external_data` without EXTERNAL: the data in the file counts (default is DEFAULT)."""
     tensor = floats("w", 2, 5.0)
     tensor.external_data.add(key="location", value="w.bin")
@@ -335,7 +335,7 @@ def test_a_file_per_tensor_needs_no_descriptor_each(tmp_path: Path) -> None:
     assert facts["values"] == list(range(300))
 
 
-def test_unsafe_locations_are_not_handed_out_as_paths(folder: Path) -> None:
+def test_unsafe_locations_are_not_given_as_paths(folder: Path) -> None:
     model = load(folder, external("w", [1], {"location": "../../etc/passwd"}))
     with pytest.raises(onnxmap.UnsafePathError):
         model.initializers["w"].file  # noqa: B018

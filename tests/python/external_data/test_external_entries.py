@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("policy", ["contained", "strict", "trusted"])
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_the_model_itself_is_a_file_like_any(folder: Path, policy: str, io: str) -> None:
+def test_the_model_itself_is_an_ordinary_file(folder: Path, policy: str, io: str) -> None:
     path = folder / "model.onnx"
     path.write_bytes(model_bytes({"w": b"model.onnx"}))
     model = onnxmap.load(path, link_policy=policy, io=io)
@@ -78,7 +78,7 @@ DOUBLES = {
 
 @pytest.mark.parametrize("policy", ["contained", "trusted"])
 @pytest.mark.parametrize("name", DOUBLES)
-def test_doubles_are_refused_whatever_they_say(folder: Path, name: str, policy: str) -> None:
+def test_repeated_keys_are_refused_whatever_they_say(folder: Path, name: str, policy: str) -> None:
     """Readers differ in which one they take, so a check by another reader would prove nothing."""
     (folder / "link").symlink_to("../canary.bin")
     key, first, second = DOUBLES[name]
@@ -95,7 +95,7 @@ def test_doubles_are_refused_whatever_they_say(folder: Path, name: str, policy: 
         assert watch.opened() == set()
 
 
-def test_unknown_keys_become_nothing(folder: Path) -> None:
+def test_unknown_keys_have_no_effect(folder: Path) -> None:
     keys = ["__class__", "__dict__", "__init__", "numpy", "file", "path", "_location", "basepath"]
     tensors = [
         external("plain", [4], {"location": "w.bin"}),
@@ -150,7 +150,7 @@ def test_without_a_root_nothing_is_looked_up(
         assert watch.opened() == set()
 
 
-def test_dots_in_the_path_of_the_model_mean_what_the_system_means(tmp_path: Path) -> None:
+def test_dots_in_the_path_of_the_model_follow_the_system(tmp_path: Path) -> None:
     """`jump/..` is the folder above the target of `jump`: the data are beside the opened file."""
     for folder in ("near", "far/deep"):
         (tmp_path / folder).mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_dots_in_the_path_of_the_model_mean_what_the_system_means(tmp_path: Path
         assert load().initializers["w"].numpy().tolist() == VALUES
 
 
-def test_a_root_that_is_no_folder(folder: Path) -> None:
+def test_a_root_that_is_not_a_folder(folder: Path) -> None:
     """The model loads, because perhaps only its structure is read."""
     buffer = model_bytes({"w": b"w.bin"})
     for root in (folder / "none", folder / "w.bin"):

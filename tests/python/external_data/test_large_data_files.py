@@ -103,7 +103,7 @@ def test_a_length_of_a_petabyte(tmp_path: Path, io: str) -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("offset", [3, 4 * GIB - 5, 4 * GIB + 3, 9 * GIB + 4097])
-def test_offsets_that_begin_no_page(tmp_path: Path, offset: int, io: str) -> None:
+def test_offsets_in_the_middle_of_a_page(tmp_path: Path, offset: int, io: str) -> None:
     values = np.arange(5_000, dtype=np.float32)
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(offset + values.nbytes + 9)

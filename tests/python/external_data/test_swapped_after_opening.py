@@ -171,7 +171,7 @@ def is_right(tensor: onnxmap.Tensor) -> bool:
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("swap", SWAPS)
-def test_a_pickle_has_the_values_that_are_open(
+def test_a_pickle_has_the_values_of_the_open_file(
     folder: Path, swap: Callable[[Path], None], policy: str, io: str
 ) -> None:
     tensors = opened(folder, policy, io)
@@ -226,7 +226,7 @@ def outcome(read: Callable[[], Any]) -> str:
 
 @pytest.mark.parametrize("policy", ["contained", "strict"])
 @pytest.mark.parametrize("swap", PUT_LINKS)
-def test_a_pickle_from_before_opens_nothing_outside(
+def test_a_pickle_from_before_the_swap_opens_nothing_outside(
     folder: Path, swap: Callable[[Path], None], policy: str
 ) -> None:
     pickled = [pickle.dumps(tensor) for tensor in opened(folder, policy)]
@@ -238,7 +238,7 @@ def test_a_pickle_from_before_opens_nothing_outside(
 
 
 @pytest.mark.parametrize("swap", SWAPS)
-def test_dask_reads_what_is_open(folder: Path, swap: Callable[[Path], None]) -> None:
+def test_dask_reads_the_open_file(folder: Path, swap: Callable[[Path], None]) -> None:
     model = onnxmap.load(folder / "model.onnx")
     assert all(is_right(tensor) for tensor in model.initializers.values())
     before = model.to_dask(chunks=30_000)
@@ -259,7 +259,7 @@ def test_dask_reads_what_is_open(folder: Path, swap: Callable[[Path], None]) -> 
 
 
 @pytest.mark.parametrize("swap", [links_out, link_for_the_folder])
-def test_processes_of_dask_read_what_is_open(folder: Path, swap: Callable[[Path], None]) -> None:
+def test_processes_of_dask_read_the_open_file(folder: Path, swap: Callable[[Path], None]) -> None:
     model = onnxmap.load(folder / "model.onnx")
     assert is_right(model.initializers["data"])
     swap(folder)
@@ -288,7 +288,7 @@ def test_relocated_pickles(folder: Path, swap: Callable[[Path], None]) -> None:
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("swap", SWAPS)
-def test_verify_reads_what_is_open(folder: Path, swap: Callable[[Path], None], io: str) -> None:
+def test_verify_reads_the_open_file(folder: Path, swap: Callable[[Path], None], io: str) -> None:
     model = onnxmap.load(folder / "model.onnx", io=io)
     assert is_right(model.initializers["data"])
     assert is_right(model.initializers["below"])
@@ -336,7 +336,7 @@ def test_descriptors_that_are_opened_again(
     assert io == "read" or found["right"] > 0
 
 
-def test_a_folder_that_is_made_later_is_none_of_the_model_s(tmp_path: Path) -> None:
+def test_a_folder_that_is_made_later_is_not_the_model_s(tmp_path: Path) -> None:
     """When the model was loaded, that folder could not be checked."""
     build(tmp_path / "elsewhere", VALUES)
     model_bytes = (tmp_path / "elsewhere/model.onnx").read_bytes()

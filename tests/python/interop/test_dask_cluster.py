@@ -1,4 +1,4 @@
-"""`Model.to_dask()` on a cluster: each process reads what it needs, and sends little."""
+"""`Model.to_dask()` on a cluster: each process reads only what it needs, and little is sent."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def model_file(
 
 
 def sent_while(client: Client, array: Any) -> tuple[Any, int]:
-    """The result, and the bytes that client, scheduler and workers sent for it."""
+    """The result, and the number of bytes that client, scheduler and workers sent for it."""
     dask_counting.count_sent_bytes()
     client.run(dask_counting.count_sent_bytes)
     result = array.compute()
@@ -70,14 +70,14 @@ def test_weights_stay_where_they_are(
     assert len(cloudpickle.dumps(total.__dask_graph__())) < 10_000
     result, sent = sent_while(client, total)
     assert result == pytest.approx(weights.sum(dtype=np.float64))
-    assert sent < 400_000  # of 128 MiB: what a cluster has to say about 32 tasks
+    assert sent < 400_000  # of 128 MiB: the messages of a cluster about 32 tasks
     vector = np.ones(COLUMNS, np.float32)
     product, sent = sent_while(client, array @ vector)
     np.testing.assert_allclose(product, weights @ vector, rtol=1e-3, atol=1e-3)
     assert sent < 1_500_000
 
 
-def test_the_count_sees_weights_that_are_sent(
+def test_the_count_includes_weights_that_are_sent(
     client: Client, model_file: Path, weights: np.ndarray[Any, Any]
 ) -> None:
     rows = onnxmap.load(model_file).to_dask(chunks=(512, -1))["t"][:1024]
@@ -88,7 +88,7 @@ def test_the_count_sees_weights_that_are_sent(
 
 def test_a_worker_opens_a_tensor_once(client: Client, model_file: Path) -> None:
     before = client.run(dask_counting.opened_tensors)
-    model_file.touch()  # another state of the file, which no process has open
+    model_file.touch()  # gives the file another state, which no process has opened
     array = onnxmap.load(model_file).to_dask(chunks="1MiB")["t"]
     assert array.npartitions == 128
     array.sum().compute()
@@ -96,7 +96,7 @@ def test_a_worker_opens_a_tensor_once(client: Client, model_file: Path) -> None:
     opened = [after[worker][0] - before[worker][0] for worker in after]
     found = [after[worker][1] - before[worker][1] for worker in after]
     assert sum(opened) + sum(found) == 128
-    assert max(opened) <= 2  # the threads of one may begin at the same time
+    assert max(opened) <= 2  # the threads of a process may begin at the same time
     assert client.run(dask_counting.mapped_files) == {worker: [] for worker in after}
 
 

@@ -1,4 +1,4 @@
-"""`__dlpack__`: the versioned structure for every type, NumPy as reader, careless consumers."""
+"""`__dlpack__`: the versioned form for every type, NumPy as reader, and careless consumers."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_copy_is_the_consumer_s_own(type_name: str, way: str, tmp_path: Path) 
 
 
 class Truth:
-    """An object whose truth is decided by Python code."""
+    """An object that decides its truth in Python code."""
 
     def __init__(self, value: bool) -> None:
         self.value = value
@@ -139,7 +139,7 @@ class Truth:
 
 
 def answer(tensor: onnxmap.Tensor, copy: object) -> object:
-    """The result of an export with that `copy`."""
+    """The result of an export with this `copy`."""
     try:
         return read(tensor.__dlpack__(max_version=VERSION, copy=copy)).flags
     except BufferError as error:
@@ -148,8 +148,8 @@ def answer(tensor: onnxmap.Tensor, copy: object) -> object:
 
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("way", PLACES)
-def test_what_copy_means_is_asked_once(way: str, value: bool, tmp_path: Path) -> None:
-    """Asking calls Python code, which needs the interpreter lock."""
+def test_the_truth_of_copy_is_asked_once(way: str, value: bool, tmp_path: Path) -> None:
+    """The question calls Python code, which needs the interpreter lock."""
     tensor = tensor_of("FLOAT", way, tmp_path)
     truth = Truth(value)
     assert answer(tensor, truth) == answer(tensor, value)
@@ -160,7 +160,7 @@ def test_what_copy_means_is_asked_once(way: str, value: bool, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("way", PLACES)
-def test_a_consumer_who_writes_hurts_nobody(way: str, tmp_path: Path) -> None:
+def test_a_consumer_that_writes_does_no_harm(way: str, tmp_path: Path) -> None:
     """A mapped file is safe even from a consumer that ignores the flag. In a child process."""
     code = """
     from pathlib import Path
@@ -194,7 +194,7 @@ def test_a_consumer_who_writes_hurts_nobody(way: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("type_name", NUMPY_READS)
 @pytest.mark.parametrize("way", PLACES)
-def test_numpy_takes_it(type_name: str, way: str, tmp_path: Path) -> None:
+def test_numpy_imports_it(type_name: str, way: str, tmp_path: Path) -> None:
     tensor = tensor_of(type_name, way, tmp_path)
     values = values_of(type_name, random_codes(type_name, 105)).reshape(SHAPE)
     array = np.from_dlpack(tensor)
@@ -204,7 +204,7 @@ def test_numpy_takes_it(type_name: str, way: str, tmp_path: Path) -> None:
     own = np.from_dlpack(tensor, copy=True)
     assert own.flags.writeable
     own[...] = 0
-    if way == "read":  # every reading of it is a copy
+    if way == "read":  # each access to the buffer makes a copy
         with pytest.raises(BufferError):
             np.from_dlpack(tensor, copy=False)
     else:
@@ -212,7 +212,7 @@ def test_numpy_takes_it(type_name: str, way: str, tmp_path: Path) -> None:
     assert np.from_dlpack(tensor, device="cpu").tobytes() == values.tobytes()
 
 
-def test_what_numpy_lacks_is_refused_by_numpy(tmp_path: Path) -> None:
+def test_numpy_refuses_types_that_it_lacks(tmp_path: Path) -> None:
     with pytest.raises((BufferError, RuntimeError, TypeError)):
         np.from_dlpack(tensor_of("BFLOAT16", "mmap", tmp_path))
 
@@ -239,7 +239,7 @@ def test_typed_fields_are_decoded_first() -> None:
     assert in_place.tolist() == [1, 2, 3]
 
 
-def test_what_cannot_be_exported() -> None:
+def test_strings_other_devices_and_bad_tensors_cannot_be_exported() -> None:
     strings = typed("STRING", string_data=[b"a", b"b", b"c"])
     with pytest.raises(BufferError, match=r"(?i)string"):
         strings.__dlpack__(max_version=VERSION)
@@ -249,7 +249,7 @@ def test_what_cannot_be_exported() -> None:
             tensor.__dlpack__(max_version=VERSION, **arguments)
     assert read(tensor.__dlpack__(max_version=VERSION, dl_device=(1, 0), stream=None)).shape == (3,)
     with pytest.raises(TypeError):
-        tensor.__dlpack__(None)  # keywords only
+        tensor.__dlpack__(None)  # only keywords are allowed
     with pytest.raises(onnxmap.TensorError):
         typed("FLOAT", float_data=[1]).__dlpack__(max_version=VERSION)
 
@@ -269,8 +269,8 @@ def test_shapes_without_or_with_one_element(type_name: str, shape: tuple[int, ..
 
 @pytest.mark.parametrize("version", [VERSION, None])
 def test_the_deleter_lets_the_file_go(version: tuple[int, int] | None, tmp_path: Path) -> None:
-    """The export holds what it needs, whether consumed or not, and not a moment longer."""
-    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied when it need not be
+    """The export holds what it needs until its end, whether it was consumed or not."""
+    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied without need
 
     def export() -> Exported:
         tensor = place("mmap", "DOUBLE", [40_000], data, tmp_path)
@@ -294,7 +294,7 @@ def test_the_deleter_lets_the_file_go(version: tuple[int, int] | None, tmp_path:
     assert mapped() == 0
 
 
-def test_an_array_of_it_holds_the_file(tmp_path: Path) -> None:
+def test_an_array_of_the_export_holds_the_file(tmp_path: Path) -> None:
     array = np.from_dlpack(place("mmap", "INT32", [80_000], bytes(320_000), tmp_path))
     part = array[1:]
     del array

@@ -1,4 +1,4 @@
-"""`Model.to_dask()`: arrays of references, chunk by chunk, on the schedulers of one machine."""
+"""`Model.to_dask()`: arrays of references, read chunk by chunk on the schedulers of one machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one_thread() -> Any:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """(first element, how many) of each read for a chunk."""
+    """The (first element, count) of each read for a chunk."""
     seen: list[tuple[int, int]] = []
     read = _slicing._elements
 
@@ -66,7 +66,7 @@ def test_every_type_in_chunks_of_any_shape(type_name: str, where: str, tmp_path:
     for chunks in CHUNKS:
         array = model.to_dask("t", chunks)["t"]
         assert (array.dtype, array.shape) == (values.dtype, SHAPE)
-        for here in (array, pickle.loads(pickle.dumps(array))):  # a view of this model, a reference
+        for here in (array, pickle.loads(pickle.dumps(array))):  # this model, a reference
             found = here.compute()
             assert type(found) is np.ndarray
             assert (found.dtype, found.shape) == (values.dtype, SHAPE)
@@ -76,7 +76,7 @@ def test_every_type_in_chunks_of_any_shape(type_name: str, where: str, tmp_path:
 
 @pytest.mark.parametrize("shape", [(2**58, 0), (0, 2**58), (3, 0, 2**50)])
 def test_many_rows_without_elements_are_one_chunk(shape: tuple[int, ...]) -> None:
-    """As chunks of the usual size they would be billions."""
+    """Chunks of the usual size would be billions of chunks."""
     array = onnxmap.loads(model_head("FLOAT", shape, 0)).to_dask()["t"]
     assert (array.shape, array.npartitions) == (shape, 1)
 
@@ -167,7 +167,7 @@ def test_nothing_is_read_before_it_is_computed(
     assert pickle.loads(pickle.dumps(array)).compute().tobytes() == values.tobytes()
 
 
-def test_names_stand_for_the_state_of_the_file(tmp_path: Path) -> None:
+def test_the_names_of_arrays_identify_the_state_of_the_file(tmp_path: Path) -> None:
     path = write(model_of([floats("a", 10), floats("b", 10)]), tmp_path / "model.onnx")
 
     def names(**options: Any) -> list[str]:
@@ -182,7 +182,7 @@ def test_names_stand_for_the_state_of_the_file(tmp_path: Path) -> None:
     assert not set(first) & set(names())
 
 
-def test_what_is_chosen(tmp_path: Path) -> None:
+def test_names_and_patterns_choose_tensors(tmp_path: Path) -> None:
     tensors = [floats("a.weight", 2), floats("a.bias", 2), floats("b.weight", 2)]
     model = onnxmap.load(write(model_of(tensors), tmp_path / "model.onnx"))
     assert list(model.to_dask()) == ["a.weight", "a.bias", "b.weight"]
@@ -193,7 +193,7 @@ def test_what_is_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_what_no_file_has_as_it_is_goes_with_the_task(in_file: bool, tmp_path: Path) -> None:
+def test_values_that_no_file_has_go_with_the_task(in_file: bool, tmp_path: Path) -> None:
     piece = {"dims": [4], "data_type": 1}
     tensors = [
         TensorProto(name="text", dims=[2, 2], data_type=8, string_data=[b"a", b"", b"\xff", b"d"]),
@@ -244,7 +244,7 @@ def test_a_reference_is_small_and_knows_a_changed_file(inline: bool, tmp_path: P
     array = onnxmap.load(path).to_dask(chunks=(10, 100))["w"]
     pickled = pickle.dumps(array)
     assert len(pickled) < 3000
-    assert len(dict(array.dask)) == array.npartitions == 100  # no task of its own for the reference
+    assert len(dict(array.dask)) == array.npartitions == 100  # no task for the reference
 
     def total() -> float:
         interop._opened.cache_clear()
@@ -269,7 +269,7 @@ def test_a_reference_is_small_and_knows_a_changed_file(inline: bool, tmp_path: P
 
 
 def test_a_change_that_the_samples_miss(tmp_path: Path) -> None:
-    """The same file with another time: what a hash of a few places cannot tell, its state does."""
+    """The samples of a file miss some changes, but its state shows them: here another time."""
     path, _ = large(tmp_path, (1000, 1000))
     pickled = pickle.dumps(onnxmap.load(path).to_dask()["t"])
     stat = path.stat()

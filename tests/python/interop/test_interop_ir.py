@@ -1,4 +1,4 @@
-"""`Tensor.to_ir()`: the tensor protocol of onnx_ir, saved by onnx_ir and read by onnx."""
+"""`Tensor.to_ir()`: the tensor protocol of onnx_ir. onnx_ir saves it, and onnx reads it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def data_of(type_name: str) -> bytes:
 
 
 def saved_and_read(tensor: Any, folder: Path, **arguments: Any) -> TensorProto:
-    """A model with this initializer, written by onnx_ir and read by onnx."""
+    """A model with this initializer, which onnx_ir writes and onnx reads."""
     value = ir.Value(name=tensor.name, const_value=tensor)
     graph = ir.Graph([], [], nodes=[], initializers=[value], opset_imports={"": 21}, name="g")
     path = folder / "saved" / "model.onnx"
@@ -57,7 +57,7 @@ def test_every_type_satisfies_the_protocol(type_name: str, where: str, tmp_path:
 
 
 @pytest.mark.parametrize("type_name", ["FLOAT", "BFLOAT16", "INT64", "BOOL"])
-def test_it_is_the_same_memory(type_name: str, tmp_path: Path) -> None:
+def test_the_array_is_the_same_memory(type_name: str, tmp_path: Path) -> None:
     for where in ("mmap", "loads"):
         tensor = place(where, type_name, SHAPE, data_of(type_name), tmp_path)
         assert np.shares_memory(tensor.to_ir().numpy(), tensor.numpy())
@@ -129,7 +129,7 @@ def test_strings(tmp_path: Path) -> None:
     assert written.data_type == 8
 
 
-def test_text_fields_come_along_and_are_onnx_ir_s_to_change(tmp_path: Path) -> None:
+def test_text_fields_are_copied_for_onnx_ir_to_change(tmp_path: Path) -> None:
     tensor, _ = typed("FLOAT", FIELDS["FLOAT"])
     found = tensor.to_ir()
     assert found.doc_string == "what it is"
@@ -161,7 +161,7 @@ def test_it_outlives_the_model(tmp_path: Path) -> None:
     assert found.tobytes() == data_of("FLOAT")
 
 
-def test_a_tensor_that_cannot_be_read_says_so_when_it_is(tmp_path: Path) -> None:
+def test_a_tensor_that_cannot_be_read_raises_on_reading(tmp_path: Path) -> None:
     missing = external("w", [3], {"location": "missing.bin"})
     path = write(model_of([missing]), tmp_path / "model.onnx")
     found = onnxmap.load(path).initializers["w"].to_ir()
@@ -170,8 +170,8 @@ def test_a_tensor_that_cannot_be_read_says_so_when_it_is(tmp_path: Path) -> None
         found.numpy()
 
 
-def test_onnx_ir_s_own_passes_take_it(tmp_path: Path) -> None:
-    """Its `tofile`-or-`tobytes` choice, comparison by content, and printing."""
+def test_onnx_ir_s_own_functions_accept_it(tmp_path: Path) -> None:
+    """`tofile` or `tobytes`, as it chooses, the comparison of contents, and printing."""
     tensor = place("mmap", "FLOAT16", SHAPE, data_of("FLOAT16"), tmp_path)
     found = tensor.to_ir()
     np.testing.assert_array_equal(

@@ -52,7 +52,7 @@ def anonymous_kib() -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
 
-def test_every_type_has_its_place_here() -> None:
+def test_every_type_is_in_one_list_of_this_file() -> None:
     assert {*TORCH_TYPES, *WIDENED, *REFUSED} == set(NUMERIC)
 
 
@@ -85,7 +85,7 @@ def test_integers_narrower_than_a_byte_are_widened(type_name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("type_name", REFUSED)
-def test_floats_that_torch_lacks_are_refused_with_a_way_out(type_name: str, tmp_path: Path) -> None:
+def test_floats_that_torch_lacks_are_refused_with_a_hint(type_name: str, tmp_path: Path) -> None:
     tensor = place("mmap", type_name, SHAPE, data_of(type_name), tmp_path)
     with pytest.raises(TypeError, match=r"numpy\(dtype=") as caught:
         tensor.torch()
@@ -155,7 +155,7 @@ def test_a_large_tensor_costs_no_memory(type_name: str, tmp_path: Path) -> None:
     assert int(found.view(torch.uint8)[-1]) == 1
     assert anonymous_kib() - before < 4096
     found.view(torch.uint8)[128 << 20] = 7
-    assert anonymous_kib() - before < 8192  # a huge page at most
+    assert anonymous_kib() - before < 8192  # at most a huge page
     assert tensor[count // 2 : count // 2 + 1].tobytes().count(7) == 0
 
 
@@ -164,7 +164,7 @@ def test_the_tensor_holds_the_file_and_lets_it_go(tmp_path: Path) -> None:
         gc.collect()
         return Path("/proc/self/maps").read_text().count(str(tmp_path))
 
-    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied
+    data = np.random.default_rng(0).bytes(320_000)  # too large to be copied without need
     for type_name in ("FLOAT", "BFLOAT16", "FLOAT8E5M2"):
         itemsize = values_of(type_name, random_codes(type_name, 1)).itemsize
         found = place("mmap", type_name, [len(data) // itemsize], data, tmp_path).torch()
@@ -176,8 +176,8 @@ def test_the_tensor_holds_the_file_and_lets_it_go(tmp_path: Path) -> None:
         assert mapped() == 0
 
 
-def test_the_process_lives_through_every_write(tmp_path: Path) -> None:
-    """In a process of its own, for a write to a read-only page is the end of it."""
+def test_no_write_ends_the_process(tmp_path: Path) -> None:
+    """In a child process, because a write to a read-only page would end it."""
     for type_name in WRITTEN:
         folder = tmp_path / type_name
         folder.mkdir()
@@ -269,7 +269,7 @@ def test_without_torch_the_error_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
-    """torch.asarray takes the buffer for flat float32, whatever it holds; see docs/tensors.md."""
+    """torch.asarray reads any buffer as flat float32; see docs/tensors.md."""
     path = tmp_path / "t.pb"
     path.write_bytes(numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "t").SerializeToString())
     made = torch.as_tensor(onnxmap.load_tensor(path).numpy(copy=True))

@@ -1,4 +1,4 @@
-"""The pages that a load reads and asks Linux for, if the model is not in the page cache."""
+"""The pages that a load reads, and requests from Linux, if the model is not in the page cache."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LOAD = "import onnxmap; onnxmap.load(sys.argv[1], io=sys.argv[2])"
 
 
 def load(path: Path, io: str = "mmap") -> Requests:
-    """The requests of a process about the pages of a model that it loads."""
+    """The requests of a process about the pages of a model while it loads the model."""
     return Trace(path.parent, LOAD, str(path), io).of(path)
 
 
 def first_missing(found: Requests) -> int:
-    """Where the load first found a page missing. Before it, the kernel had read ahead by itself."""
+    """The place where the load first found a page missing. Linux had read ahead up to there."""
     return next(offset for offset, is_there in found.looks if not is_there)
 
 
@@ -41,7 +41,7 @@ def test_large_values_are_left_on_disk(tmp_path: Path, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_small_values_are_read_over(tmp_path: Path, io: str) -> None:
+def test_small_values_are_read_through(tmp_path: Path, io: str) -> None:
     path = tmp_path / "model.onnx"
     write_sparse(path, SMALL)
     drop(path)
@@ -52,7 +52,7 @@ def test_small_values_are_read_over(tmp_path: Path, io: str) -> None:
 
 
 @pytest.mark.parametrize("io", MODES)
-def test_each_part_of_a_file_is_read_as_suits_it(tmp_path: Path, io: str) -> None:
+def test_each_part_of_a_file_is_read_in_its_own_way(tmp_path: Path, io: str) -> None:
     path = tmp_path / "model.onnx"
     sizes = [*LARGE[:8], *SMALL, *LARGE[:8]]
     write_sparse(path, sizes)
@@ -65,7 +65,7 @@ def test_each_part_of_a_file_is_read_as_suits_it(tmp_path: Path, io: str) -> Non
     assert small <= first < small + sum(SMALL) // 2
     assert asked[first // PAGE : behind // PAGE].all()
     assert not asked[: small // PAGE].any()
-    assert asked[behind // PAGE :].sum() * PAGE <= 4 * MIB  # asked for before the walk came there
+    assert asked[behind // PAGE :].sum() * PAGE <= 4 * MIB  # requested before the walk came there
     assert read_from(found) <= len(sizes) * 16 * KIB
 
 
@@ -86,7 +86,7 @@ def test_a_load_from_memory_asks_for_nothing(tmp_path: Path) -> None:
 
 
 def test_the_state_of_the_descriptor_is_not_changed(tmp_path: Path) -> None:
-    """The mapping shares that state: read-ahead for NumPy's page faults depends on it."""
+    """The mapping shares that state: NumPy's page faults depend on the read-ahead."""
     path = tmp_path / "model.onnx"
     write_sparse(path, [*LARGE[:8], *SMALL])
     drop(path)

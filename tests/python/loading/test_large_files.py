@@ -1,4 +1,4 @@
-"""Files and fields past 2 and 4 GiB: sparse files, so that a terabyte costs no disk."""
+"""Files and fields of more than 2 and 4 GiB. The files are sparse, so a terabyte needs no disk."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import onnxmap
 
 GIB = 1 << 30
 UINT8 = 2
-# Where in the big tensor bytes other than zero stand.
+# The places of the nonzero bytes in the big tensor.
 MARK = bytes(range(1, 9))
 
 
 def write_sparse(path: Path, big: int, graphs: int = 1) -> tuple[int, int]:
     """A model with a small tensor, one of `big` bytes (a hole that ends in MARK), and a small one.
 
-    Gives back the positions of the big tensor's bytes and of the last one's.
+    Returns the ranges of the big tensor's bytes and of the last tensor's.
     """
     head = wire.blob(8, b"big") + wire.scalar(2, UINT8) + wire.scalar(1, big)
     head += wire.tag(9, wire.LENGTH) + wire.varint(big)
@@ -106,7 +106,7 @@ def test_a_length_past_the_end_of_a_large_file(tmp_path: Path) -> None:
 
 
 def test_many_fields_below_2_gib_add_up(tmp_path: Path) -> None:
-    """Two graph fields of 1.2 GiB, which merge."""
+    """Two graph fields of 1.2 GiB each are merged."""
     path = tmp_path / "two.onnx"
     size = 6 * GIB // 5
     position = 0

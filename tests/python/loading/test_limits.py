@@ -1,6 +1,6 @@
-"""Inputs that cost other readers much memory: refused, or read in little more than their size.
+"""Inputs that cost other readers much memory are refused, or need little more than their size.
 
-Memory is the growth of the process's peak, measured in a process of its own; nothing here is timed.
+Memory is the growth of a child process's peak. Nothing here is timed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from support.subprocesses import growth_kib
 import onnxmap
 
 MIB = 1024
-# ASan's shadow and quarantine make peaks meaningless; the verdicts are still checked there.
+# ASan's own memory makes peaks meaningless. The verdicts are still checked under ASan.
 measures_memory = pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 
 EMPTY_INITIALIZERS = wire.blob(7, b"\x2a\x00" * 5_000_000)
@@ -150,7 +150,7 @@ def test_external_entries_are_limited() -> None:
             read(count, limits)
         assert caught.value.code == "limit.external_entries"
         assert "external_entries" in str(caught.value)
-    with pytest.raises(onnxmap.ExternalDataError):  # within the limit: the location is missing
+    with pytest.raises(onnxmap.ExternalDataError):  # within the limit: no location
         read(64)
 
 

@@ -15,10 +15,9 @@ import onnxmap
 
 SIZE = 4_000 if LONG else 300
 MOST_TIMES = 2.5  # quadratic work takes four times as long
-TRIES = 8  # the least of some counts: another process may take the cache or the processor
-SHORTEST = (
-    0.006  # seconds of 2 * SIZE that can be judged; quadratic work takes as long from 2 ns on
-)
+TRIES = 8  # the fastest counts: other processes may take the cache or the processor
+# Less time for 2 * SIZE is not judged, in seconds. Quadratic work of 2 ns takes as long.
+SHORTEST = 0.006
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -29,7 +28,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float | None:
-    """How many times as long `large` takes in the best of some tries, if more than allowed."""
+    """How many times as long `large` takes; None if one of some tries is within the limit."""
     least_small = least_large = float("inf")
     for _ in range(TRIES):
         least_large = min(least_large, _seconds(large))
@@ -43,14 +42,14 @@ def too_steep(small: Callable[[], object], large: Callable[[], object]) -> float
 
 @pytest.fixture(autouse=True)
 def _without_collections():
-    """Garbage collection is off: its time depends on all objects of the process."""
+    """Garbage collection is off, because its time depends on all objects of the process."""
     gc.disable()
     yield
     gc.enable()
 
 
-# Messages are indexed from 32 kB on. Below, an error walks over the message to find the path of its
-# tensor, so its time grows with the message, up to 0.1 ms.
+# Messages of at least 32 kB have an index. In smaller ones, an error walks over the message to find
+# the path of its tensor. Its time grows with the message, up to 0.1 ms.
 INDEXED = 10_000
 ERRORS_OF_INDEXED = [
     *(shape for shape in FILES if shape.startswith("bad tensors")),
@@ -95,12 +94,12 @@ def test_errors_of_a_large_file(shape: str) -> None:
     assert not {name: times for name, times in steep.items() if times is not None}
 
 
-# No model leads to these: another function loads or returns them.
+# No model leads to these classes: other functions load or return them.
 OF_NO_MODEL = {"Operator", "OperatorSet", "Residency", "ResidentBytes"}
 
 
 def test_every_public_class_is_reached() -> None:
-    """If no file led to a class, its members would be tried on nothing."""
+    """If no file led to a class, its members would never be tried."""
     reached = set()
     for make in FILES.values():
         reached |= objects_of(onnxmap.loads(make(2))).keys()
@@ -109,7 +108,7 @@ def test_every_public_class_is_reached() -> None:
 
 
 def test_every_member_can_be_tried() -> None:
-    """A method that needs an argument must have one in `public_loops`."""
+    """`public_loops` must have an argument for every method that needs one."""
     for make in FILES.values():
         for kind, objects in objects_of(onnxmap.loads(make(2))).items():
             for name, loop in loops_of(kind):

@@ -61,7 +61,7 @@ def test_a_file_object_is_pointed_to_loads(path: Path) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, 3, 1.5, [], object()])
-def test_other_things_are_no_path(nothing: object) -> None:
+def test_other_objects_are_not_a_path(nothing: object) -> None:
     with pytest.raises(TypeError):
         onnxmap.load(nothing)
 
@@ -115,7 +115,7 @@ def test_bad_arguments(path: Path) -> None:
 
 
 def test_full_check_judges_typed_payloads_and_lazy_leaves_them(tmp_path: Path) -> None:
-    cut_run = wire.blob(7, b"\x80\x80")  # int64_data: a varint that the run's end cuts
+    cut_run = wire.blob(7, b"\x80\x80")  # int64_data: the end of the run cuts a varint
     tensors = [
         floats("w", 2).SerializeToString(),
         wire.blob(8, b"bad") + wire.scalar(2, 7) + cut_run,
@@ -219,7 +219,7 @@ def test_close_and_the_context_manager(path: Path) -> None:
         with pytest.raises(ValueError, match="closed"):
             use()
     assert view.tolist() == [0, 1, 2, 3, 4, 5]
-    model.close()  # a second time does nothing
+    model.close()  # closing twice does nothing
     del view
     assert mappings_of(path) == 0
     assert "closed" in repr(model)
@@ -228,7 +228,7 @@ def test_close_and_the_context_manager(path: Path) -> None:
 @pytest.mark.parametrize("check", ["full", "lazy"])
 @pytest.mark.parametrize("io", ["mmap", "read"])
 def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check: str) -> None:
-    """Shapes are structure, even if the window that reads it ends within one."""
+    """Shapes are structure. The window that reads them may end within a shape."""
     dims = list(range(1, 25))
     tensor = wire.blob(1, bytes(dims)) + wire.scalar(2, 1) + wire.blob(8, b"w")
     path = tmp_path / "model.onnx"
@@ -240,7 +240,7 @@ def test_packed_dims_across_the_end_of_the_window(tmp_path: Path, io: str, check
 
 
 class EqualsAll(str):
-    """Text that claims to equal any other."""
+    """A str that claims to be equal to any other."""
 
     __slots__ = ()
     __hash__ = str.__hash__

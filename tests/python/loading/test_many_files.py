@@ -1,4 +1,4 @@
-"""Many models, data files and tensors with few descriptors. If none is left, it is an error."""
+"""Many models, data files and tensors need few descriptors. If none is left, it is an error."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from support.subprocesses import facts_from
 DATA_FILES = 2_000
 MODELS = 10_000 if LONG else 300 if SANITIZED else 1_000
 FOLDERS = 300
-MOST_HELD = 32  # descriptors of files and folders in a process
+MOST_HELD = 32  # the most descriptors of files and folders in a process
 
-# Written out in each child: what it counts, and a limit that a process without a bound would meet.
+# Written into each child: a counter, and a limit that a process without our bound would exceed.
 COUNTING = """
 import gc, os, random
 import numpy as np
@@ -43,7 +43,7 @@ def watched(value):
 
 def tensor(number: int, location: str, offset: int) -> bytes:
     entries = external_entries(location.encode(), offset, 4)
-    name = wire.blob(8, f"t{number}".encode())  # of a field given twice the last one counts
+    name = wire.blob(8, f"t{number}".encode())  # if a field is given twice, the last one counts
     return tensor_message(FLOAT, 1, entries) + name
 
 
@@ -71,7 +71,7 @@ report(**facts, left=descriptors() - before, mapped_after=mappings())
     )
     assert facts["count"] == count
     assert facts["right"]
-    assert facts["most"] <= 3  # the two files and their folder
+    assert facts["most"] <= 3  # the two files, and their folder
     assert facts["mapped"] == (1 if io == "mmap" else 0)
     assert (facts["left"], facts["mapped_after"]) == (0, 0)
 
@@ -141,10 +141,8 @@ report(**facts, left=descriptors() - before, mapped_after=mappings())
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_files_whose_descriptor_is_not_held_any_more(
-    sharded: Path, tmp_path: Path, io: str
-) -> None:
-    """Replaced by rename, or deleted: no change. Written: a change. As for files that are held."""
+def test_files_whose_descriptor_is_no_longer_held(sharded: Path, tmp_path: Path, io: str) -> None:
+    """As for held files, writing to a file is a change, and replacing or deleting it is not."""
     count = 200
     tensors = []
     for number in range(count):
@@ -189,7 +187,7 @@ report(answers=answers, kept=[int(view[0]) for view in kept.values()], most=watc
             assert answer == "FileChangedError"
         elif io == "mmap" or number % 4 == 0:
             assert answer == number
-        else:  # nothing has the bytes of a file that is neither mapped nor open nor there
+        else:  # the file is neither mapped nor open, and its bytes are gone
             assert answer in (number, "FileChangedError", "FileNotFoundError")
     assert facts["kept"] == list(range(count))
     assert facts["most"] <= MOST_HELD
@@ -236,8 +234,8 @@ report(right=right, names=len(set(map(tuple, names))), most=most, left=descripto
 
 
 @pytest.mark.parametrize("io", ["mmap", "read", "auto"])
-def test_no_descriptor_left(sharded: Path, io: str) -> None:
-    """The system's error if none is left. If some are free again, everything works."""
+def test_no_descriptor_is_left(sharded: Path, io: str) -> None:
+    """If no descriptor is left, the system's error is raised. If some are free again, all works."""
     facts = facts_from(
         COUNTING
         + """
@@ -278,7 +276,7 @@ report(without=without, also=also, after=answers(), used_up=len(used_up))
     )
     assert facts["used_up"] > 200
     for number, answer in zip((3, 4, 5), facts["without"], strict=False):
-        # A descriptor of ours that can be spared may be given up for it.
+        # onnxmap may close a descriptor that it holds, to open this file.
         assert answer in (errno.EMFILE, number)
     assert facts["without"][3] in (errno.EMFILE, errno.ENOENT)
     assert facts["also"] == [0, "t7", 0]
@@ -288,7 +286,7 @@ report(without=without, also=also, after=answers(), used_up=len(used_up))
 @pytest.mark.skipif(SANITIZED, reason="UBSan needs a descriptor to look at an exception's type")
 @pytest.mark.parametrize("io", ["mmap", "read", "auto"])
 def test_no_descriptor_from_the_start(sharded: Path, io: str) -> None:
-    """Where none of ours can be spared, it is the system's error."""
+    """If none of our descriptors can be closed, the system's error is raised."""
     facts = facts_from(
         COUNTING
         + """

@@ -1,4 +1,4 @@
-"""The system refuses to map a file: `io="auto"` reads it, `io="mmap"` says why it cannot."""
+"""The system refuses to map a file: `io="auto"` reads it, and `io="mmap"` raises the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.sample_models import external, model_of, raw_tensor, tensors_of_eve
 from support.stored_tensors import write_sparse
 from support.subprocesses import facts_from
 
-COUNT = 200_000  # elements: large enough for copy-on-write pages if the system allows them
+COUNT = 200_000  # elements: enough for copy-on-write pages, if the system allows them
 REFUSED = """
 import errno, hashlib
 import numpy as np
@@ -118,7 +118,7 @@ report(automatic=automatic[0], same=allowed[1:3] == automatic[1:3] == read[1:3],
 @pytest.mark.skipif(SANITIZED, reason="ASan's own address space is beyond any limit")
 @pytest.mark.parametrize("name", ["inside.onnx", "outside.onnx"])
 def test_too_little_address_space(tmp_path: Path, name: str) -> None:
-    """64 MiB are left: too few to map what the file has, enough to read what is asked for."""
+    """64 MiB are left: too little to map the file, and enough to read the requested tensors."""
     count = 100 << 20  # elements: 400 MiB
     edge = np.arange(1, 5, dtype=np.float32).tobytes()
     write_sparse(tmp_path / "small.onnx", "FLOAT", [4], b"")

@@ -1,6 +1,6 @@
-"""The memory for reading messages in pieces, unknown fields and text, against the file size.
+"""The memory for messages in pieces, unknown fields and text, compared with the file size.
 
-Memory is the growth of the process's peak, measured in a process of its own; nothing here is timed.
+Memory is the growth of a child process's peak. Nothing here is timed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from support.subprocesses import facts_from, growth_kib
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 
-# A list in a list in ... a graph: each line of its text is indented as deep.
+# A list in a list in ... in a graph. Each line of its text is indented by its depth.
 NESTED = "wire.nested([7] + [1, 5, 6] * 25, wire.blob(5, b'') * 100_000)"
 
 
@@ -38,7 +38,7 @@ def times_the_file(make: str, *lines: str) -> float:
     ids=["a type of many pieces", "a graph of many pieces", "many types of two pieces"],
 )  # fmt: skip
 def test_messages_in_pieces(make: str, read: str) -> None:
-    """A piece of four bytes takes sixteen bytes for its place."""
+    """Each piece of four bytes needs sixteen bytes for its place."""
     assert times_the_file(make, read) < 5
 
 
@@ -57,9 +57,9 @@ def test_unknown_fields_are_made_when_asked_for(make: str) -> None:
     assert times_the_file(make, f"sum(all(True for _ in one.data) for one in ({groups}))") < 4
 
 
-def test_the_text_of_a_message_is_in_memory_once() -> None:
+def test_the_text_of_a_message_is_kept_once() -> None:
     facts = growth_kib(NESTED, "text = str(onnxmap.loads(data).proto)\n    data = text")
-    assert facts["size"] > 25_000  # of the text
+    assert facts["size"] > 25_000  # times the size of the text
     assert facts["growth"] < 1.2 * facts["size"]
 
 

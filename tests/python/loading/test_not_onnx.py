@@ -53,7 +53,7 @@ OTHERS = {
 
 
 def refused(data: bytes, tmp_path: Path) -> list[onnxmap.ParseError]:
-    """The errors of every way to load `data` as a model."""
+    """The errors of all ways to load `data` as a model."""
     path = tmp_path / "file.onnx"
     path.write_bytes(data)
     errors = []
@@ -73,7 +73,7 @@ def refused(data: bytes, tmp_path: Path) -> list[onnxmap.ParseError]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_the_file_looks_like_is_said(name: str, tmp_path: Path) -> None:
+def test_the_error_says_what_the_file_looks_like(name: str, tmp_path: Path) -> None:
     for error in refused(FORMATS[name], tmp_path):
         assert name.split()[0].lower() in str(error).lower()
         assert error.code.startswith(("wire.", "model."))
@@ -115,7 +115,7 @@ APPENDED = {
 
 
 @pytest.mark.parametrize("name", APPENDED)
-def test_appended_data_is_refused_where_it_goes_wrong(name: str, tmp_path: Path) -> None:
+def test_appended_data_is_refused_at_its_offset(name: str, tmp_path: Path) -> None:
     tail, code = APPENDED[name]
     for error in refused(MODEL + tail, tmp_path):
         assert error.code.startswith(code)

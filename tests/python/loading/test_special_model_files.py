@@ -1,4 +1,4 @@
-"""Model paths that are not regular files are refused at once, whatever they are."""
+"""Model paths that are not regular files are refused at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ else:
 
 
 def load(path: str, stdin: int = subprocess.DEVNULL, kind: str = "load") -> str:
-    """The output of a process that loads it. Fails if that takes 10 seconds."""
+    """The output of a process that loads this path. Fails if the process takes 10 seconds."""
     command = [sys.executable, "-c", LOAD, kind, path]
     return subprocess.run(
         command, stdin=stdin, capture_output=True, check=True, timeout=10, text=True
@@ -59,7 +59,7 @@ def test_a_fifo_behind_a_link(tmp_path: Path) -> None:
 
 
 def test_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # the names of sockets are short
+    monkeypatch.chdir(tmp_path)  # names of sockets must be short
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("model.onnx")
         with pytest.raises(OSError, match=r"model\.onnx"):
@@ -89,7 +89,7 @@ def test_devices(name: str) -> None:
         "/sys/kernel/mm", "/sys/kernel/uevent_seqnum", "/dev", "/",
     ],
 )  # fmt: skip
-def test_what_the_kernel_makes_up(path: str) -> None:
+def test_files_that_the_kernel_generates(path: str) -> None:
     said = load(path)
     assert path in said
     assert "loaded" not in said

@@ -1,4 +1,4 @@
-"""`Graph` and its initializers: sequences, columns, and the mapping with repeated names."""
+"""`Graph` and its initializers: sequences, columns, and the mapping by name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tensors in hidden places: `Model.tensors()` reaches each, with its path, and reads it.
+"""Tensors in hidden places: `Model.tensors()` finds each with its path, and reads it.
 
-A reader that looks at initializers and at the attributes' declared types alone loses most of these.
+Most of them are missed if a reader follows only initializers and the declared types of attributes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.sample_models import external, floats
 
 import onnxmap
 
-# Field numbers, outermost first.
+# Field numbers, the outermost message first.
 GRAPH, TRAINING_INFO, FUNCTIONS = 7, 20, 25  # ModelProto
 NODE, INITIALIZER, SPARSE_INITIALIZER = 1, 5, 15  # GraphProto
 INITIALIZATION, ALGORITHM = 1, 2  # TrainingInfoProto
@@ -31,12 +31,12 @@ DEPTH = 30
 
 
 def inside(tensor: bytes, *numbers: int) -> bytes:
-    """`tensor` in nested message fields of these numbers, the outermost first."""
+    """`tensor` within message fields of these numbers, the first number outermost."""
     return wire.nested(list(numbers), tensor)
 
 
 def attribute(content: bytes, *rest: bytes) -> bytes:
-    """A model with a node that has one attribute, `a`."""
+    """A model with a node that has one attribute, named `a`."""
     return inside(NAMED + content + b"".join(rest), GRAPH, NODE, ATTRIBUTE)
 
 
@@ -45,7 +45,7 @@ def lying(kind: int, content: bytes) -> bytes:
 
 
 def deep(tensor: bytes) -> bytes:
-    """A tensor in a subgraph of a subgraph, 30 deep."""
+    """A tensor in nested subgraphs, 30 levels deep."""
     content = inside(tensor, INITIALIZER)
     for _ in range(DEPTH):
         content = inside(NAMED + wire.blob(G, content), NODE, ATTRIBUTE)
@@ -65,7 +65,7 @@ def training(graph: int, content: bytes) -> bytes:
 
 
 def places(one: bytes) -> dict[str, bytes]:
-    """Models that hold the tensor `one` in one place each, by that place's path."""
+    """Models that each have the tensor `one` in one place, by the path of that place."""
     t, g, filler = (
         wire.blob(T, one),
         inside(one, G, INITIALIZER),
@@ -115,12 +115,12 @@ def places(one: bytes) -> dict[str, bytes]:
 
 
 def with_graph(data: bytes) -> bytes:
-    """`load` asks for a graph, if only an empty one; a second one is merged with it."""
+    """`load` demands a graph, even an empty one. A second graph is merged with it."""
     return data + wire.blob(GRAPH, b"")
 
 
 def lies(one: bytes) -> dict[str, tuple[str, bytes]]:
-    """Attributes whose `type` says something else than what they hold: path and model."""
+    """Attributes whose `type` does not match what they hold, with path and model."""
     t, g, step = wire.blob(T, one), inside(one, G, INITIALIZER), 'graph.node[0].attribute["a"].'
     one_int = wire.scalar(3, 7)
     return {
@@ -144,7 +144,7 @@ def lies(one: bytes) -> dict[str, tuple[str, bytes]]:
 
 
 def only(model: onnxmap.Model, path: str) -> onnxmap.Tensor:
-    """The one tensor at `path`, after a check that no other path has any of its name."""
+    """The only tensor at `path`, after a check that its name has no other path."""
     found = dict(model.tensors())
     named = [where for where, tensor in found.items() if tensor.name == "hidden"]
     assert named in ([path], [])
@@ -184,7 +184,7 @@ def test_found_with_its_path_and_read(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_found_whatever_type_says(lie: str, tmp_path: Path) -> None:
+def test_tensors_are_found_whatever_the_type_says(lie: str, tmp_path: Path) -> None:
     check_each_form(
         tmp_path, {form: lies(one.SerializeToString())[lie] for form, one in FORMS.items()}
     )
@@ -212,8 +212,8 @@ def test_an_external_error_of_an_unnamed_one_says_where_it_is(path: str, tmp_pat
     assert caught.value.location == "none.bin"
 
 
-def test_all_of_them_in_one_model() -> None:
-    """Together: concatenated models are one model, whose repeated fields are joined."""
+def test_all_places_in_one_model() -> None:
+    """Models in one file are one model, whose repeated fields are joined."""
     one = FORMS["raw"].SerializeToString()
     everything = b"".join([*places(one).values(), *(data for _, data in lies(one).values())])
     found = [tensor for _, tensor in onnxmap.loads(everything).tensors() if tensor.name == "hidden"]

@@ -88,7 +88,7 @@ def tensor(name: str) -> TensorProto:
 
 
 def model_with_hidden_tensors() -> onnx.ModelProto:
-    """Tensors in all the places there are: a reader that looks at initializers alone loses most."""
+    """Tensors in all possible places. A reader that reads only initializers loses most of them."""
     inner = helper.make_graph([], "inner", [], [], [tensor("in_subgraph")])
     sparse = helper.make_sparse_tensor(tensor("values"), TensorProto(dims=[1], data_type=7), [4])
     node = helper.make_node("Op", [], [])

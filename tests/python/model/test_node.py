@@ -1,4 +1,4 @@
-"""`Node`, `Attribute` and the objects they hold."""
+"""`Node`, `Attribute`, and the objects that they have."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def test_a_reference_to_a_function_s_attribute() -> None:
     assert attribute.value is None
 
 
-def test_a_type_that_the_file_lacks_or_nobody_knows() -> None:
-    """Type 99 is an unknown field (closed enum); the value is then what is there."""
+def test_a_missing_or_unknown_type() -> None:
+    """The enum does not list 99, so the type is an unknown field, and the present field counts."""
     for kind in (b"", wire.scalar(20, 99)):
         attribute = wire.blob(1, b"a") + kind + wire.scalar(3, 5)
         data = wire.blob(7, wire.blob(1, wire.blob(5, attribute)))
@@ -145,7 +145,7 @@ def test_repeated_attribute_names_are_all_in_proto() -> None:
 
 
 def test_a_tensor_that_occurs_twice_in_one_attribute_merges() -> None:
-    """Dims are appended, raw_data is the last one's, the type the first's."""
+    """Dims are appended, the last raw_data counts, and the type comes from the first occurrence."""
     first = wire.scalar(1, 2) + wire.scalar(2, 2) + wire.blob(9, b"aaaa")
     second = wire.scalar(1, 3) + wire.blob(9, b"bbbbbb")
     attribute = wire.blob(1, b"a") + wire.scalar(20, 4) + wire.blob(5, first) + wire.blob(5, second)

@@ -1,4 +1,4 @@
-"""All node test cases of onnx: their models, and the inputs and outputs in the official files."""
+"""All node test cases of onnx: their models, and their inputs and outputs in the official files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ WRITERS = {
 
 @pytest.fixture(scope="module")
 def cases() -> list[Any]:
-    with (
-        warnings.catch_warnings()
-    ):  # the cases compute their outputs, some on purpose with overflow
+    with warnings.catch_warnings():  # the cases compute their outputs, and some overflow on purpose
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
@@ -41,7 +39,7 @@ def cases() -> list[Any]:
 
 
 def stored(value: Any, kind: TypeProto) -> tuple[str, bytes]:
-    """A test value as onnx's own data generator writes it: the message's name and its bytes."""
+    """Return a test value as onnx's own generator writes it: the message's name and its bytes."""
     if isinstance(value, TensorProto):
         return "TensorProto", value.SerializeToString()
     name, _ = value_message(kind)
@@ -49,7 +47,7 @@ def stored(value: Any, kind: TypeProto) -> tuple[str, bytes]:
 
 
 def values_of(case: Any) -> list[tuple[str, str, bytes]]:
-    """Every stored value of all data sets of the case: path in its folder, message name, bytes."""
+    """Every stored value of all data sets of a case: its path, message name and bytes."""
     graph = case.model.graph
     found = []
     for number, (inputs, outputs) in enumerate(case.data_sets):
@@ -108,7 +106,7 @@ def test_tensors_bit_by_bit(cases: list[Any], tmp_path: Path) -> None:
         for _, name, data in values_of(case):
             if name == "TensorProto":
                 message = TensorProto.FromString(data)
-                path.unlink(missing_ok=True)  # a new file: the mapped one must keep its bytes
+                path.unlink(missing_ok=True)  # the mapped file must keep its bytes
                 path.write_bytes(data)
                 how = compare_tensor(onnxmap.load_tensor(path), message)
                 types[f"{TensorProto.DataType.Name(message.data_type)} {how}"] += 1

@@ -1,4 +1,4 @@
-"""Every model and stored value in the official wheel, field by field, tensor by tensor."""
+"""Every model and stored value of the official wheel, field by field and tensor by tensor."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_model_tensor_by_tensor(path: Path) -> None:
 
 
 def test_models_have_tensors_of_both_kinds_of_storage() -> None:
-    """All of them are read: raw ones as views, typed fields decoded."""
+    """The test reads them all: raw ones as views, typed ones decoded."""
     seen: Counter[str] = Counter()
     for path in MODELS:
         message = message_class("ModelProto").FromString(path.read_bytes())

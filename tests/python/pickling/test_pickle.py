@@ -1,4 +1,4 @@
-"""Pickled tensors: by reference if a file holds the bytes, otherwise by value."""
+"""Pickled tensors: by reference if a file has the bytes, otherwise by value."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_text_fields_and_protocols(protocol: int, inline: bool, tmp_path: Path) 
     assert dict(found.metadata_props) == {"k": "v", "é": ""}
     assert found.is_external
     assert Path(found.file) == (path if inline else tmp_path / "w.bin")
-    assert_same_tensor(again(found, protocol), tensor)  # a second time
+    assert_same_tensor(again(found, protocol), tensor)  # pickled a second time
     assert "\n" not in repr(found)
 
 
@@ -166,7 +166,7 @@ def test_a_tensor_that_cannot_be_read_is_not_pickled(tmp_path: Path) -> None:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Iterator[Path]:
-    """A model of 1.8 GB that is a hole but for both ends of its tensor."""
+    """A model of 1.8 GB. Only the first and last bytes of its tensor are not a hole."""
     path = tmp_path / "large.onnx"
     write_sparse(path, "FLOAT", [3, 150_000_000], np.float32([1, 2, 3, 4]).tobytes())
     assert path.stat().st_size > 1_800_000_000
@@ -240,12 +240,12 @@ def test_a_tensor_that_is_the_whole_file(tmp_path: Path) -> None:
 def test_tensors_within_other_objects(tmp_path: Path) -> None:
     tensor = place("mmap", "FLOAT", [3], bytes(12), tmp_path)
     one, other = pickle.loads(pickle.dumps({"a": tensor, "b": [tensor]})).values()
-    assert other == [one]  # pickled once, referred to twice
+    assert other == [one]  # pickled once, and referred to twice
     assert_same_tensor(one, tensor)
 
 
 def test_paths_of_all_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative to a folder that is left, through a link to the model, and not UTF-8."""
+    """A path relative to a folder that is left, one through a link, and one that is not UTF-8."""
     model = write(model_of([floats("w", 3)]), tmp_path / "model.onnx")
     monkeypatch.chdir(tmp_path)
     relative = pickle.dumps(onnxmap.load("model.onnx").initializers["w"])

@@ -1,4 +1,4 @@
-"""A pickled reference whose file has changed, moved or gone, or that was forged."""
+"""A pickled reference whose file changed, moved or is gone, and references that were forged."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from support.subprocesses import facts_from
 
 import onnxmap
 
-COUNT, OFFSET = 1009, 7919  # numbers that stand nowhere else in a pickle
+COUNT, OFFSET = 1009, 7919  # numbers that occur nowhere else in a pickle
 VALUES = np.arange(COUNT, dtype=np.float32)
 Edit = Callable[[bytearray], None]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model with a tensor inside and one in `w.bin`, in a folder that can be moved."""
+    """A model with a tensor inside and one in `w.bin`, in a folder that a test can move."""
     root = tmp_path / "models"
     (root / "sub").mkdir(parents=True)
     for name in ("w.bin", "sub/w.bin"):
@@ -107,7 +107,7 @@ def test_the_same_bytes_in_a_new_file_are_the_same_tensor(folder: Path, name: st
     assert pickle.loads(data).numpy().tobytes() == VALUES.tobytes()
 
 
-def test_a_change_elsewhere_in_the_file_is_none_of_the_tensor_s(folder: Path) -> None:
+def test_a_change_elsewhere_in_the_file_does_not_matter(folder: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     with (folder / "w.bin").open("r+b") as file:
         file.write(b"changed")
@@ -136,11 +136,11 @@ def test_a_file_that_is_gone(folder: Path, name: str) -> None:
         pickle.loads(data)
     assert isinstance(caught.value, onnxmap.ExternalDataError)
     assert path in str(caught.value)
-    assert tensor.numpy().tobytes() == VALUES.tobytes()  # who holds the file still reads it
+    assert tensor.numpy().tobytes() == VALUES.tobytes()  # its holder still reads the file
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_something_else_under_the_name(folder: Path, name: str) -> None:
+def test_something_else_has_the_name(folder: Path, name: str) -> None:
     tensor = tensor_of(folder, name)
     data, path = pickle.dumps(tensor), Path(tensor.file)
     path.unlink()
@@ -160,7 +160,7 @@ def test_something_else_under_the_name(folder: Path, name: str) -> None:
     assert facts_from(code, data.hex(), timeout=30)["refused"]
 
 
-def test_a_link_that_leads_outside_is_refused_like_on_loading(folder: Path) -> None:
+def test_a_link_that_leads_outside_is_refused_as_on_loading(folder: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     elsewhere = folder.parent / "elsewhere.bin"
     (folder / "w.bin").rename(elsewhere)
@@ -184,10 +184,10 @@ def test_relocate(folder: Path, name: str, tmp_path: Path) -> None:
         assert tensor.numpy().tobytes() == VALUES.tobytes()
     with pytest.raises(FileNotFoundError):
         pickle.loads(data)
-    assert pickle.loads(pickle.dumps(tensor)).file == str(moved / file)  # its place is the new one
+    assert pickle.loads(pickle.dumps(tensor)).file == str(moved / file)  # it now has its new place
 
 
-def test_relocate_checks_what_it_finds(folder: Path, tmp_path: Path) -> None:
+def test_relocate_checks_the_file_that_it_finds(folder: Path, tmp_path: Path) -> None:
     data = pickle.dumps(tensor_of(folder, "outside"))
     other = tmp_path / "other"
     other.mkdir()
@@ -245,7 +245,7 @@ def test_many_tensors_of_one_file_share_a_mapping(tmp_path: Path) -> None:
 
 
 def replaced(value: Any, old: str, new: str) -> Any:
-    """`value` with `old` for `new`: in texts and bytes as text, of numbers the whole number."""
+    """`value` with `old` replaced by `new`: within text and bytes, or a whole number."""
     if isinstance(value, str):
         return value.replace(old, new)
     if isinstance(value, bytes):
@@ -260,7 +260,7 @@ def replaced(value: Any, old: str, new: str) -> Any:
 
 
 def forged(tensor: onnxmap.Tensor, old: str, new: str) -> bytes:
-    """The pickled tensor with `old` replaced by `new` of the same length in its reference."""
+    """The pickled tensor with `old` replaced by `new`, of the same length, in its reference."""
     assert len(old) == len(new)
     reduced = tensor.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
     assert isinstance(reduced, tuple)
@@ -277,7 +277,7 @@ def forged(tensor: onnxmap.Tensor, old: str, new: str) -> bytes:
 
 @pytest.mark.parametrize("name", ["outside", "inside"])
 def test_a_forged_location_does_not_leave_the_folder(folder: Path, name: str) -> None:
-    """Though the bytes there would be the right ones."""
+    """Even if the bytes there are the right ones."""
     file = "w.bin" if name == "outside" else "model.onnx"
     other = "../xx" if name == "outside" else "../xx.onnx"
     shutil.copy(folder / file, folder / other)

@@ -1,4 +1,4 @@
-"""Pickled tensors of files with special names, of links, and without bytes."""
+"""Pickled tensors of files with special names, behind links, and without bytes."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_an_external_tensor_without_elements(tmp_path: Path) -> None:
 
 
 def test_the_functions_that_a_pickle_names(tmp_path: Path) -> None:
-    """Renaming one of them would break stored pickles."""
+    """Stored pickles need these names."""
     write_model(tmp_path / "m.onnx")
     tensor = onnxmap.load(tmp_path / "m.onnx").initializers["w"]
     by_value = onnxmap.loads((tmp_path / "m.onnx").read_bytes()).initializers["w"]
     for pickled, name in ((tensor, "_by_reference"), (by_value, "_by_value")):
-        found = pickle.dumps(pickled, protocol=2)  # in which a global is one line of text
+        found = pickle.dumps(pickled, protocol=2)  # protocol 0 writes a global as a line of text
         assert f"connxmap._pickling\n{name}\n".encode() in found

@@ -1,4 +1,4 @@
-"""A pickled reference opens its file as the model did: behind links, and with other hard links."""
+"""A pickled reference opens its file like the model: behind links, and with other hard links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_model(path: Path) -> None:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A folder as the Hugging Face cache has it: both files are links into `blobs`."""
+    """A folder like the Hugging Face cache: both files are links into `blobs`."""
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "main"
     blobs.mkdir()
     snapshot.mkdir(parents=True)
@@ -41,7 +41,7 @@ def cache(tmp_path: Path) -> Path:
 def unpickled(folder: Path, name: str, **arguments: Any) -> onnxmap.Tensor:
     tensor = onnxmap.load(folder / "model.onnx", **arguments).initializers[name]
     pickled = pickle.dumps(tensor)
-    assert len(pickled) < COUNT  # by reference
+    assert len(pickled) < COUNT  # pickled by reference
     return pickle.loads(pickled)
 
 
@@ -52,7 +52,7 @@ def test_files_of_a_cache(cache: Path, name: str) -> None:
     assert Path(found.file).parent == cache.parents[1] / "blobs"
 
 
-def test_a_link_that_only_the_caller_s_trust_follows(tmp_path: Path) -> None:
+def test_a_link_that_is_followed_only_if_links_are_trusted(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     models = tmp_path / "models"
     elsewhere.mkdir()
@@ -72,7 +72,7 @@ def test_a_data_file_with_two_names(tmp_path: Path) -> None:
     pickled = pickle.dumps(tensor)
     os.link(tmp_path / "weights.data", tmp_path / "second")
     with pytest.raises(onnxmap.UnsafePathError, match="hard link"):
-        pickle.loads(pickled)  # as the model would
+        pickle.loads(pickled)  # as the model would refuse it
     assert unpickled(tmp_path, "outside", allow_hardlinks=True).numpy()[7] == 7
 
 
@@ -88,7 +88,7 @@ def floats_of_the_model(folder: Path) -> list[float]:
 
 @pytest.mark.parametrize("name", ["aux.onnx", "model.onnx:v2", "a\\b.onnx", "model "])
 def test_models_whose_names_no_location_may_have(tmp_path: Path, name: str) -> None:
-    """They are pickled by value: a reference to them would be refused."""
+    """They are pickled by value, because a reference to them would be refused."""
     write_model(tmp_path / name)
     tensor = onnxmap.load(tmp_path / name).initializers["inside"]
     assert pickle.loads(pickle.dumps(tensor)).numpy().tolist() == tensor.numpy().tolist()

@@ -1,7 +1,7 @@
 """The interpreter ends while daemon threads are in the core: no crash, and no output.
 
-CPython before 3.14 ends a thread that then asks for the interpreter lock by unwinding its stack. In
-C++ that ended the process: "terminate called without an active exception".
+Before 3.14, CPython ends a thread that then asks for the interpreter lock: it unwinds the thread's
+stack. In C++ that ended the process with "terminate called without an active exception".
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 import onnxmap
 
 SCRIPT = Path(__file__).parents[1] / "support/ending_in_threads.py"
-TOGETHER = (
-    100 if LONG else 4 if EXHAUSTIVE or SANITIZED else 2
-)  # processes with a thread for each call
-ALONE = 10 if LONG else 0  # processes for each call
+TOGETHER = 100 if LONG else 4 if EXHAUSTIVE or SANITIZED else 2  # processes with all calls
+ALONE = 10 if LONG else 0  # processes with one call, for each call
 
 FLOAT, INT64, UINT4 = 1, 7, 21
 
@@ -42,7 +40,7 @@ def inline(name: str, shape: list[int], kind: int, field: int, payload: bytes) -
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with tensors of every kind, each large enough to be read for a while."""
+    """A model with tensors of every kind. Each is so large that reading it takes a while."""
     folder = tmp_path_factory.mktemp("ending")
     count = 300_000
     floats = np.arange(count, dtype=np.float32).tobytes()
@@ -86,14 +84,14 @@ def check_end(process: subprocess.Popen[str]) -> None:
 
 
 def test_every_call_is_there(path: Path) -> None:
-    """All functions of the package and methods that read. Add a new one to `ending_in_threads`."""
+    """All functions of the package, and methods that read. Add new ones to `ending_in_threads`."""
     known = {name.partition("(")[0] for name in calls(str(path))}
     wanted = {name for name in onnxmap.__all__ if inspect.isfunction(getattr(onnxmap, name))}
     for cls in (onnxmap.Model, onnxmap.Tensor):
         methods = {name for name in vars(cls) if not name.startswith("_")}
         methods = {name for name in methods if callable(getattr(cls, name))}
         wanted |= {f"{cls.__name__}.{name}" for name in methods}
-    # These need another library, or are Python over a call that is there.
+    # These need another library, or they are Python code over a call that is in the list.
     wanted -= {"Tensor.torch", "Tensor.to_ir", "load_operator_set", "load_test_data"}
     assert wanted <= known
 
@@ -119,7 +117,7 @@ def test_the_process_ends_well_for_each_call(path: Path) -> None:
 
 
 def ended_well(code: str, path: Path) -> str:
-    """Run the code in a process that must end with 0 and print no error; return its output."""
+    """Run the code in a process that must exit with 0 and print no error; return its output."""
     result = subprocess.run(
         [sys.executable, "-c", code, str(path)],
         capture_output=True,
@@ -155,7 +153,7 @@ time.sleep(0.05)
 
 
 def test_the_process_ends_well_in_python_code_that_the_core_calls(path: Path) -> None:
-    """CPython does not end the thread at the lock of the core, but in Python code deeper down."""
+    """CPython then ends the thread in that Python code, and not at the core's own lock."""
     for _ in range(3):
         ended_well(CALLBACKS, path)
 
@@ -188,6 +186,6 @@ sys.modules["late"] = late  # let go of late
 
 
 def test_the_thread_that_ends_the_interpreter_can_still_read(path: Path) -> None:
-    """It waits for no lock that a stopped thread holds."""
+    """It waits for no lock that a stopped thread has."""
     for _ in range(2):
         assert ended_well(AT_EXIT, path) in ("2\n", "")

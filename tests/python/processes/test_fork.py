@@ -1,4 +1,4 @@
-"""A fork while other threads are in onnxmap: the child lacks them, and must not wait for them."""
+"""A fork while other threads are in onnxmap. The child lacks them, and must not wait for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_call_works_in_the_child(tmp_path: Path, mode: str) -> None:
 
 
 def test_a_signal_handler_that_forks(tmp_path: Path) -> None:
-    """Python runs the handler while a call waits for its threads, which the child does not have."""
+    """Python runs the handler while a call waits for its threads, which the child lacks."""
     facts = facts_from(
         """
         import os, signal, warnings

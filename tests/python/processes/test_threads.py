@@ -1,4 +1,4 @@
-"""Many threads on one model and on many: the same answers, and the GIL released while loading."""
+"""Many threads on one model and on many get the same answers. Loading releases the GIL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def checksum(model: onnxmap.Model) -> float:
-    """Reads everything once, one way or another."""
+    """Read everything once, in several ways."""
     total = sum(float(view.sum()) for view in model.views().values())
     total += sum(float(tensor.numpy()[0]) for tensor in model.initializers.all())
     total += len(str(model.proto)) + len(model.graph.op_types()) + sum(map(len, model.initializers))
@@ -38,7 +38,7 @@ def checksum(model: onnxmap.Model) -> float:
 
 
 def in_threads(work: object, count: int = THREADS) -> list[object]:
-    """Runs `work` in `count` threads that begin together; hands on what they raise."""
+    """Run `work` in `count` threads that begin together; raise what they raise."""
     barrier = threading.Barrier(count)
 
     def run() -> object:
@@ -53,7 +53,7 @@ def in_threads(work: object, count: int = THREADS) -> list[object]:
 def test_one_model_read_by_many(path: Path, io: str) -> None:
     expected = checksum(onnxmap.load(path, io=io))
     for _ in range(10):
-        model = onnxmap.load(path, io=io)  # fresh: the first reads race
+        model = onnxmap.load(path, io=io)  # fresh, so that the first reads race
         assert in_threads(lambda model=model: checksum(model)) == [expected] * THREADS
 
 
@@ -79,8 +79,8 @@ def test_many_models_in_many_threads(path: Path) -> None:
     assert all(in_threads(lambda: all(work() for _ in range(5))))
 
 
-def test_one_thread_closes_while_others_read(path: Path) -> None:
-    """A reader gets its answer or "closed"; nothing else, and no array goes bad."""
+def test_one_thread_closes_the_model_while_others_read(path: Path) -> None:
+    """A reader gets its answer or the error "closed". No array becomes invalid."""
     for _ in range(20):
         model = onnxmap.load(path)
         kept = model.views()
@@ -116,8 +116,8 @@ def test_errors_in_many_threads() -> None:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs a second core to make progress on")
-def test_loading_lets_the_gil_go() -> None:
-    """While one thread loads 40 MB of structure, another one counts on."""
+def test_loading_releases_the_gil() -> None:
+    """While one thread loads 40 MB of structure, another keeps counting."""
     data = wire.blob(7, wire.blob(1, wire.blob(1, b"x") * 5 + wire.blob(4, b"Add")) * 1_700_000)
     done = threading.Event()
     ticks: list[float] = []

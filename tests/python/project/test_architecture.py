@@ -1,4 +1,4 @@
-"""The layer map. Changing the architecture is changing this map, in view.
+"""The map of the layers. To change the architecture is to change this map.
 
 bindings -> bulk -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os} -> base
 
@@ -33,12 +33,12 @@ LAYERS: dict[str, set[str]] = {
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
     "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk"},
 }
-# The operating system lives in os/. sys/types.h only declares types, and may be seen elsewhere.
+# Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
     r"^(sys/(?!types\.h)|fcntl|unistd|dirent|poll|pthread|sched|c?signal|csetjmp|linux/|dlfcn"
     r"|termios)"
 )
-# What Linux adds to POSIX, which only os/linux/ may use.
+# What Linux adds to POSIX. Only os/linux/ may use it.
 OF_LINUX = re.compile(
     r"\b(linux/|sys/(vfs|syscall|sysmacros|prctl|statfs)\.h|sched\.h|syscall|statx|fstatfs|mremap"
     r"|madvise|mincore|preadv2|posix_fadvise|sched_\w+|O_PATH|AT_EMPTY_PATH|MAP_NORESERVE"
@@ -50,7 +50,7 @@ INTRINSICS = re.compile(
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
-# The modules of the package, the lowest first. A module imports from its own level or below.
+# The modules of the package, the lowest first. A module imports only from its level or below.
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
@@ -75,11 +75,11 @@ LEVELS: list[set[str]] = [
     {"__main__"},
 ]
 
-# What may be imported while `import onnxmap` runs, beside the standard library.
+# What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
-# Run as commands, or imported when another library is asked for: never by `import onnxmap`.
+# Commands, and modules that are imported when another library is needed: never by `import onnxmap`.
 NOT_AT_IMPORT = {"cli", "__main__.py", "interop"}
-# What `onnxmap bench` measures: imported in processes of its own.
+# The libraries that `onnxmap bench` measures, each imported in its own process.
 MEASURED = {"peers.py"}
 
 
@@ -89,7 +89,7 @@ def sources(layer: str) -> list[Path]:
 
 
 def includes(path: Path) -> list[tuple[bool, str]]:
-    """(whether in angle brackets, what) of every include of a file."""
+    """The includes of a file: whether in angle brackets, and the included name."""
     return [(bracket == "<", name) for bracket, name in INCLUDE.findall(path.read_text())]
 
 
@@ -127,8 +127,8 @@ def test_only_os_knows_the_operating_system(layer: str) -> None:
                 assert not SYSTEM_HEADERS.match(name), f"{path} includes <{name}>"
 
 
-def test_os_is_where_it_is_used() -> None:
-    """The rule above has something to rule: os/ does include system headers."""
+def test_os_does_include_system_headers() -> None:
+    """The rule above has a purpose: os/ does include system headers."""
     seen = [
         name for path in sources("os") for _, name in includes(path) if SYSTEM_HEADERS.match(name)
     ]
@@ -149,7 +149,7 @@ def test_the_package_needs_no_linux() -> None:
 
 
 def test_each_piece_of_linux_has_a_plain_substitute() -> None:
-    """Two folders with files of the same names; CMake takes one of them."""
+    """Two folders have files of the same names. CMake uses one of the folders."""
     folders = [ROOT / "cpp/os" / system for system in ("linux", "posix")]
     linux, posix = ({path.name for path in folder.glob("*.cpp")} for folder in folders)
     assert linux == posix
@@ -162,7 +162,7 @@ def test_each_piece_of_linux_has_a_plain_substitute() -> None:
 
 
 def test_the_interpreter_lock_has_one_place() -> None:
-    """pybind11's own classes for it can abort a process whose interpreter ends."""
+    """pybind11's own lock classes can abort a process whose interpreter ends."""
     other = re.compile(
         r"gil_scoped|gil_safe_call_once|call_guard|PyGILState_|PyEval_(Save|Restore)Thread|Py_BEGIN_ALLOW"
     )
@@ -171,7 +171,7 @@ def test_the_interpreter_lock_has_one_place() -> None:
 
 
 def defined_in(module: str) -> set[str]:
-    """Names that a module of the package defines at its top level."""
+    """The names that a module of the package defines at its top level."""
     path = PACKAGE.parent / module.replace(".", "/")
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     names: set[str] = set()
@@ -196,13 +196,13 @@ def test_the_bindings_call_the_package_through_one_table() -> None:
     assert [name for name, _, _ in rows if f"package::{name}()" not in bindings] == []
 
 
-# The bindings that show any message under the names of onnx.proto, by the rows of the schema.
+# The bindings that show any message under the names of onnx.proto, using the rows of the schema.
 GENERIC = {"bind_proto_view.cpp", "bind_schema.cpp", "bind_unknown_fields.cpp"}
 GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
 
 
 def test_bindings_hold_no_rule_of_the_format() -> None:
-    """model/ decides what a model means: other bindings name no field and walk no wire."""
+    """model/ decides what a model means. Other bindings name no field and read no wire format."""
     of_the_format = re.compile(r'\bwire::|\bfield<|\bmessage<"|"[A-Z]\w*Proto\.\w+"|for_each_field')
     naming = {path.name for path in sources("bindings") if of_the_format.search(path.read_text())}
     assert naming == GENERIC
@@ -261,13 +261,13 @@ def test_the_package_imports_numpy_and_nothing_heavier() -> None:
 
 
 def module_name(path: Path) -> str:
-    """The name below `onnxmap`, as in `_remote.files`; empty for the package itself."""
+    """The name below `onnxmap`, such as `_remote.files`; empty for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports_in_package(path: Path, modules: set[str]) -> set[str]:
-    """The modules of the package that a file imports, in functions and for types too."""
+    """The modules of the package that a file imports, also in functions and for types."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -286,7 +286,7 @@ def imports_in_package(path: Path, modules: set[str]) -> set[str]:
 
 
 def drawing(files: Iterable[Path]) -> dict[str, set[str]]:
-    """What each module of the package imports of the package; `_core` is the extension."""
+    """What each module of the package imports from the package; `_core` is the extension."""
     by_name = {module_name(path): path for path in files}
     modules = {*by_name, "_core"}
     arrows = {name: imports_in_package(path, modules) for name, path in by_name.items()}
@@ -294,7 +294,7 @@ def drawing(files: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """Modules that import each other in a circle, and those between two circles."""
+    """The modules in an import circle, and those between two circles."""
     left = set(arrows)
     while True:
         importing = {name for name in left if arrows[name] & left}
@@ -305,7 +305,7 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 def level(module: str) -> int:
-    """How high a module of the package stands; a package counts by its own name."""
+    """The level of a module of the package. A package counts by its own name."""
     found = [
         height for height, group in enumerate(LEVELS) if {module, module.partition(".")[0]} & group
     ]
@@ -332,7 +332,7 @@ def test_imports_of_the_package_point_downwards() -> None:
     assert named == {name for name in arrows if name in named}, "LEVELS names what is not there"
 
 
-def test_the_drawing_sees_imports_in_functions(tmp_path: Path) -> None:
+def test_imports_in_functions_are_found(tmp_path: Path) -> None:
     low, high = "def f() -> None:\n    from onnxmap import _high\n", "import onnxmap._low\n"
     by_string = 'import_module(f"onnxmap.cli.{name}")\n'
     for name, text in (("_low", low), ("_high", high), ("_other", by_string)):
@@ -356,7 +356,7 @@ def test_the_oracles_are_for_tests_only() -> None:
 
 
 def test_measured_processes_of_other_libraries_do_not_import_the_package() -> None:
-    """A process of `bench/` that imported onnxmap would have its time and memory in the figures."""
+    """If a process of `bench/` imported onnxmap, the figures would include its time and memory."""
     bench = ROOT / "bench"
     in_processes = [bench / f"{name}.py" for name in ("worker", "tasks", "witness", "counters")]
     peers = [path for path in (bench / "peers").glob("*.py") if path.name != "ours.py"]
@@ -367,7 +367,7 @@ def test_measured_processes_of_other_libraries_do_not_import_the_package() -> No
 
 
 def test_files_keep_to_one_subject() -> None:
-    """A file that outgrows 400 lines has two subjects (tables of rows are one)."""
+    """A file of more than 400 lines has two subjects. Tables of rows may be longer."""
     everything = [path for layer in LAYERS for path in sources(layer)]
     everything += python_files() + sorted((ROOT / "tests").rglob("*.py"))
     long = {path.name for path in everything if len(path.read_text().splitlines()) > 420}

@@ -1,4 +1,4 @@
-"""The script that checks all 2^32 float32 codes is run on a few, so that it keeps working."""
+"""The script that checks all 2^32 float32 codes still works: here it checks a few."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_pieces_cover_the_range_once(
 
 
 @pytest.mark.parametrize("kernels", _core.kernel_paths())
-def test_one_wrong_code_is_told(
+def test_one_wrong_code_is_reported(
     script: ModuleType,
     kernels: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -61,7 +61,7 @@ def test_one_wrong_code_is_told(
 
     def one_wrong(codes: np.ndarray[Any, np.dtype[np.uint32]]) -> onnxmap.Tensor:
         wrong = codes.copy()
-        wrong[777] ^= 0x2000  # the lowest bit that float16 keeps
+        wrong[777] ^= 0x2000  # the lowest bit that float16 has
         return right(wrong)
 
     monkeypatch.setattr(script, "tensor_of", one_wrong)
@@ -72,7 +72,7 @@ def test_one_wrong_code_is_told(
     assert _core.kernels_in_use() == before
 
 
-def test_a_range_that_is_none_is_bad_usage(script: ModuleType) -> None:
+def test_an_invalid_range_is_bad_usage(script: ModuleType) -> None:
     for codes in (["5", "5"], ["-1", "5"], ["0", "0x100000001"]):
         with pytest.raises(SystemExit) as caught:
             script.main(["--codes", *codes])

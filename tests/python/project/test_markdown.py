@@ -16,7 +16,7 @@ NEXT_SENTENCE = re.compile(r"[a-z)`]{3}[.!?] [A-Z]")
 
 
 def outside_of_code(text: str) -> list[str]:
-    """The lines of a page outside of code blocks."""
+    """The lines of a page that are outside of code blocks."""
     lines = []
     in_block = False
     for line in text.splitlines():
@@ -28,7 +28,7 @@ def outside_of_code(text: str) -> list[str]:
 
 
 def prose(text: str) -> list[str]:
-    """The lines of a page outside of code blocks and tables."""
+    """The lines of a page that are outside of code blocks and tables."""
     return [line for line in outside_of_code(text) if not line.startswith("|")]
 
 

@@ -1,8 +1,8 @@
-"""README.md and the guides: every block is run, every output compared, every link followed.
+"""README.md and the guides: each block is run, each output compared, each link followed.
 
-Blocks are marked by their language. `sh` blocks are commands for a fresh clone, which continuous
-integration runs in a new environment. `console` and `pycon` blocks run here, in order, in one
-folder per page.
+The language of a block says how it is run. `sh` blocks are commands for a fresh clone, which
+continuous integration runs in a new environment. `console` and `pycon` blocks run here, in order,
+in one folder for each page.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def run_console(block: Block, folder: Path) -> None:
-    """Each `$ onnxmap …` of a block, with its output compared as doctest does."""
+    """Run each `$ onnxmap …` of a block, and compare its output as doctest does."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = example.partition("\n")
@@ -64,7 +64,7 @@ def test_examples_do_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if page == "README.md":
-        # The other pages begin with this command.
+        # The other pages begin with this command, too.
         run_console(Block("console", 0, "$ onnxmap demo --keep . --json\n{...}\n"), tmp_path)
     names: dict[str, object] = {}
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
@@ -93,7 +93,7 @@ def test_blocks_are_of_a_language_that_is_run(page: str) -> None:
 
 
 def test_readme_has_the_two_commands() -> None:
-    """`tools/readme_commands` takes these lines from the page; CI and `make pythons` run them."""
+    """`tools/readme_commands` takes these lines from the page. CI and `make pythons` run them."""
     shown = [block.text for block in blocks("README.md") if block.language == "sh"]
     assert shown == [
         "python -m pip install '.[cli]' && onnxmap demo\n",

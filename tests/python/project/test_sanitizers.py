@@ -1,4 +1,4 @@
-"""A sanitizer run really has sanitizers: an overrun planted on purpose must be reported."""
+"""A run under sanitizers really has sanitizers: they must report an overrun made on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/security.md: every promise names existing tests; every code that it names exists."""
+"""docs/security.md: each promise names existing tests, and each code that it names exists."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LINK = re.compile(r"\]\(([^)]*)\)")
 
 
 class Row(NamedTuple):
-    """A line of a table whose last column is "held by"."""
+    """A line of a table whose last column is titled "held by"."""
 
     promise: str
-    tests: list[str]  # what that column names
+    tests: list[str]  # the names in that column
 
 
 def rows() -> list[Row]:
@@ -46,7 +46,7 @@ def rows() -> list[Row]:
 
 @cache
 def names_in(path: Path) -> set[str]:
-    """Tests of a file, as pytest calls them, and its classes of tests."""
+    """The tests and test classes of a file, by the names that pytest gives them."""
 
     def walk(body: list[ast.stmt], prefix: str) -> Iterator[str]:
         for item in body:
@@ -60,7 +60,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def is_test(name: str) -> bool:
-    """Whether it is a file of tests, or one of the tests in a file."""
+    """Whether this is a file of tests, or a test in one."""
     file, _, test = name.partition("::")
     if file.endswith("_test.cpp"):
         path = ROOT / "tests/cpp" / file
@@ -124,7 +124,7 @@ def test_classes_of_codes_are_those_that_are_raised() -> None:
     assert told > 10
 
 
-# Lines of the table of policies, and the location in containment_table that each is about.
+# Lines of the table of policies, and the location in containment_table that each describes.
 POLICY_ROWS = {
     "a regular file": "text: below",
     "a link that ends in one of these": "link: link out and in",
@@ -142,7 +142,7 @@ POLICY_ROWS = {
 def test_the_table_of_policies_is_that_of_the_tests(tmp_path: Path) -> None:
     """The rows of containment_table, which external_data/test_containment.py tests."""
     text = PAGE.read_text()
-    table = text[text.index("| what the location comes to |") :].partition("\n\n")[0]
+    table = text[text.index("| the location leads to |") :].partition("\n\n")[0]
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
     policies = re.findall(r'`"(\w+)"`', " ".join(lines[0]))
     assert len(lines[2:]) == len(POLICY_ROWS)

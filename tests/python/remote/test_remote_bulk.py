@@ -1,4 +1,4 @@
-"""`arrays`, `load_arrays` and `stream` of remote models: by many requests at a time."""
+"""`arrays`, `load_arrays` and `stream` of remote models make several requests at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import onnxmap
 
 pytest.importorskip("aiohttp")
 MIB = 1 << 20
-# Some that are one request together, and one that is several.
+# Some tensors that one request reads together, and one that needs several requests.
 TENSORS = {f"small.{i}": floats(25_000, seed=i) for i in range(12)} | {"large": floats(8 * MIB)}
 
 
@@ -50,7 +50,7 @@ def test_arrays(server: Server) -> None:
     for name, values in TENSORS.items():
         np.testing.assert_array_equal(arrays[name], values)
         assert arrays[name].flags.writeable
-    assert len(server.reads) <= 6  # the large one's are four
+    assert len(server.reads) <= 6  # the large tensor needs four
     nbytes = sum(values.nbytes for values in TENSORS.values())
     assert server.sent < nbytes + 2000
     assert told[-1] == (nbytes, nbytes)
@@ -106,7 +106,7 @@ def test_ctrl_c_ends_slow_requests(server: Server, way: str) -> None:
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         dict(model.arrays("large") if way == "arrays" else model.stream("large"))
-    assert time.monotonic() - begun < 15  # the server would wait longer
+    assert time.monotonic() - begun < 15  # the server would wait longer than that
     timer.join()
     server.gate.set()
     np.testing.assert_array_equal(model.arrays("large")["large"], TENSORS["large"])

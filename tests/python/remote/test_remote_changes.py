@@ -1,4 +1,4 @@
-"""Remote files that change after they were opened, and how often the server is asked."""
+"""Remote files that change after they were opened, and how often the server is asked about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import onnxmap
 
 pytest.importorskip("aiohttp")
 VALUES, OTHERS = floats(100_000), floats(100_000, seed=1)
-HEAD = floats(20_000)  # before them, so that they are in no first answer
+HEAD = floats(20_000)  # bytes before the tensors, so that the first answer does not contain them
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def replace(server: Server, *, etag: str | None, size: bool) -> None:
 @pytest.mark.parametrize("watch", [True, False])
 @pytest.mark.parametrize("how", ["etag", "size", "size without an etag"])
 def test_a_change_shows_in_the_next_answer(server: Server, how: str, watch: bool) -> None:
-    """With `watch` and without: no array mixes values of two states."""
+    """With and without `watch`, no array mixes values of two states."""
     server.etag = None if how == "size without an etag" else '"first"'
     url = f"{server.url}/m.onnx"
     model = onnxmap.load(url, watch=watch)
@@ -64,7 +64,7 @@ def test_a_data_file_that_changes(server: Server) -> None:
     assert caught.value.path == f"{server.url}/w.bin"
 
 
-def test_bulk_calls_look_once_and_single_tensors_do_not(server: Server) -> None:
+def test_bulk_calls_check_once_and_single_tensors_do_not(server: Server) -> None:
     model = onnxmap.load(f"{server.url}/m.onnx")
     assert list(model.initializers.items())
     server.forget()
@@ -79,15 +79,15 @@ def test_bulk_calls_look_once_and_single_tensors_do_not(server: Server) -> None:
         model.views()
 
 
-def test_without_watching_there_are_no_looks(server: Server) -> None:
+def test_without_watching_there_are_no_checks(server: Server) -> None:
     model = onnxmap.load(f"{server.url}/m.onnx", watch=False)
     model.views()
     model.initializers.shapes()
     assert server.looks == 0
 
 
-def test_a_look_is_good_for_ten_seconds(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also for the references of a pickle, each of which opens the file for itself."""
+def test_a_check_counts_for_ten_seconds(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The references of a pickle, too, which each open the file themselves."""
     import pickle
 
     from onnxmap._remote import files as remote

@@ -1,4 +1,4 @@
-"""Dask arrays of a model behind a URL: each task asks the server for its own chunk."""
+"""Dask arrays of a model behind a URL. Each task requests only its own chunk."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_other_processes_open_the_url(server: Server) -> None:
     assert np.array_equal(array.compute(scheduler="processes", num_workers=2), values)
 
 
-def test_names_stand_for_the_state_of_the_file(server: Server) -> None:
+def test_the_names_of_arrays_identify_the_state_of_the_file(server: Server) -> None:
     write_inline(server.folder / "model.onnx", {"t": floats(10)})
     url = f"{server.url}/model.onnx"
     first = onnxmap.load(url).to_dask()["t"].name

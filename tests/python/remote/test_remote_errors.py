@@ -1,4 +1,4 @@
-"""Requests that fail: which are tried again, and the error that remains."""
+"""Failed requests: which of them are tried again, and the error in the end."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def opened(server: Server) -> onnxmap.Tensor:
 
 @pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
-def test_what_may_pass_is_tried_again(server: Server, kind: str) -> None:
+def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     fault = TRANSIENT[kind]
-    server.faults = [fault, fault, None, fault]  # of the first look, too
+    server.faults = [fault, fault, None, fault]  # also for the first request
     tensor = opened(server)
     server.faults = [fault, fault, fault]
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
@@ -82,14 +82,14 @@ def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
     with pytest.raises(OSError, match=r"\(4 attempts\).*/m\.onnx") as caught:
         tensor.numpy()
     assert caught.value.filename == f"{server.url}/m.onnx"
-    # aiohttp itself asks again if a connection is lost.
+    # aiohttp itself tries again if a connection is lost.
     assert len(server.reads) == 8 if kind == "reset" else 4
     server.fault_of_all = None
     np.testing.assert_array_equal(tensor.numpy(), VALUES)
 
 
 @pytest.mark.parametrize("kind", FINAL)
-def test_what_will_not_pass_is_not_tried_again(server: Server, kind: str) -> None:
+def test_permanent_failures_are_not_tried_again(server: Server, kind: str) -> None:
     fault, cls, number = FINAL[kind]
     tensor = opened(server)
     server.faults = [fault]
@@ -105,7 +105,7 @@ def test_what_will_not_pass_is_not_tried_again(server: Server, kind: str) -> Non
 @pytest.mark.parametrize(
     ("fault", "said"), [("elsewhere", "another range"), ("huge", "larger than a file can be")]
 )
-def test_a_first_answer_that_cannot_be(server: Server, fault: str, said: str) -> None:
+def test_an_impossible_first_answer(server: Server, fault: str, said: str) -> None:
     server.fault_at = {0: Fault(fault)}
     with pytest.raises(OSError, match=said) as caught:
         onnxmap.load(f"{server.url}/m.onnx")
@@ -113,7 +113,7 @@ def test_a_first_answer_that_cannot_be(server: Server, fault: str, said: str) ->
 
 
 @pytest.mark.parametrize("size", [None, "5", -1, 1 << 63])
-def test_a_store_that_tells_no_possible_size(size: object) -> None:
+def test_a_store_that_gives_an_impossible_size(size: object) -> None:
     with pytest.raises(OSError, match="how large"):
         remote_requests._state_of({"size": size}, "memory://m.onnx")
 
@@ -161,7 +161,7 @@ def test_a_server_without_ranges_sends_next_to_nothing(server: Server) -> None:
     with pytest.raises(OSError, match="does not support ranges") as caught:
         onnxmap.load(f"{server.url}/large.onnx")
     assert caught.value.errno == errno.EOPNOTSUPP
-    assert server.sent < 8 << 20  # what fits into buffers on the way, of 32 MiB
+    assert server.sent < 8 << 20  # this much fits into buffers on the way; the file has 32 MiB
     assert len(server.requests) == 1
     server.ranges = True
     tensor = onnxmap.load(f"{server.url}/large.onnx").initializers["w"]
@@ -202,7 +202,7 @@ def test_a_pause_that_the_server_asks_for(server: Server, monkeypatch: pytest.Mo
     assert pauses == [2.0, remote_requests.LONGEST_PAUSE, remote_requests.PAUSES[2]]
 
 
-def test_nobody_listens() -> None:
+def test_no_server_listens() -> None:
     with pytest.raises(OSError, match=r"127\.0\.0\.1:9/m\.onnx"):
         onnxmap.load("http://127.0.0.1:9/m.onnx")
 
@@ -220,8 +220,8 @@ def test_an_error_of_one_of_many_requests(server: Server) -> None:
     np.testing.assert_array_equal(tensor.numpy(), values)
 
 
-def test_errors_in_several_threads_reach_those_who_asked(server: Server) -> None:
-    """Each with what it says, and with nothing left of it that another thread would drop."""
+def test_each_thread_gets_the_error_of_its_own_request(server: Server) -> None:
+    """The error has its own text, and nothing of it depends on another thread."""
     model = onnxmap.load(f"{server.url}/m.onnx")
     server.fault_of_all = Fault("status", 404)
 
@@ -240,13 +240,13 @@ def test_errors_survive_a_pickle(server: Server) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load(f"{server.url}/none.onnx")
     again = pickle.loads(pickle.dumps(caught.value))
-    cause = caught.value.__cause__  # packages like tblib have it pickled as well
+    cause = caught.value.__cause__  # packages like tblib pickle the traceback as well
     assert vars(pickle.loads(pickle.dumps(cause))) == vars(cause)
     assert (type(again), again.filename) == (FileNotFoundError, f"{server.url}/none.onnx")
 
 
 def test_ctrl_c_ends_a_slow_request(server: Server) -> None:
-    """In a process of its own, which has nothing but the main thread to wait in."""
+    """In a child process in which only the main thread can wait."""
     code = """
 import sys, onnxmap
 tensor = onnxmap.load(sys.argv[1]).initializers["w"]
@@ -269,12 +269,12 @@ except KeyboardInterrupt:
         begun = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == b"interrupted\n"
-        assert time.monotonic() - begun < 15  # the server would wait longer
+        assert time.monotonic() - begun < 15  # the server would wait longer than that
         assert child.wait(30) == 0
 
 
-def test_a_read_that_was_left_writes_nowhere(server: Server) -> None:
-    """The answer comes when no caller waits for it, and `out` has been given to another."""
+def test_an_abandoned_read_writes_nothing(server: Server) -> None:
+    """The answer comes after the caller has left, and `out` belongs to someone else by then."""
     values = floats(20 << 20)
     write_inline(server.folder / "large.onnx", {"v": floats(20_000), "w": values})
     tensor = onnxmap.load(f"{server.url}/large.onnx").initializers["w"]

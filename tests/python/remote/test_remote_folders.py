@@ -1,4 +1,4 @@
-"""Which remote files a model may name: those below the URL of its own folder, and nothing else."""
+"""Which remote files a model may name: only files below the URL of its own folder."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_location_is_a_name_and_no_url(server: Server, kind: str) -> None:
-    """Each file of the folder can be named, and the request is for its path and nothing else."""
+def test_a_location_is_a_name_and_not_a_url(server: Server, kind: str) -> None:
+    """Each file of the folder can be named. The request is exactly for its path."""
     name = NAMES[kind]
     write_external(server.folder / "a/m.onnx", VALUES, name)
     server.folder.joinpath("a/sub").mkdir()
@@ -56,11 +56,11 @@ def test_a_location_is_a_name_and_no_url(server: Server, kind: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["ext.unsafe_path", "ext.location"])
-def test_the_text_is_judged_as_for_local_models(server: Server, verdict: str) -> None:
+def test_the_text_is_checked_as_for_local_models(server: Server, verdict: str) -> None:
     tried = 0
     for name, (text, expected) in TEXTS.items():
         if text is None or name == "a folder" or expected.code != verdict:
-            continue  # what is a folder is for the server to know
+            continue  # only the server knows what is a folder
         text = text.replace(b"{root}", b"/srv")
         tried += 1
         write_external(server.folder / "a/m.onnx", VALUES, text)
@@ -75,8 +75,10 @@ def test_the_text_is_judged_as_for_local_models(server: Server, verdict: str) ->
     assert tried > 5
 
 
-def test_no_local_file(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a file of the current folder either, nor one whose whole path is the location."""
+def test_no_local_file_is_opened(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a file of the current folder, nor one whose whole path is the location."""
     monkeypatch.chdir(tmp_path)
     Path("w.bin").write_bytes(VALUES.tobytes())
     write_external(server.folder / "a/m.onnx", VALUES, b"w.bin")
@@ -85,7 +87,7 @@ def test_no_local_file(server: Server, tmp_path: Path, monkeypatch: pytest.Monke
     assert caught.value.filename == f"{server.url}/a/w.bin"
 
 
-def test_the_query_of_a_model_is_its_own(server: Server) -> None:
+def test_the_query_is_not_passed_on(server: Server) -> None:
     write_external(server.folder / "a/m.onnx", VALUES, b"w.bin", server.folder / "a/w.bin")
     url = f"{server.url}/a/m.onnx?token=a/b&x=../../y#part"
     model = onnxmap.load(url)
@@ -98,8 +100,8 @@ def test_the_query_of_a_model_is_its_own(server: Server) -> None:
     assert "/a/w.bin" in asked
 
 
-def test_another_root(server: Server, tmp_path: Path) -> None:
-    """A URL for a local model or a buffer, a folder for a remote one."""
+def test_a_root_of_another_kind(server: Server, tmp_path: Path) -> None:
+    """A URL for a local model or a buffer, and a folder for a remote model."""
     local = write_external(tmp_path / "local/m.onnx", VALUES, b"w.bin", tmp_path / "data/w.bin")
     write_external(tmp_path / "far/m.onnx", VALUES, b"w.bin")
     for root in (f"{server.url}/data", f"{server.url}/data/", f"{server.url}/data?x=1"):
@@ -126,7 +128,7 @@ def test_ways_of_reading(server: Server) -> None:
         onnxmap.load(url, io="mmap")
 
 
-def test_a_file_of_that_name_comes_first(
+def test_a_local_file_of_that_name_is_opened_first(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

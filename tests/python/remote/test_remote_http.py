@@ -1,4 +1,4 @@
-"""Models behind http:// URLs: the values of the local file, and no unneeded bytes fetched."""
+"""Models behind http:// URLs have the values of the local file, and fetch no unneeded bytes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_sparse_tensors(server: Server) -> None:
         np.testing.assert_array_equal(found[name].to_dense(), tensor.to_dense())
 
 
-def test_what_it_says_of_itself(server: Server) -> None:
+def test_its_attributes(server: Server) -> None:
     values = floats(1000)
     write_external(server.folder / "a/m.onnx", values, b"sub/w.bin", server.folder / "a/sub/w.bin")
     url = f"{server.url}/a/m.onnx"
@@ -136,7 +136,7 @@ def test_a_small_file_is_one_request(server: Server) -> None:
     assert {method for method, _, _ in server.requests} == {"GET"}
 
 
-def test_other_kinds_of_files(server: Server) -> None:
+def test_files_of_other_messages(server: Server) -> None:
     from onnx import TensorProto, numpy_helper
 
     proto = numpy_helper.from_array(floats(30_000), "x")
@@ -155,7 +155,7 @@ def test_other_kinds_of_files(server: Server) -> None:
 
 
 def test_texts_and_buffers(server: Server) -> None:
-    """What is read through addresses, below the interpreter lock."""
+    """These reads use addresses, and do not hold the interpreter lock."""
     values = floats(200_000)
     write_inline(server.folder / "m.onnx", {"w": values})
     model = onnxmap.load(f"{server.url}/m.onnx")
@@ -177,7 +177,7 @@ def test_readers_in_many_threads(server: Server) -> None:
             tensor = model.initializers[name]
             if worker % 2:
                 np.testing.assert_array_equal(tensor.numpy(), tensors[name])
-            else:  # all of them want the same addresses, and hold the interpreter lock meanwhile
+            else:  # all threads want the same addresses, and hold the interpreter lock meanwhile
                 assert memoryview(tensor).tobytes() == tensors[name].tobytes()
 
     with ThreadPoolExecutor(8) as pool:
@@ -216,7 +216,7 @@ def test_a_forked_process_reads_on(server: Server) -> None:
     assert facts["status"] == 0
 
 
-def test_the_system_keeps_nothing_of_it(server: Server) -> None:
+def test_the_page_cache_holds_nothing_of_it(server: Server) -> None:
     write_inline(server.folder / "model.onnx", {"t": floats(100_000)})
     model = onnxmap.load(f"{server.url}/model.onnx")
     model.prefetch()

@@ -1,11 +1,11 @@
-"""The packages that URLs need: imported at the first URL, and named if one is missing."""
+"""The packages that URLs need: imported at the first URL; the error names a missing one."""
 
 from __future__ import annotations
 
 import pytest
 from support.subprocesses import facts_from
 
-# A child that cannot import some packages, tries to load, and tells what became of it.
+# A child that cannot import some packages tries to load a model, and reports the result.
 CHILD = """
 class Blocked:
     def find_spec(self, name, path=None, target=None):
@@ -38,7 +38,7 @@ def test_a_missing_package_is_named(url: str, package: str, advice: str) -> None
     assert facts["name"] == package
 
 
-def test_nothing_of_it_is_imported_without_a_url(tmp_path: object) -> None:
+def test_without_a_url_none_is_imported(tmp_path: object) -> None:
     facts = facts_from(
         """
         import onnxmap

@@ -1,4 +1,4 @@
-"""Pickled tensors of remote models: by URL, which the unpickling process opens."""
+"""Pickled tensors of remote models contain a URL, which the unpickling process opens."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_in_another_process(server: Server, name: str, tmp_path: Path) -> None:
 
 
 def test_the_query_of_a_model_goes_with_it(server: Server) -> None:
-    """It may be what gives access; the file is the caller's choice."""
+    """It may be what gives access. The caller chose the URL."""
     url = f"{server.url}/a/m.onnx?token=1"
     data = pickle.dumps(onnxmap.load(url).initializers["t"])
     server.forget()
@@ -68,8 +68,8 @@ def test_the_query_of_a_model_goes_with_it(server: Server) -> None:
     assert {path for _, path, _ in server.requests} == {"/a/m.onnx?token=1"}
 
 
-def test_options_do_not(server: Server) -> None:
-    """Options hold passwords, so they are not pickled: the other process has its own."""
+def test_options_do_not_go_with_it(server: Server) -> None:
+    """Options may be passwords, so they are not pickled. The other process has its own options."""
     secret = {"headers": {"Authorization": "Bearer sesame"}}
     url = f"{server.url}/a/m.onnx"
     data = pickle.dumps(onnxmap.load(url, storage_options=secret).initializers["t"])
@@ -90,7 +90,7 @@ def test_a_file_that_changed(server: Server, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["m.onnx", "x.onnx"])
 def test_relocated(server: Server, name: str) -> None:
-    """From a URL to another, to a folder, and from a folder to a URL."""
+    """From one URL to another, to a folder, and from a folder to a URL."""
     folder = server.folder / "a"
     far = pickle.dumps(onnxmap.load(f"{server.url}/a/{name}").initializers["t"])
     near = pickle.dumps(onnxmap.load(folder / name).initializers["t"])
@@ -113,7 +113,7 @@ def test_relocated(server: Server, name: str) -> None:
 
 
 def test_many_tensors_of_one_file(server: Server) -> None:
-    """Are one source, which a look every ten seconds is enough for."""
+    """The tensors have one source, and one check every ten seconds is enough for it."""
     tensors = {f"t{i}": floats(100, seed=i) for i in range(50)}
     write_inline(server.folder / "many.onnx", tensors)
     model = onnxmap.load(f"{server.url}/many.onnx")

@@ -1,4 +1,4 @@
-"""Other file systems of fsspec: a real object store, memory, archives and others."""
+"""Other file systems of fsspec: a real object store, memory, archives, a cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onnxmap._remote import requests as remote_requests
 fsspec = pytest.importorskip("fsspec")
 VALUES = floats(50_000)
 MIB = 1 << 20
-# Theirs, and none of ours: what the client of S3 does with its own loop and dates.
+# Warnings of the S3 client, not ours: about its own event loop and dates.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:botocore"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:aiobotocore"),
@@ -61,7 +61,7 @@ def test_at_the_root_of_memory(memory: Any, tmp_path: Path) -> None:
     assert tensor.file == again.file == "memory://sub/w.bin"
 
 
-def test_what_is_not_in_memory(memory: Any) -> None:
+def test_a_file_that_is_not_in_memory(memory: Any) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         onnxmap.load("memory://models/none.onnx")
     assert caught.value.filename == "memory://models/none.onnx"
@@ -83,7 +83,7 @@ def test_memory_that_changes(memory: Any, tmp_path: Path) -> None:
 def test_memory_that_becomes_shorter(
     memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between two looks: what comes is less than was asked for, and that is never handed out."""
+    """This happens between two checks. The answer is too short, and no array gets any of it."""
     monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
     data = write_inline(tmp_path / "m.onnx", {"w": VALUES}).read_bytes()
     memory.pipe_file("/m.onnx", data)
@@ -121,14 +121,14 @@ def test_a_cache_before_a_server(tmp_path: Path) -> None:
         assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_a_scheme_that_nobody_knows() -> None:
+def test_an_unknown_scheme() -> None:
     with pytest.raises(ValueError, match="Protocol not known: nonsense"):
         onnxmap.load("nonsense://bucket/m.onnx")
 
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """An S3 server on the loopback address, with a bucket. fsspec knows it by configuration."""
+    """An S3 server on the loopback address, with a bucket. fsspec is configured to use it."""
     pytest.importorskip("s3fs")
     pytest.importorskip("flask")
     from moto.server import ThreadedMotoServer
@@ -150,7 +150,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def test_s3(s3: Any, tmp_path: Path) -> None:
-    """64 MB, in the model and beside it, to and from a server that speaks S3."""
+    """64 MB, in the model and beside it, written to and read from a server that speaks S3."""
     tensors = {"head": floats(1000), "a": floats(8 * MIB), "b": floats(100, seed=1)}
     outside = floats(8 * MIB, seed=2)
     inline = write_inline(tmp_path / "m.onnx", tensors)

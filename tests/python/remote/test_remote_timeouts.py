@@ -1,4 +1,4 @@
-"""Slow servers: a minimum speed and a timeout end every wait."""
+"""Slow servers: a minimum speed and a timeout put an end to every wait."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SLOW = {
     "body": Fault("slow body"),
     "silent": Fault("late", seconds=10),
 }
-# A server that sends 20 bytes per second is noticed in less than a second. On a busy machine a good
-# one may be as slow: these limits are only for servers that must not be waited for.
+# Only for servers that must not be waited for: a server that sends 20 bytes per second is noticed
+# in less than a second. A good server on a busy machine may be that slow.
 STRICT = onnxmap.Limits(low_speed_limit=1000, low_speed_time=0.3)
 
 
 @contextmanager
 def made_strict(limits: onnxmap.Limits) -> Iterator[None]:
-    """The limits of a file that is open are STRICT's."""
+    """An open file has the limits of STRICT."""
     names = ("low_speed_limit", "low_speed_time")
     before = [getattr(limits, name) for name in names]
     for name in names:
@@ -62,7 +62,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @contextmanager
 def timed_out(code: str, url: str) -> Iterator[None]:
-    """The block raises a TransferTimeoutError, and soon."""
+    """The block must raise a TransferTimeoutError soon."""
     begun = time.monotonic()
     with pytest.raises(onnxmap.TransferTimeoutError) as caught:
         yield
@@ -131,7 +131,7 @@ def test_any_speed_may_be_allowed(server: Server) -> None:
 
 
 def test_all_requests_of_one_load_share_the_timeout(server: Server) -> None:
-    """Each of them is answered within the timeout; together they take longer."""
+    """Each request is answered within the timeout, but all together take longer."""
     write_inline(server.folder / "many.onnx", {f"t{i}": floats(20_000) for i in range(20)})
     url = f"{server.url}/many.onnx"
     server.fault_of_all = Fault("late", seconds=0.4)
@@ -185,7 +185,7 @@ def test_a_pickled_reference_has_the_default_limits(
 
 
 class _HangingAsync(AsyncFileSystem):  # type: ignore[misc]
-    """An object store that answers at most the size."""
+    """An object store that at most tells the size."""
 
     protocol = "hangs-async"
     cachable = False
@@ -202,7 +202,7 @@ class _HangingAsync(AsyncFileSystem):  # type: ignore[misc]
 
 
 class _HangingSync(MemoryFileSystem):  # type: ignore[misc]
-    """A file system that blocks the thread that asks."""
+    """A file system that blocks the calling thread."""
 
     protocol = "hangs-sync"
     cachable = False
@@ -238,7 +238,7 @@ def test_other_file_systems_that_hang(hanging: Any, size: int | None) -> None:
 
 
 def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
-    """A file system that blocks may fetch a whole file for a few bytes, and is not judged."""
+    """A blocking file system may fetch a whole file for a few bytes, so its speed is not judged."""
     judged = hanging is _HangingAsync
     limits = onnxmap.Limits(
         low_speed_limit=100_000, low_speed_time=0.3, timeout=8 if judged else 0.8
@@ -249,7 +249,7 @@ def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
 
 
 class _Clock:
-    """In the place of the module `time`."""
+    """Replaces the module `time`."""
 
     now = 0.0
 
@@ -264,8 +264,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     return clock
 
 
-def test_what_a_server_sends_to_others_counts(clock: _Clock) -> None:
-    """A read may have to wait for the requests of others."""
+def test_bytes_for_other_reads_count(clock: _Clock) -> None:
+    """A read may have to wait for the requests of other reads."""
     received = Received()
     watch = TransferLimits("url", STRICT, received).watch()
     for _ in range(4):
@@ -286,7 +286,7 @@ def test_a_process_that_was_stopped_does_not_blame_the_server(clock: _Clock) -> 
         watch.check()
 
     def silence() -> None:
-        for _ in range(130):  # seconds; a window that began with good ones is let through
+        for _ in range(130):  # seconds; a window that began with good ones passes
             clock.now += 1
             watch.check()
 
@@ -306,7 +306,7 @@ def test_numbers_of_seconds(name: str) -> None:
 
 
 class _Rude(MemoryFileSystem):  # type: ignore[misc]
-    """Its errors quote a server, as those of aiohttp do."""
+    """Its errors quote the server, like those of aiohttp."""
 
     protocol = "rude"
     cachable = False

@@ -1,1 +1,1 @@
-"""What the tests share: models and files to read, processes to run, and oracles."""
+"""Shared by the tests: models and files to read, child processes, and oracles."""

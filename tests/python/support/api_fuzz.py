@@ -52,7 +52,7 @@ class Journal:
 
 
 class Files:
-    """The files that the sequences read, in a folder of their own. Only `out` may be written."""
+    """The files that the sequences read, in their own folder. A sequence may write only `out`."""
 
     def __init__(self, scratch: Path, journal: Path) -> None:
         import fsspec
@@ -102,7 +102,7 @@ def resources() -> dict[str, int]:
     }
 
 
-MOST_GROWTH = {"descriptors": 34, "mappings": 0, "threads": 1}  # 32 descriptors are pooled
+MOST_GROWTH = {"descriptors": 34, "mappings": 0, "threads": 1}  # up to 32 descriptors are pooled
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Functions that the lines of `api_fuzz` wrap around a member of the public interface."""
+"""Functions that wrap a call of a public member in the lines of `api_fuzz`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.api_fuzz_rules import ALLOWED, is_ours
 
 
 def some(value: Any, depth: int = 5) -> Any:
-    """The value, or a value that it holds, if only that one is an object of onnxmap."""
+    """The value itself, or, if only one value in it is an object of onnxmap, that one."""
     if isinstance(value, itertools.islice):
         value = next(value)
     if isinstance(value, ValuesView):
@@ -30,18 +30,18 @@ def again(value: Any, protocol: int) -> Any:
 
 
 def entered(value: Any) -> Any:
-    """The value of a `with` block, after the block has ended."""
+    """The value of a `with` statement, after its block."""
     with value as found:
         return found
 
 
 def with_members(cls: type, value: Any) -> Any:
-    """An object of a class that a caller derived from one of onnxmap."""
+    """An object of a subclass of one of onnxmap's classes."""
     return type("Below", (cls,), {"name": property(lambda _: value)})(value)
 
 
 def in_threads(call: Callable[[], Any]) -> Any:
-    """Let three threads do the same, and raise one of their errors."""
+    """Let three threads do the same work, and raise one of their errors."""
     answers: list[Any] = []
     raised: list[BaseException] = []
 
@@ -56,7 +56,7 @@ def in_threads(call: Callable[[], Any]) -> Any:
         thread.start()
     for thread in threads:
         thread.join()
-    raised.sort(key=lambda error: isinstance(error, ALLOWED))  # the worst comes first
+    raised.sort(key=lambda error: isinstance(error, ALLOWED))  # the worst error comes first
     for error in raised:
         raise error
     return answers[0]

@@ -13,7 +13,7 @@ from typing import Any
 import onnxmap
 from support.api_fuzz_values import JunkError
 
-# What a call may raise. JunkError is raised by the arguments; StopIteration by next().
+# What any call may raise. The arguments raise JunkError, and next() raises StopIteration.
 ALLOWED = (
     onnxmap.OnnxMapError, TypeError, ValueError, KeyError, IndexError, AttributeError, OSError,
     BufferError, OverflowError, StopIteration, ZeroDivisionError, pickle.PicklingError, JunkError,
@@ -56,7 +56,7 @@ PLAIN = {
 
 
 class Failure(Exception):
-    """A call did something that no call may do."""
+    """Raised if a call did something that no call may do."""
 
 
 def is_ours(value: object) -> bool:
@@ -67,12 +67,12 @@ def is_ours(value: object) -> bool:
 
 
 def is_closed(value: object) -> bool:
-    """Whether it is a closed model, which refuses everything."""
+    """Whether this is a closed model, which refuses everything."""
     return isinstance(value, onnxmap.Model) and getattr(value, "_document", None) is None
 
 
 def members(value: object) -> list[str]:
-    """Names of the members that can be read or called, of its class or of itself."""
+    """The names of the members that can be read or called, of the object and its class."""
     names = set(members_of(type(value)))
     with contextlib.suppress(Exception):
         names |= {name for name in dir(value) if _is_called(name)}
@@ -80,7 +80,7 @@ def members(value: object) -> list[str]:
 
 
 def members_of(cls: type) -> list[str]:
-    """Names that a class has."""
+    """The names in a class."""
     return sorted(filter(_is_called, dir(cls)))
 
 
@@ -95,7 +95,7 @@ def _is_protocol(name: str) -> bool:
 
 
 def parameters(function: Any) -> list[tuple[str, bool, bool]]:
-    """Name of each parameter, whether it is needed, and whether it is given by name."""
+    """The name of each parameter, whether it is required, and whether it is given by name."""
     try:
         found = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
@@ -127,9 +127,9 @@ def _parameters_of_doc(doc: str) -> list[tuple[str, bool, bool]]:
 def judge(line: str, error: BaseException, before: list[str]) -> None:
     """Raises Failure if a call may not end in that error."""
     if isinstance(error, NameError) and re.match(r"name 'v\d+' is not", str(error)):
-        return  # a hostile object has removed it
+        return  # a hostile object has removed the class
     if isinstance(error, RecursionError) and any("endless()" in made for made in before):
-        return  # an object was made to hold itself
+        return  # an object was made to contain itself
     if isinstance(error, NEVER):
         raise Failure(line) from error
     for kind, reason in ALLOWED_IF.items():

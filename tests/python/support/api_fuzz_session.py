@@ -33,13 +33,13 @@ from support.api_fuzz_values import FITTING, JUNK, Hostile
 from support.small_models import SMALL_MODELS
 
 MOST_VALUES = 40
-STEPS = 60  # of a sequence
+STEPS = 60  # calls in a sequence
 MOST_TOURED = 2  # objects of a class for each start of the tour; more of a list
 HANGS_AFTER = 120.0  # seconds of one sequence
 
 
 class Session:
-    """One sequence of calls, and the names that its lines know."""
+    """One sequence of calls, and the names that its lines use."""
 
     def __init__(self, files: Any, seed: str) -> None:
         self.files = files
@@ -66,10 +66,10 @@ class Session:
         }  # fmt: skip
 
     def held(self) -> list[str]:
-        """Names of the values that calls have returned."""
+        """The names of the values that calls returned."""
         return [name for name in self._made if name in self.names]
 
-    # The deeds of hostile objects in the middle of a call.
+    # What hostile objects do in the middle of a call.
 
     def _models(self) -> list[Any]:
         return [value for value in list(self.names.values()) if isinstance(value, onnxmap.Model)]
@@ -93,10 +93,10 @@ class Session:
     def _mutate(self) -> None:
         values.mutated(self.buffer, self._changes)
 
-    # Running.
+    # Running lines.
 
     def run(self, line: str) -> None:
-        """Runs a line, which may raise what is allowed."""
+        """Runs a line. It may raise what the rules allow."""
         self.lines.append(line)
         self.files.journal.add(line)
         try:
@@ -146,7 +146,7 @@ class Session:
             elif isinstance(value, Sequence):
                 continue
             toured[kind] += 1
-            # Members that end the object come last.
+            # Members that close the object are called last.
             for member in sorted(
                 members(value), key=lambda one: ("close" in one or "exit" in one, one)
             ):
@@ -174,7 +174,7 @@ class Session:
         if isinstance(value, onnxmap.Model):
             self.names["MODEL"] = value
         mine = self.held()
-        for held in mine:  # some closed models stay, and must still refuse
+        for held in mine:  # keep some closed models, which must still refuse
             if is_closed(self.names.get(held)) and self.random.random() < 0.5:
                 self.names.pop(held, None)
         mine = self.held()
@@ -205,13 +205,13 @@ class Session:
             loads = [entry for entry in public if entry.startswith("load")]
             entry = self._least(loads if choose.random() < 0.6 else public, "onnxmap", calls)
             return f"{name} = onnxmap.{entry}({self._arguments(getattr(onnxmap, entry))})"
-        # Every class is equally likely, however many objects it has.
+        # Every class is equally likely, whatever the number of its objects.
         kinds: dict[str, list[str]] = {}
         for found in ours:
             kinds.setdefault(type(self.names[found]).__name__, []).append(found)
         subject = choose.choice(kinds[choose.choice(sorted(kinds))])
         if choose.random() < 0.4:
-            subject = ours[-1]  # the last one leads deepest
+            subject = ours[-1]  # the last one is the most deeply nested
         value = self.names[subject]
         if choose.random() < 0.3 and hasattr(type(value), "__len__"):
             return f"{name} = some(itertools.islice({subject}, {choose.randrange(30)}, None))"
@@ -224,7 +224,7 @@ class Session:
         return f"{name} = {expression}"
 
     def _least(self, names: list[str], owner: str, calls: Counter[str]) -> str:
-        """One of the members; every third time the one that was called least."""
+        """One of the members. Every third time, it is the one that was called least."""
         if self.random.random() < 0.3:
             found = min(names, key=lambda name: calls[f"{owner}.{name}"])
         else:
@@ -288,7 +288,7 @@ class Session:
         return self.random.choice(JUNK)
 
     def _arguments(self, function: Any) -> str:
-        """Arguments for a call: most fit, some do not, some are too many or too few."""
+        """Arguments for a call. Most fit; some are wrong, too many or too few."""
         choose = self.random
         if choose.random() < 0.04:
             return ", ".join(self._junk() for _ in range(choose.randrange(4)))

@@ -29,10 +29,10 @@ class JunkError(Exception):
 
 
 class Hostile:
-    """An object that has every special method, and does something harmful in each.
+    """An object that has every special method. Each method does something harmful.
 
     `deed` is "raise", "wrong" (an answer of another type), "large", "negative", or what
-    `Hostile.deeds` does to the session that runs.
+    `Hostile.deeds` does to the running session.
     """
 
     deeds: ClassVar[dict[str, Any]] = {}
@@ -124,7 +124,7 @@ class Hostile:
 
 
 class Text(str):
-    """A str of another class, with an equality and a hash of its own."""
+    """A str subclass with its own equality and hash."""
 
     __slots__ = ()
 
@@ -137,7 +137,7 @@ class Text(str):
 
 
 def endless() -> Any:
-    """A list that holds itself."""
+    """A list that contains itself."""
     found: list[Any] = ["w"]
     found.append(found)
     return found
@@ -198,7 +198,7 @@ JUNK = [
 
 PROTOCOLS = range(6)  # of pickle
 
-# Fitting arguments for parameters of these names. A parameter of another name gets junk.
+# Arguments that fit parameters of these names. Other parameters get junk.
 FITTING: dict[str, list[str]] = {
     "path": [
         "PATHS['model']", "PATHS['large']", "PATHS['external']", "PATHS['small']",
@@ -252,7 +252,7 @@ FITTING: dict[str, list[str]] = {
 
 
 def write_files(folder: Path) -> dict[str, str]:
-    """Files that reach every class, by name."""
+    """Files that lead to every class, by name."""
     paths = {name: folder / f"{name}.onnx" for name in ("model", "large", "external", "small")}
     weights = np.arange(4096, dtype=np.float32).tobytes()
     (folder / "w.bin").write_bytes(weights)
@@ -303,7 +303,7 @@ def write_files(folder: Path) -> dict[str, str]:
 
 
 def _segments() -> bytes:
-    """A graph with a tensor in two pieces, which is merged with the graph before it."""
+    """A graph with a tensor in two pieces. It is merged with the graph before it."""
 
     def piece(begin: int, end: int) -> bytes:
         segment = wire.blob(3, wire.scalar(1, begin) + wire.scalar(2, end))
@@ -314,7 +314,7 @@ def _segments() -> bytes:
 
 
 def _everything(tensors: list[TensorProto]) -> bytes:
-    """A model with these initializers, and every other kind of message, from all small models."""
+    """A model with these initializers. It also has every kind of message, from all small models."""
     graph = onnx.GraphProto(name="weights", initializer=tensors)
     own = onnx.ModelProto(ir_version=10, graph=graph).SerializeToString()
     return own + b"".join(
@@ -329,7 +329,7 @@ def map_file(path: str) -> mmap.mmap:
 
 
 def mutated(data: bytearray, step: itertools.count[int]) -> None:
-    """Changes a buffer under a model that reads it."""
+    """Changes a buffer while a model reads it."""
     if data:
         position = next(step) * 7919 % len(data)
         data[position] ^= 0x55

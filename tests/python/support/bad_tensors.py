@@ -1,6 +1,6 @@
-"""Tensors whose type, shape and data disagree: each with its code and parts of its message.
+"""Tensors whose type, shape and data disagree, each with its code and parts of its message.
 
-Bytes are written by hand, since no library would write these.
+Their bytes are written by hand, because no library would write such tensors.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _sizes(kind: ElementType) -> dict[str, Bad]:
 
 
 def _packed_sizes() -> dict[str, Bad]:
-    """Sub-byte types: a byte too few or too many is easily taken for padding."""
+    """Sub-byte types. A byte too few or too many could be taken for padding."""
     code = "tensor.data_size"
     return {
         "int4 [3] in 1 byte": Bad(typed("INT4", 3) + raw(b"\x21"), code, numbers(2, 1)),
@@ -221,7 +221,7 @@ def _ranges() -> dict[str, Bad]:
 
 
 def accepted_entries(kind: ElementType) -> tuple[int, int]:
-    """What an entry of `int32_data` may hold: both signs of its width, because onnx wrote both."""
+    """The range of an entry of `int32_data`: both signs of its width, because onnx wrote both."""
     if kind.bits == 6:
         return 0, 63
     width = min(max(kind.bits, 8), 32)
@@ -246,7 +246,7 @@ BAD_TENSORS: dict[str, Bad] = (
     | _padding()
 )  # fmt: skip
 
-# Valid, but similar to something that is refused: fields and values.
+# Valid tensors that look like refused ones: fields and values.
 GOOD_TENSORS: dict[str, tuple[bytes, list[object]]] = {
     "a typed field and an empty run of another": (
         typed("FLOAT", 1) + one_value("float_data") + entries("int32_data"), [1.0],

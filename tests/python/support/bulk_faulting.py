@@ -1,4 +1,4 @@
-"""Random ends of `arrays` and `stream`, and what they leave behind. Runs in a child process."""
+"""Random ends of `arrays` and `stream`, and what they leave behind. For a child process."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from support.sample_models import external, model_of, write
 from support.stored_tensors import dtype_of, number_of, random_codes, stored, values_of
 
 Array = np.ndarray[Any, Any]
-# Stored bytes, unpacked ones, and values of a typed field; large and small.
+# Values as stored bytes, unpacked, and in a typed field; large and small ones.
 TYPES = ["FLOAT", "FLOAT16", "INT4", "UINT8", "INT64"]
 TENSORS = 60
 LARGE, SMALL = 1_500_000, 1000  # elements
 
 
 class Ended(Exception):
-    """What a progress callable raises."""
+    """Raised by a progress callable."""
 
 
 def write_model(folder: Path) -> tuple[Path, dict[str, Array]]:
@@ -59,7 +59,7 @@ def write_model(folder: Path) -> tuple[Path, dict[str, Array]]:
 
 
 def left_behind(folder: Path) -> dict[str, int]:
-    """Threads, descriptors, and mappings of the model's files that this process has."""
+    """The threads, descriptors and mappings of the model's files in this process."""
     gc.collect()
     maps = Path("/proc/self/maps").read_text().splitlines()
     return {
@@ -70,17 +70,17 @@ def left_behind(folder: Path) -> dict[str, int]:
 
 
 class Faults:
-    """Rounds of random work that end in a random way, each checked for what it leaves."""
+    """Rounds of random work with random ends. Each round checks what is left behind."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         self.path, self.values = write_model(folder)
         self.rng = random.Random(seed)
         self.happened: Counter[str] = Counter()
-        self.longest_wait = 0.0  # from a signal to its KeyboardInterrupt
+        self.longest_wait = 0.0  # between a signal and its KeyboardInterrupt
         begun = time.monotonic()
         self.check(onnxmap.load_arrays(self.path))
-        self.seconds = time.monotonic() - begun  # of one whole read
+        self.seconds = time.monotonic() - begun  # to read everything once
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         self.before = left_behind(folder)
 
@@ -91,7 +91,7 @@ class Faults:
         ]  # fmt: skip
         for i in range(rounds):
             way = ways[i % len(ways)]
-            with np.errstate(all="ignore"):  # random bits are infinities and NaNs, too
+            with np.errstate(all="ignore"):  # random bits may also be infinities and NaNs
                 way()
             left = left_behind(self.folder)
             assert left == self.before, (i, way.__name__, left, self.before)
@@ -125,11 +125,11 @@ class Faults:
         return model.stream(window=window, copy=self.rng.random() < 0.5, **options, **more)
 
     def moment(self) -> float:
-        """A random part of the time of a whole read, and sometimes longer."""
+        """A random part of the time of a whole read, and sometimes more."""
         return self.rng.uniform(1e-5, 1.2 * self.seconds)
 
     def work(self) -> None:
-        """Read all tensors by one of the two ways, and compare each."""
+        """Read all tensors in one of the two ways, and compare each."""
         options = self.options()
         if self.rng.random() < 0.5:
             self.check(self.model().arrays(**options), options["dtype"])
@@ -190,7 +190,7 @@ class Faults:
             kept.append((name, array))
             seen += 1
         closer.join()
-        for name, array in kept:  # arrays that outlive their stream
+        for name, array in kept:  # arrays that outlive their stream are checked again
             self.check_one(name, array, options["dtype"])
         if seen < TENSORS:
             self.happened["close_elsewhere"] += 1
@@ -215,7 +215,7 @@ class Faults:
         os.read(reader, 1)
         os.close(reader)
         os.close(writer)
-        time.sleep(self.moment())  # a random moment; nothing waits for it
+        time.sleep(self.moment())  # a random moment, so nothing is awaited
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, status

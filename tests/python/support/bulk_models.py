@@ -1,4 +1,4 @@
-"""Models of many tensors for tests of bulk reading: all types in all storages, and plain ones."""
+"""Models of many tensors for tests of bulk reads: all types in all storages, and plain ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Folder:
 
 
 def write_every_type(folder: Path) -> Folder:
-    """Each type in each storage and shape, and one in two segments. Each type has its own file."""
+    """Each type in each storage and shape, and one in two segments. Each type has a data file."""
     expected, messages = {}, []
     for kind in ELEMENT_TYPES.values():
         data = b"."  # the tensors begin at an odd offset
@@ -66,7 +66,7 @@ def entry(key: str, value: int) -> bytes:
 
 
 def without_entries(message: bytes) -> bytes:
-    """Only the last `offset` and `length`, because no key may occur twice."""
+    """Only the last `offset` and `length` are kept, because no key may occur twice."""
     tensor = onnx.TensorProto.FromString(message)
     last = {one.key: one.value for one in tensor.external_data}
     del tensor.external_data[:]
@@ -76,10 +76,10 @@ def without_entries(message: bytes) -> bytes:
 
 
 def write_floats(path: Path, counts: Iterable[int], data_files: int = 0) -> list[str]:
-    """FLOAT tensors "0", "1", …; tensor i has the values i, i + 1, …; data files take turns.
+    """FLOAT tensors "0", "1", …; tensor i has the values i, i + 1, …; the data files alternate.
 
     Returns:
-        Their names in the order in which they are stored.
+        The names in stored order.
     """
     tensors = []
     files: list[list[int]] = [[] for _ in range(data_files)]
@@ -102,7 +102,7 @@ def write_floats(path: Path, counts: Iterable[int], data_files: int = 0) -> list
 
 
 def is_float_run(name: str, array: np.ndarray) -> bool:
-    """Whether this is what `write_floats` wrote under the name."""
+    """Whether these are the values that `write_floats` wrote under the name."""
     start = int(name)
     return bool((array == np.arange(start, start + array.size, dtype=np.float32)).all())
 

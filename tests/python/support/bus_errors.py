@@ -1,4 +1,4 @@
-"""SIGBUS, the signal for a mapping without a file: its handlers, and processes that it ended."""
+"""SIGBUS, which a mapping raises for lost bytes: its handlers, and processes that it ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.run_options import SANITIZED
 _libc = ctypes.CDLL(None, use_errno=True)
 _SA_SIGINFO = 4  # Source: bits/sigaction.h
 _Handler = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-_installed: list[Any] = []  # ctypes does not keep what C holds alive
+_installed: list[Any] = []  # keep a reference, because C holds the handler
 
 
 class _Action(ctypes.Structure):
@@ -59,7 +59,7 @@ def install_handler(handle: Callable[[int], None]) -> None:
 
 
 def emptied_mapping(folder: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Memory of the caller alone, of which every byte is a fault."""
+    """Memory of this process in which every byte is a fault."""
     path = Path(folder, "mapped")
     path.write_bytes(bytes(mmap.PAGESIZE))
     with path.open("rb") as file:

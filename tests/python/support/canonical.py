@@ -1,8 +1,8 @@
-"""One canonical form of a message, read the same way from protobuf (the oracle) and from onnxmap.
+"""A canonical form of a message, made in the same way from protobuf (the oracle) and onnxmap.
 
-If two messages have the same canonical form, no reader can tell them apart. The form has each
-present field with its value (floats by their bits, strings by their bytes), and the unknown fields
-in order.
+If two messages have the same canonical form, no reader can tell them apart. It has each present
+field with its value (floats by their bits, strings by their bytes), and the unknown fields in
+order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Convert = Callable[[Any], Any]
 
 
 def all_descriptors() -> dict[str, Descriptor]:
-    """Every message of the three official .proto files by its name in the package, nested too."""
+    """Every message of the three official .proto files, also nested ones, by its full name."""
     found: dict[str, Descriptor] = {}
 
     def add(descriptor: Descriptor, prefix: str) -> None:

@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 def data_file(path: Path, content: bytes = DATA) -> str:
-    """Write a file with an old time, so that a change now is noticed; return its digest."""
+    """Write a file with an old time, so that a later change is noticed; return its digest."""
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
     os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -47,7 +47,7 @@ class Hashed:
         self._lock = threading.Lock()
 
     def sha1(self, *, usedforsecurity: bool) -> Any:
-        assert not usedforsecurity  # else a system in FIPS mode refuses it
+        assert not usedforsecurity  # otherwise a system in FIPS mode refuses it
         outer, real = self, hashlib.sha1()
         with self._lock:
             self.files += 1

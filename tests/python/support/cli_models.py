@@ -19,7 +19,7 @@ def tensor(name: str, array: np.ndarray[Any, Any]) -> TensorProto:
 
 
 def save(path: Path, *initializers: TensorProto, **fields: Any) -> onnx.ModelProto:
-    """A small model with some of everything that `show` prints."""
+    """A small model that has something for every line that `show` prints."""
     nodes = [
         helper.make_node("Relu", ["x"], ["h"], name="first"),
         helper.make_node("Relu", ["h"], ["y"], name="second"),

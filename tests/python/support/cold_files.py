@@ -1,4 +1,4 @@
-"""Files that are not in the page cache, and which pages of a file are in it."""
+"""Files that are not in the page cache, and the pages of a file that are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRITE_AND_WAIT = 7  # SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER
 
 
 def pages_there(path: Path) -> np.ndarray:
-    """The pages of the file that are in the page cache; the kernel may evict any at any moment."""
+    """The pages of the file that are in the page cache. The kernel may evict any at any moment."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         view = np.frombuffer(mapped, np.uint8)
         pages = np.zeros(-(-view.size // PAGE), np.uint8)
@@ -36,7 +36,7 @@ def pages_there(path: Path) -> np.ndarray:
 
 @contextmanager
 def locked(path: Path, first: int, count: int) -> Iterator[None]:
-    """Keeps a few pages of the file in the page cache; a process may not lock many."""
+    """Keeps a few pages of the file in the page cache. A process may lock only a few."""
     begin = first * PAGE
     nbytes = min(count * PAGE, path.stat().st_size - begin)
     with (
@@ -44,7 +44,7 @@ def locked(path: Path, first: int, count: int) -> Iterator[None]:
         mmap.mmap(file.fileno(), nbytes, prot=mmap.PROT_READ, offset=begin) as mapped,
     ):
         view = np.frombuffer(mapped, np.uint8)
-        if _libc.mlock2(view.ctypes.data, view.size, 0):  # AddressSanitizer takes mlock away
+        if _libc.mlock2(view.ctypes.data, view.size, 0):  # AddressSanitizer replaces mlock
             pytest.skip("no memory may be locked here")
         try:
             yield
@@ -53,20 +53,21 @@ def locked(path: Path, first: int, count: int) -> Iterator[None]:
 
 
 def drop(path: Path) -> None:
-    """Takes a file out of the page cache; skips the test if that cannot be done, as on a tmpfs."""
+    """Evicts a file from the page cache. Skips the test if that is impossible, as on a tmpfs."""
     with path.open("rb") as file:
-        for _ in range(10):  # the kernel skips a page that it is using
+        for _ in range(10):  # the kernel skips pages that are in use
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             if not pages_there(path).any():
                 return
-            # Pages that are not on disk yet stay. Unlike fsync, this does not wait for other files.
+            # Pages that are not on disk yet cannot be evicted. Unlike fsync, this call does not
+            # wait for other files.
             if _libc.sync_file_range(file.fileno(), 0, 0, _WRITE_AND_WAIT):
                 os.fsync(file.fileno())
     pytest.skip("the file stays in memory here")
 
 
 def write_sparse(path: Path, sizes: list[int]) -> None:
-    """A model of uint8 tensors of these sizes, which are holes in the file."""
+    """A model of uint8 tensors of these sizes. They are holes in the file."""
     heads = []
     for i, size in enumerate(sizes):
         head = wire.blob(8, f"w{i}".encode()) + wire.scalar(2, 2) + wire.scalar(1, size)

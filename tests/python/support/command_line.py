@@ -89,6 +89,6 @@ def _read_all(descriptor: int) -> bytes:
     try:
         while chunk := os.read(descriptor, 1 << 16):
             chunks.append(chunk)
-    except OSError:  # Linux reports so that the other end is closed
+    except OSError:  # Linux's error if the other end is closed
         pass
     return b"".join(chunks)

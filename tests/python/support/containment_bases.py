@@ -1,4 +1,4 @@
-"""The ways to give the folder of external data: the model's path, and `external_root`."""
+"""Ways to choose the folder of external data: the model's path, and `external_root`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ BASES = {
 }
 
 
-# One for each way to find the folder, for tests that read the table many times.
+# One base for each way to find the folder, for tests that read the table many times.
 FEW = (
     "whole path",
     "bare name",
@@ -80,7 +80,7 @@ FEW = (
 
 
 def differences_from(base: str, policy: str, tree: Tree, watch: FileWatch) -> list[str]:
-    """The differences from the whole table if the tree is loaded like this."""
+    """The differences from the whole table if the tree is loaded in this way."""
     model = BASES[base].load(tree, **POLICIES[policy])
     with inside(tree.outside):
         said = BASES[base].said.format(root=tree.root)

@@ -17,7 +17,7 @@ NO_OPENAT2 = "refuse(OPENAT2, errno.ENOSYS)"
 NO_PROC = "os.chroot(folder); os.chdir('/'); folder = '/'"
 UNPRIVILEGED = "become_nobody()"
 
-# Everything is imported before the steps: afterwards the files may be out of reach.
+# Everything is imported before the steps, because files may be out of reach afterwards.
 _PREPARE = """
 import errno, os
 from pathlib import Path
@@ -38,7 +38,7 @@ folder = Path(folder)
 def facts_after(
     steps: tuple[str, ...], code: str, folder: Path, *arguments: str, timeout: float = 120
 ) -> dict[str, Any]:
-    """The report of `code` about `folder` in a process that first takes these steps."""
+    """The report of `code` about `folder`, from a process that first runs these steps."""
     code = _PREPARE + textwrap.dedent(code)
     facts = facts_from(code, str(folder), "\n".join(steps), *arguments, timeout=timeout)
     if "skipped" in facts:
@@ -47,7 +47,7 @@ def facts_after(
 
 
 def become_nobody() -> None:
-    """Become an ordinary user if the tests run as the superuser."""
+    """Become an ordinary user, if the tests run as the superuser."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -56,5 +56,5 @@ def become_nobody() -> None:
 
 
 def may_change_root() -> bool:
-    """A user namespace gives the right to anybody, but must be made before there are threads."""
+    """Any user may do this in a user namespace, which must be made before there are threads."""
     return os.geteuid() == 0 or ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER

@@ -47,7 +47,7 @@ NOT_A_FILE = Verdict("ext.location", ("is not a file",))
 TOO_LONG = Verdict("ext.location", ("too long",))
 NOT_REGULAR = Verdict("ext.not_regular")
 
-# The text of a location: the same verdict under every policy.
+# Locations judged by their text: the verdict is the same under every policy.
 TEXTS: dict[str, tuple[bytes | None, Verdict]] = {
     "plain": (b"w.bin", opens()),
     "below": (b"sub/w.bin", opens(BELOW)),
@@ -139,7 +139,7 @@ TEXTS: dict[str, tuple[bytes | None, Verdict]] = {
     "a folder's name a byte too long": (b"n" * 256 + b"/w.bin", TOO_LONG),
 }
 
-# Links: refused under "strict"; the verdicts are those of "contained" and "trusted".
+# Links. "strict" refuses them all; the verdicts are those of "contained" and "trusted".
 LINKED: dict[str, tuple[bytes, Verdict, Verdict]] = {
     "link": (b"link", opens(), opens()),
     "link by its whole path": (b"link to the whole path", opens(), opens()),
@@ -192,7 +192,7 @@ HARD_LINKED = {
 
 
 def locations(tree: Tree) -> dict[str, bytes | None]:
-    """The tensors of the model: the name of a row, and its location."""
+    """The tensors of the model: the name of a row of the table, and its location."""
     found: dict[str, bytes | None] = {f"text: {name}": row[0] for name, row in TEXTS.items()}
     found |= {f"link: {name}": row[0] for name, row in LINKED.items()}
     found["link: to a hard link"] = b"link to a hard link"
@@ -219,7 +219,7 @@ def expected(policy: str, tree: Tree) -> dict[str, Verdict]:
     }
     linked = opens() if hard_links else HARD_LINK
     found["link: to a hard link"] = NO_LINKS if strict else linked
-    if not trusted:  # it is a regular file for some users who run the tests
+    if not trusted:  # for some users who run the tests, it is a regular file
         found["link: to a magic link"] = NO_LINKS if strict else SYMLINK
     for name in SPECIAL | (DEVICES if tree.has_devices else {}):
         found[f"special: {name}"] = NOT_REGULAR
@@ -230,7 +230,7 @@ def expected(policy: str, tree: Tree) -> dict[str, Verdict]:
 
 
 def difference(read: Callable[[], object], verdict: Verdict, wanted: list[str]) -> str:
-    """How `read` differs from the verdict; empty if it agrees."""
+    """How the result of `read` differs from the verdict; empty if it agrees."""
     try:
         values = read()
     except onnxmap.ExternalDataError as error:
@@ -255,7 +255,7 @@ def difference(read: Callable[[], object], verdict: Verdict, wanted: list[str]) 
 def differences(
     tree: Tree, model: onnxmap.Model, policy: str, folder: str, watch: FileWatch
 ) -> list[str]:
-    """Where the tensors differ from the table. `folder` is the name of its folder in messages."""
+    """Where the tensors differ from the table. `folder` is how messages name its folder."""
     found = []
     table, places, allowed = expected(policy, tree), locations(tree), tree.may_be_opened(policy)
     watch.opened()

@@ -54,7 +54,7 @@ LINKS = {
 
 
 class Tree:
-    """The paths of the tree. `build` makes the files."""
+    """The paths of the tree. `build` makes its files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -115,7 +115,7 @@ class Tree:
     def _build_special(self) -> None:
         os.mkfifo(self.model / "pipe")
         with inside(self.model), socket.socket(socket.AF_UNIX) as listener:
-            listener.bind("socket")  # a short name, because socket addresses are short
+            listener.bind("socket")  # a short name, because the addresses of sockets are short
         with contextlib.suppress(PermissionError):  # only the superuser may do it
             os.mknod(self.model / "character device", stat.S_IFCHR | 0o666, os.makedev(1, 3))
             os.mknod(self.model / "block device", stat.S_IFBLK | 0o666, os.makedev(1, 0))
@@ -130,7 +130,7 @@ class Tree:
         return [self.outside / "canary pipe", *(self.model / name for name in names)]
 
     def watched(self) -> list[Path]:
-        """These files, and files outside that links and hard links lead to."""
+        """These files, and other files outside that links and hard links lead to."""
         return [
             *self.special(),
             *self._by_link(),
@@ -157,7 +157,7 @@ def write(path: Path, values: list[float]) -> None:
 
 
 def model_bytes(locations: Mapping[str, bytes | None]) -> bytes:
-    """A model of tensors of four floats, each in the file at its location; None: no location."""
+    """A model of tensors of four floats, each in a file. A location of None is left out."""
     graph = b""
     for name, location in locations.items():
         entry = wire.blob(1, b"location") + wire.blob(2, location or b"")
@@ -169,7 +169,7 @@ def model_bytes(locations: Mapping[str, bytes | None]) -> bytes:
 
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
-    """With `folder` as the working folder."""
+    """Change the working folder to `folder` meanwhile."""
     before = os.open(".", os.O_PATH)
     os.chdir(folder)
     try:

@@ -1,6 +1,6 @@
-"""How each file of tests/corpus/ is made and must be judged. As a program it writes them.
+"""How each file of tests/corpus/ is made, and its verdict. As a program, it writes the files.
 
-The files are in the repository so that the C++ tests and the fuzzer can replay them. A test
+The files are in the repository, so that the C++ tests and the fuzzer can replay them. A test
 compares them with these recipes.
 """
 
@@ -53,7 +53,7 @@ def segment(begin: int, end: int) -> bytes:
 
 
 def sparse(shape: tuple[int, ...], *indices: int) -> bytes:
-    """A sparse initializer of as many floats as it has indices."""
+    """A sparse initializer with one float for each of its indices."""
     count = len(indices)
     values = wire.blob(8, b"w") + dims(count) + FLOAT + wire.blob(9, bytes(4 * count))
     run = wire.blob(7, b"".join(wire.varint(index) for index in indices))

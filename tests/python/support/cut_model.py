@@ -1,4 +1,4 @@
-"""A model whose file is cut off, for child processes that read it then."""
+"""A model whose file is cut off, for child processes that then read it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.paged_models import PAGE, stored
 
 
 class CutModel:
-    """An open model in `folder` of whose file only the first pages are left."""
+    """An open model in `folder`. Only the first pages of its file are left."""
 
     def __init__(self, folder: str, pages: int = 0, kind: str = "raw") -> None:
         self.one = stored(kind)
@@ -24,7 +24,7 @@ class CutModel:
         os.truncate(path, pages * PAGE)
 
     def read(self) -> str:
-        """Read lost bytes by onnxmap; return the name of the error, or "no error"."""
+        """Read lost bytes with onnxmap; return the name of the error, or "no error"."""
         try:
             self.tensor.numpy(copy=True)
         except onnxmap.FileChangedError:

@@ -1,4 +1,4 @@
-"""A process that keeps cutting a file off and writing the rest again, while others read it."""
+"""A process that cuts a file off and mends it, again and again, while others read it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kept_cutting(path: Path, cuts: int) -> Iterator[Callable[[], bool]]:
 
 
 def _cut_and_mend(descriptor: int, data: bytes, rng: random.Random) -> None:
-    """Cut at a page's beginning: then bytes are lost or as before, and never zeros."""
+    """Cut where a page begins. Then bytes are lost or unchanged, and never zeros."""
     least = 0 if rng.random() < 0.1 else max(len(data) - 8 * PIECE, 0)
     cut = rng.randrange(least, len(data)) // mmap.PAGESIZE * mmap.PAGESIZE
     os.ftruncate(descriptor, cut)
@@ -42,7 +42,7 @@ def _cut_and_mend(descriptor: int, data: bytes, rng: random.Random) -> None:
 
 
 def _keep_cutting(path: Path, cuts: int) -> None:
-    """Wait until standard input ends, which the death of the parent brings about, too."""
+    """Wait until standard input ends. It also ends if the parent dies."""
     data, rng = path.read_bytes(), random.Random(1)
     descriptor = os.open(path, os.O_RDWR)
     for _ in range(cuts):

@@ -33,7 +33,7 @@ def sent_bytes() -> int:
 
 
 def opened_tensors() -> tuple[int, int]:
-    """How many tensors this process opened for Dask, and how many it found open."""
+    """How many tensors this process opened for Dask, and how many it had open already."""
     from onnxmap.interop.dask import _opened
 
     return _opened.cache_info().misses, _opened.cache_info().hits

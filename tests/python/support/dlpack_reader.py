@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 READ_ONLY, IS_COPIED, SUBBYTE_PADDED = 1, 2, 4
-# Type code and bits by the name of ONNX. Source: dlpack.h, DLDataTypeCode.
+# The type code and bits of each ONNX type. Source: dlpack.h, DLDataTypeCode.
 CODES: dict[str, tuple[int, int]] = {
     "FLOAT": (2, 32), "UINT8": (1, 8), "INT8": (0, 8), "UINT16": (1, 16), "INT16": (0, 16),
     "INT32": (0, 32), "INT64": (0, 64), "BOOL": (6, 8), "FLOAT16": (2, 16), "DOUBLE": (2, 64),
@@ -67,7 +67,7 @@ _CONSUMED = {b"dltensor_versioned": b"used_dltensor_versioned", b"dltensor": b"u
 
 @dataclass
 class Exported:
-    """The content of a capsule. A consumer calls `consume()`, and later `release()`."""
+    """The content of a capsule. A consumer first calls `consume()`, and later `release()`."""
 
     capsule: Any
     name: bytes
@@ -85,11 +85,11 @@ class Exported:
         return ctypes.string_at(self.address, nbytes)
 
     def write(self, data: bytes) -> None:
-        """Write as a consumer does that ignores the flags."""
+        """Write like a consumer that ignores the flags."""
         ctypes.memmove(self.address, data, len(data))
 
     def consume(self) -> None:
-        """Take over the tensor: the destructor of the capsule then does nothing."""
+        """Take over the tensor. The capsule's destructor then does nothing."""
         assert _api.PyCapsule_SetName(self.capsule, _CONSUMED[self.name]) == 0
 
     def release(self) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import onnxmap
 
 GOOD = ["w0", "w1", "typed", "packed", "one", "outside"]
-SECONDS = 1.0  # at most; then the process ends while all threads are in a call
+SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
 def touch(value: object) -> None:
@@ -136,7 +136,7 @@ def main() -> None:
             while True:
                 call()
                 first.set()
-        except BaseException as error:  # noqa: BLE001 -- nothing may be raised, at the end neither
+        except BaseException as error:  # noqa: BLE001 -- no call may raise anything, not even at the end
             failures.append(f"{name}: {error!r}")
             first.set()
 

@@ -1,6 +1,6 @@
-"""Reports which files any process opened or read, for files that must not be opened.
+"""Reports if any process opens or reads files that must not be opened.
 
-A file that is only located (O_PATH) is not opened. A hard link counts as the file itself.
+To locate a file (O_PATH) is not to open it. A hard link counts as the file itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 
 
 class FileWatch:
-    """inotify on `paths`. A folder means itself and the files in it."""
+    """inotify on `paths`. A folder stands for itself and the files in it."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""Codes of float32 numbers that a conversion to a narrower type could get wrong."""
+"""float32 codes that a conversion to a narrower type could get wrong."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ MANTISSA_BITS = 23
 
 
 def _mantissas() -> list[int]:
-    """Codes around every place of rounding: halfway, its neighbours, even and odd above it."""
+    """Mantissas around every tie: the tie, its neighbours, and even and odd bits above it."""
     top = (1 << MANTISSA_BITS) - 1
     found = {0, 1, top, top - 1, 0x2AAAAA, 0x555555}
     for bit in range(MANTISSA_BITS):
         half = 1 << bit
-        above = (top >> (bit + 1)) << (bit + 1)  # all ones, so that rounding up carries on
+        above = (top >> (bit + 1)) << (bit + 1)  # all bits set, so that rounding up carries
         for kept in (0, 2 * half, above, above - 2 * half, 0x2AAAAA & above, 0x555555 & above):
             for below in (0, 1, half - 1, half, half + 1, 2 * half - 1):
                 found.add((kept + below) & top)
@@ -25,7 +25,7 @@ def _mantissas() -> list[int]:
 
 
 def _between(codes: Codes, step: int) -> Codes:
-    """The codes, those halfway to the next, and both neighbours of each; `step` codes apart."""
+    """The codes, the codes halfway to the next, and the neighbours of each; `step` codes apart."""
     starts = (codes, codes + np.uint32(step // 2))
     return np.concatenate(
         [start + np.uint32(change) for start in starts for change in (0, 1, -1 % 2**32)]
@@ -36,12 +36,12 @@ def _between(codes: Codes, step: int) -> Codes:
 def stratified_codes() -> Codes:
     """About two million codes, the same on every run.
 
-    They are all signs and exponents with each mantissa of `_mantissas`, so that there are NaN
-    payloads with only low bits set. Then all float16 and bfloat16 numbers, all ties between two of
-    them, and the neighbours of both. And 2^20 random codes. The number of codes is odd, and they
-    are shuffled so that lanes mix.
+    They have all signs and exponents with each of `_mantissas`, so there are NaN payloads of only
+    low bits. They also have all float16 and bfloat16 numbers, all ties between two of them, the
+    neighbours of these, and 2^20 random codes. The number of codes is odd. They are shuffled, so
+    that the lanes of a vector differ.
     """
-    exponents = np.arange(1 << 9, dtype=np.uint32) << MANTISSA_BITS  # the sign among them
+    exponents = np.arange(1 << 9, dtype=np.uint32) << MANTISSA_BITS  # including the sign
     strata = (exponents[:, None] | np.array(_mantissas(), np.uint32)).reshape(-1)
     every = np.arange(1 << 16, dtype=np.uint16)
     halves = every.view(np.float16).astype(np.float32).view(np.uint32)

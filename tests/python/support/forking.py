@@ -1,4 +1,4 @@
-"""Forks a process while its threads are in every call that takes a lock. For child processes."""
+"""Forks a process while its threads are in all calls that take a lock. For child processes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _named(name: str, message: bytes) -> bytes:
 
 
 def _segment(name: str, begin: int) -> bytes:
-    head = wire.scalar(1, 4) + wire.scalar(2, FLOAT)  # dims are those of the whole tensor
+    head = wire.scalar(1, 4) + wire.scalar(2, FLOAT)  # dims are the shape of the whole tensor
     place = wire.blob(3, wire.scalar(1, begin) + wire.scalar(2, begin + 2))
     values = np.arange(begin, begin + 2, dtype=np.float32)
     return _named(name, head + place + wire.blob(9, values.tobytes()))
 
 
 def write_model(folder: Path) -> Path:
-    """A model with tensors of every kind that is read under a lock."""
+    """A model with tensors of all kinds that are read under a lock."""
     varints = (np.arange(_VALUES) % 127).astype(np.uint8).tobytes()
     typed = [
         _named(f"typed{i}", tensor_message(INT64, _VALUES, wire.blob(7, varints)))
@@ -58,7 +58,7 @@ def write_model(folder: Path) -> Path:
     return path
 
 
-_SLOW = {"columns", "arrays", "stream"}  # run rarely, so that the others have turns
+_SLOW = {"columns", "arrays", "stream"}  # run rarely, so that the other threads get turns
 
 
 def _check(value: bool) -> None:
@@ -67,7 +67,7 @@ def _check(value: bool) -> None:
 
 
 class Calls:
-    """All calls that take a lock, on models that all threads share and on private ones."""
+    """All calls that take a lock, on models that all threads share and on models of their own."""
 
     def __init__(self, path: Path, mode: Literal["mmap", "read"]) -> None:
         self.path = path
@@ -79,7 +79,7 @@ class Calls:
         return self.shared.initializers[f"{kind}{next(self.turn) % count}"]
 
     def load(self) -> None:
-        """Replace the shared model by a new one, of which nothing was read."""
+        """Replace the shared model by a new one that no thread has read."""
         self.shared = onnxmap.load(self.path, io=self.mode)
 
     def typed(self) -> None:
@@ -128,7 +128,7 @@ def _fault_of(calls: list[Callable[[], None]]) -> str:
     try:
         for call in calls:
             call()
-    except Exception as error:  # noqa: BLE001 -- the parent is told
+    except Exception as error:  # noqa: BLE001 -- the parent gets the error
         return repr(error)
     return ""
 
@@ -148,11 +148,11 @@ def _forked(calls: list[Callable[[], None]]) -> str:
 
 
 def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> dict[str, int]:
-    """Return how many children ended in which way. Each makes every call of the threads."""
+    """Return how many children ended in each way. Each child makes every call of the threads."""
     warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
     calls = Calls(path, mode)
     for call in calls.all():
-        call()  # Python then has imported all that it needs
+        call()  # so that Python has imported everything it needs
     stop = threading.Event()
 
     def work(call: Callable[[], None]) -> None:
@@ -170,7 +170,7 @@ def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> di
         time.sleep(0.0007 * (turn % 7))
         ends[_forked(calls.all())] += 1
         if ends["good"] <= turn - 3:
-            break  # the other children would wait as long
+            break  # the other children would hang as well
     stop.set()
     for thread in threads:
         thread.join()

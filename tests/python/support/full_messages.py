@@ -8,7 +8,7 @@ from support import wire_bytes as wire
 
 
 def full_message(descriptor: Descriptor, depth: int) -> bytes:
-    """Every field once, a repeated one twice. Messages below `depth` are empty."""
+    """Each field once, repeated fields twice. Messages deeper than `depth` are empty."""
     return b"".join(
         _field(described, depth) * (2 if described.is_repeated else 1)
         for described in descriptor.fields

@@ -1,4 +1,4 @@
-"""Memory that ends at a hole of the address space: one byte too far ends the process."""
+"""Memory before a hole in the address space. An access one byte too far ends the process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_ACCESS = 0
 
 
 def ending_at_a_hole(nbytes: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Writable bytes before a page that cannot be read or written."""
+    """Writable bytes in front of a page that cannot be read or written."""
     pages = -(-nbytes // mmap.PAGESIZE)
     mapped = mmap.mmap(-1, (pages + 1) * mmap.PAGESIZE)
     whole = np.frombuffer(mapped, np.uint8)

@@ -1,7 +1,7 @@
 """The requests of a process to Linux about the pages of a file, from a trace of its system calls.
 
-The kernel decides what becomes of a request: it may bring pages late or never, evict others at any
-moment, and keep pages that it was advised to drop. Therefore tests look at the requests.
+The kernel decides what a request does. It may bring pages late or never, evict others at any
+moment, and keep pages that it was advised to drop. Therefore the tests check the requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from support.subprocesses import PRELUDE
 
 PAGE = mmap.PAGESIZE
 _CALLS = "mmap,munmap,madvise,fadvise64,mincore,preadv2,pread64,truncate"
-# Calls after this one belong to the phase.
+# The phase begins after this call.
 _PHASE = """
 import os
 def phase(name):
@@ -40,7 +40,7 @@ Span = tuple[int, int]
 
 @dataclass
 class Requests:
-    """The requests for one file: spans of bytes, in the order of the calls."""
+    """The requests for one file: ranges of bytes, in the order of the calls."""
 
     asked: list[Span] = field(default_factory=list)  # to be read, without waiting
     mapped: list[Span] = field(default_factory=list)  # to be read and mapped
@@ -66,7 +66,7 @@ class Requests:
 
 
 def pages_of(spans: Iterable[Span], size: int) -> np.ndarray:
-    """For each page of a file of this size, whether one of the spans covers it wholly."""
+    """For each page of a file of this size, whether one range covers the whole page."""
     pages = np.zeros(-(-size // PAGE), bool)
     for begin, end in spans:
         pages[-(-begin // PAGE) : -(-size // PAGE) if end >= size else end // PAGE] = True
@@ -74,7 +74,7 @@ def pages_of(spans: Iterable[Span], size: int) -> np.ndarray:
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Join each span with the following ones that begin at its end."""
+    """Join ranges that follow each other without a gap."""
     found: list[Span] = []
     for begin, end in spans:
         if found and found[-1][1] == begin:
@@ -86,7 +86,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 @cache
 def _can_trace() -> bool:
-    """Whether strace works here: containers may forbid it."""
+    """Whether strace works here. Containers may forbid it."""
     strace = shutil.which("strace")
     if strace is None:
         return False
@@ -94,7 +94,7 @@ def _can_trace() -> bool:
 
 
 class Trace:
-    """Run `code` in a process. `phase(name)` begins a phase there, and `report()` returns facts."""
+    """Run `code` in a process. There, `phase(name)` begins a phase and `report()` returns facts."""
 
     def __init__(self, folder: Path, code: str, *arguments: str, inject: str | None = None) -> None:
         if SANITIZED:
@@ -103,7 +103,7 @@ class Trace:
             pytest.skip("no strace, or it may not trace here")
         log = folder / "trace"
         only = ["-e", f"trace={_CALLS}", "-e", "abbrev=none", "-s", "0"]
-        # The first is faster, and strace 6.1 does not inject signals with it.
+        # The first method is faster, but strace 6.1 does not inject signals with it.
         only += ["-e", f"inject={inject}"] if inject else ["--seccomp-bpf"]
         source = (
             PRELUDE.format(here=str(Path(__file__).parents[1])) + _PHASE + textwrap.dedent(code)
@@ -126,12 +126,12 @@ class Trace:
 
 
 class _Reader:
-    """Reads the log of strace, and tracks what is mapped where."""
+    """Reads the log of strace, and tracks the mappings of files."""
 
     def __init__(self, found: dict[str, dict[Path, Requests]]) -> None:
         self.found = found
         self.phase = ""
-        self.mappings: list[tuple[int, int, Path | None, int]] = []  # the newest first
+        self.mappings: list[tuple[int, int, Path | None, int]] = []  # the newest mapping first
         self.readers: dict[str, Any] = {
             "mmap": self.mmap, "madvise": self.madvise, "fadvise64": self.fadvise,
             "mincore": self.mincore,

@@ -1,6 +1,6 @@
-"""A model with one tensor of many pages, for each way in which a tensor can be stored.
+"""Models with one tensor of many pages, one for each way to store a tensor.
 
-It does not need onnx, so the child processes that read the model start quickly.
+This module does not need onnx, so the child processes that use it start quickly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from support import wire_bytes as wire
 Array = np.ndarray[Any, Any]
 
 PAGE = mmap.PAGESIZE
-PAYLOAD = 16 * PAGE  # bytes of values, about
+PAYLOAD = 16 * PAGE  # bytes of values, approximately
 FLOAT, INT64, STRING, FLOAT16, INT4 = 1, 7, 8, 10, 22  # onnx.proto, TensorProto.DataType
 _BUILDERS: dict[str, Callable[[], Stored]] = {}
 
@@ -35,7 +35,7 @@ class Stored:
     shows_packed: bool = False  # packed() is a view of the file
 
     def write(self, folder: Path) -> Path:
-        """Write both files; return the one that has the values."""
+        """Write both files; return the file that has the values."""
         path = folder / "model.onnx"
         path.write_bytes(self.model)
         if self.data is None:
@@ -66,7 +66,7 @@ def external_entries(location: bytes, offset: int, nbytes: int) -> bytes:
 
 
 def _floats() -> Array:
-    """No zeros, which a page has after the end of its file. Small enough for any float type."""
+    """Never zero, as the rest of a file's last page is. Small enough for all float types."""
     return np.arange(PAYLOAD // 4, dtype=np.float32) % 999 + 1
 
 

@@ -1,4 +1,4 @@
-"""What another process does with a pickled tensor. `spawn` must be able to import it."""
+"""What another process does with a pickled tensor, in a module that `spawn` can import."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def open_pickled(data: bytes) -> dict[str, Any]:
 
 
 def name_of(tensor: onnxmap.Tensor) -> str:
-    """Take the tensor itself as an argument: multiprocessing pickles it."""
+    """Take the tensor itself as an argument. multiprocessing pickles it."""
     return tensor.name

@@ -1,6 +1,6 @@
-"""Every loop that a user can write over a model: one for each public member of each class.
+"""Every loop that a user can write over a model, one for each public member of each class.
 
-The members come from the classes, so a new property is tried without being listed here.
+The members are taken from the classes, so a new property is tried without being listed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSALS = (
     AttributeError,
 )  # fmt: skip
 
-# Members that need an argument, and how each is called with an object.
+# How to call the members that need an argument.
 _WITH_ARGUMENTS: dict[str, Loop] = {
     "ProtoView.HasField": lambda view: [view.HasField(f.name) for f, _ in view.ListFields()],
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
@@ -37,13 +37,13 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "Initializers.get": lambda them: [them.get(name) for name in them],
 }
 
-# Members that do not read a model, with the reason.
+# Members that do not read a model, each with the reason.
 NOT_TRIED = {
     "Model.close": "ends the walk",
-    "Tensor.torch": "torch is no requirement of the tests",
-    "SparseTensor.to_scipy": "SciPy is no requirement of the tests",
-    "Model.to_dask": "Dask is no requirement of the tests",
-    "Tensor.to_ir": "onnx_ir is no requirement of the tests",
+    "Tensor.torch": "the tests do not require torch",
+    "SparseTensor.to_scipy": "the tests do not require SciPy",
+    "Model.to_dask": "the tests do not require Dask",
+    "Tensor.to_ir": "the tests do not require onnx_ir",
 }
 
 _OPERATORS: dict[str, Loop] = {
@@ -55,7 +55,7 @@ _OPERATORS: dict[str, Loop] = {
     "dir": dir,
     "fields": lambda one: [getattr(one, name) for name in dir(one)] if _is_view(one) else None,
     "iterate": list,
-    # Not of a tensor: to find one element of decoded values, all are decoded.
+    # Not on a tensor: to get one element of decoded values, all are decoded.
     "items by index": lambda one: None if _is_tensor(one) else [one[i] for i in range(len(one))],
     "items by key": lambda one: [one[key] for key in one] if isinstance(one, Mapping) else None,
     "contains": lambda one: [key in one for key in one] if isinstance(one, Mapping) else None,
@@ -78,7 +78,7 @@ class _Nowhere:
 
 
 def public_classes() -> list[type]:
-    """The classes whose objects a model hands out."""
+    """The classes of the objects in a model."""
     named = [getattr(onnxmap, name) for name in onnxmap.__all__]
     classes = [one for one in named if inspect.isclass(one)]
     return [one for one in classes if not issubclass(one, (Exception, enum.Enum, onnxmap.Limits))]
@@ -104,7 +104,7 @@ def loops_of(kind: type) -> Iterator[tuple[str, Loop]]:
 
 
 def outcome(loop: Loop, one: Any) -> Any:
-    """Reads one object whole, and returns the value, or the text of the error if it is refused."""
+    """Read one object as a whole; return its value, or the text of the refusal."""
     try:
         value = loop(one)
         return list(value) if isinstance(value, Iterator) else value
@@ -113,7 +113,7 @@ def outcome(loop: Loop, one: Any) -> Any:
 
 
 def objects_of(model: onnxmap.Model) -> Objects:
-    """Every object that the properties of a model lead to, once for each way."""
+    """Every object that properties of a model lead to. An object occurs once for each way to it."""
     known = tuple(public_classes())
     found: Objects = {}
     waiting: list[Any] = [model, *_proto_views(model.proto)]

@@ -1,4 +1,4 @@
-"""Random folders full of links, random paths, and where each leads by the rules, in Python."""
+"""Random folders full of links, random paths, and where the rules lead each path. In Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCATIONS = 40
 
 
 class Walk:
-    """Follow a path by `lstat` and `readlink` alone, and track the folder at each step."""
+    """Follow a path with only `lstat` and `readlink`, and track the folder at each step."""
 
     def __init__(self, roots: list[Path], policy: str) -> None:
         self._roots = roots
@@ -70,7 +70,7 @@ def value_of(path: Path) -> list[float]:
 
 
 class RandomTree:
-    """Three folders; the model is a link in the first to a file in the second. Both are roots."""
+    """Three folders. The model is a link in the first, to a file in the second. Both are roots."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self._random = random.Random(seed)
@@ -101,7 +101,7 @@ class RandomTree:
                 write(path, [float(self._files)] * 4)
 
     def _link_all(self) -> None:
-        """Make a link of every name that does not exist yet."""
+        """Make a link for every name that does not exist yet."""
         for path in self._paths:
             if not os.path.lexists(path):
                 path.symlink_to(self._target(path.parent))
@@ -140,7 +140,7 @@ def is_so(wanted: Callable[[Path], bool], path: Path) -> bool:
 
 
 def disagreements(folder: Path, seeds: range) -> tuple[list[str], Counter[str]]:
-    """The differences between onnxmap and the walk, and the number of each verdict."""
+    """The differences between onnxmap and the walk, and how often each verdict occurred."""
     found, met = [], Counter()
     for seed in seeds:
         tree = RandomTree(folder / str(seed), seed)

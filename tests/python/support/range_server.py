@@ -1,4 +1,4 @@
-"""An HTTP server for ranges of files on the loopback address. It counts, and can fail."""
+"""An HTTP server for ranges of files on the loopback address. It counts requests, and can fail."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PIECE = 1 << 20
 
 @dataclass
 class Fault:
-    """A fault, which a request gets instead of an answer.
+    """A fault that the server gives to a request instead of an answer.
 
     Attributes:
-        kind: "status", "reset" (of the connection), "short" (a body that ends early), "long" (one
-            that is too long), "encoded", "elsewhere" (another range), "huge" (a size that no file
-            has), "late" (the answer waits for `seconds`), "slow" (each `piece` bytes of the answer,
-            its head included, wait for `seconds`), "slow body" (only the body is slow).
+        kind: "status", "reset" (of the connection), "short" (a body that ends too early), "long"
+            (a body that is too long), "encoded", "elsewhere" (another range), "huge" (an impossible
+            size), "late" (the answer comes after `seconds`), "slow" (each `piece` bytes of the
+            answer, including its head, come after `seconds`), "slow body" (only the body is slow).
         status: the status for "status".
         headers: additional headers.
         seconds: the time for "late", "slow" and "slow body".
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
                 with told.lock:
                     told.held -= 1
             self._answer(asked, fault)
-        except (BrokenPipeError, ConnectionResetError):  # the client has gone
+        except (BrokenPipeError, ConnectionResetError):  # the client has left
             self.close_connection = True
         finally:
             with told.lock:
@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         nbytes = end - begin
         if kind == "encoded":
             headers["Content-Encoding"] = "gzip"
-        # A body that is shorter than announced and ends with the connection.
+        # A body that is shorter than announced, and ends with the connection.
         length = nbytes + 7 if kind == "long" else nbytes
         headers["Content-Length"] = str(length)
         self._head(206, headers)
@@ -225,12 +225,12 @@ class _Threads(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_: object) -> None:
-        """Print nothing: clients of these tests go away."""
+        """Print nothing: clients in these tests leave early."""
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Server]:
-    """Serve a folder until the block is left."""
+    """Serve a folder until the end of the block."""
     told = Server(folder)
     told.gate.set()
     handler = type("Handler", (_Handler,), {"told": told})

@@ -64,9 +64,9 @@ READS: list[tuple[str, Callable[[onnxmap.Tensor], Any]]] = [
 
 
 def read_while_cut(folder: str, cut: str, mib: int, cuts: int, watch: bool) -> dict[str, Any]:
-    """Count the results of readings in THREADS threads while the file `cut` is cut `cuts` times.
+    """Count the results of reads in THREADS threads while the file `cut` is cut `cuts` times.
 
-    With `watch`, a model is useless after its file has changed, so each reading loads it again.
+    With `watch`, a model cannot be read after its file has changed, so each read loads it again.
     """
     path, values = Path(folder, "model.onnx"), write_model(Path(folder), mib)
     counts: Counter[str] = Counter()
@@ -104,10 +104,10 @@ def read_while_cut(folder: str, cut: str, mib: int, cuts: int, watch: bool) -> d
 
 
 def left_of(folder: str) -> list[str]:
-    """The mappings and descriptors of files in `folder` that this process has at the end."""
+    """The mappings and descriptors that this process still has of files in `folder`."""
     gc.collect()
     left = [line for line in Path("/proc/self/maps").read_text().splitlines() if folder in line]
     for descriptor in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # the one that lists them
+        with contextlib.suppress(FileNotFoundError):  # the descriptor that lists them
             left.append(str(descriptor.readlink()))
     return [one for one in left if folder in one]

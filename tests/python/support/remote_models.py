@@ -34,7 +34,7 @@ def write_inline(path: Path, tensors: dict[str, Array]) -> Path:
 
 
 def write_external(path: Path, values: Array, location: bytes, data: Path | None = None) -> Path:
-    """A model with one tensor "t" whose values are in a file, which is written if it is named."""
+    """A model with a tensor "t". Its values are in a file, which is written if a path is given."""
     entries = external_entries(location, 0, values.nbytes)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(model_of(tensor_message(FLOAT, values.size, entries)))
@@ -45,7 +45,7 @@ def write_external(path: Path, values: Array, location: bytes, data: Path | None
 
 
 def write_sparse_inline(path: Path, count: int, nbytes: int) -> None:
-    """A model of `count` tensors of `nbytes` each, whose values are holes in the file."""
+    """A model of `count` tensors of `nbytes` each. Their values are holes in the file."""
     heads = [
         named_tensor(f"layer.{i}.weight".encode(), FLOAT, nbytes // 4)
         + wire.tag(9, 2)

@@ -9,7 +9,7 @@ def _is_set(name: str) -> bool:
     return os.environ.get(name, "") not in ("", "0", "false")
 
 
-LONG = _is_set("ONNXMAP_TEST_LONG")  # forms that take minutes or hours, before a release
+LONG = _is_set("ONNXMAP_TEST_LONG")  # forms of tests that take minutes or hours, for releases
 # CI: sweeps and races take more samples.
 EXHAUSTIVE = LONG or _is_set("ONNXMAP_TEST_EXHAUSTIVE")
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan

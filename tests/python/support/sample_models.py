@@ -1,4 +1,4 @@
-"""Models for several tests: one has a tensor of every fixed-width type. And their writers."""
+"""Models for several tests, and functions that write them. One has all fixed-width types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def itemsize(type_name: str) -> int:
 
 
 def raw_tensor(name: str, type_name: str, shape: list[int]) -> TensorProto:
-    """A tensor of arbitrary bits (NaN payloads among them), the same on every run."""
+    """A tensor of random bits, NaN payloads included, the same on every run."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     data = rng.bytes(int(np.prod(shape, dtype=np.int64)) * itemsize(type_name))
     if type_name == "BOOL":

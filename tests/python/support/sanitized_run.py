@@ -1,8 +1,8 @@
-"""Test files that a run under sanitizers leaves out, each with its reason.
+"""Test files that a run under sanitizers leaves out, each with the reason.
 
-The sanitizers watch the C++ core. A file is left out if its tests look at something else, or use
-the core only as other files do. Under ASan, starting Python takes four times as long, and such a
-test would find nothing new.
+The sanitizers watch the C++ core. A file is left out if its tests are about something else, or use
+the core only as other files do. Under ASan, Python takes four times as long to start, and those
+tests would find nothing new.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Makes system calls fail in this process, as on older kernels and in sandboxes.
+"""Makes system calls of this process fail, as on older kernels and in sandboxes.
 
-It cannot be undone, so only a child process may use it.
+This cannot be undone, so only a child process may do it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def refuse(
     equals: int | None = None,
     differs: int | None = None,
 ) -> None:
-    """Lets system call `number` fail with `error` in every thread: always, or by one argument.
+    """Make system call `number` fail with `error` in every thread: always, or for one argument.
 
-    The lower 32 bits of that argument are compared, which are all bits of an `int` in C.
+    The lower 32 bits of that argument are compared. They are all bits of a C `int`.
     """
     load = _instruction(_LOAD, _ARCHITECTURE_AT)
     tests = [(load, _ARCHITECTURE, True), (_instruction(_LOAD, _NUMBER_AT), number, True)]
@@ -46,7 +46,7 @@ def refuse(
         tests.append((load, wanted & 0xFFFF_FFFF, equals is not None))
     code = b""
     for index, (load, value, must_equal) in enumerate(tests):
-        rest = 2 * (len(tests) - index - 1) + 1  # to the last instruction, which allows
+        rest = 2 * (len(tests) - index - 1) + 1  # to the last instruction, which allows it
         skips = (0, rest) if must_equal else (rest, 0)
         code += load + _instruction(_JUMP_IF_EQUAL, value, *skips)
     _install(code + _instruction(_RETURN, _FAIL | error) + _instruction(_RETURN, _ALLOW))

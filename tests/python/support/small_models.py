@@ -1,7 +1,7 @@
-"""Twenty small models, each named for the part of the format it exercises and below 300 bytes.
+"""Twenty small models, each below 300 bytes and named for the part of the format it exercises.
 
-They are small because tests take every prefix and flip every bit of each. What onnx cannot write
-(groups, packed runs in two pieces, over-long varints) is spelled out with `wire_bytes`.
+They are small because tests take every prefix and flip every bit of each. Forms that onnx cannot
+write (groups, packed runs in two pieces, over-long varints) are written with `wire_bytes`.
 """
 
 from __future__ import annotations

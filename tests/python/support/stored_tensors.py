@@ -1,6 +1,7 @@
-"""Tensors of chosen bytes: what the bytes mean, and buffers and files that hold them.
+"""Tensors of given bytes: what the bytes mean, and buffers and files that contain them.
 
-Independent of onnxmap: ml_dtypes and NumPy say what a code is. Packing follows onnx.proto.
+This is independent of onnxmap. ml_dtypes and NumPy say what a code means, and packing follows
+onnx.proto.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def bits_of(type_name: str) -> int:
 
 
 def code_type(type_name: str) -> np.dtype[Any]:
-    """The unsigned integer type for one element's bits; 16 bare bytes if there is none."""
+    """The unsigned integer type of an element's width; 16 bare bytes if there is none."""
     itemsize = dtype_of(type_name).itemsize
     return np.dtype("V16" if itemsize == 16 else f"u{itemsize}")
 
@@ -48,7 +49,7 @@ def values_of(type_name: str, codes: Array) -> Array:
 
 
 def pack(codes: Array, bits: int) -> bytes:
-    """Codes of `bits` bits as a stream, the first one in the lowest bits of the first byte.
+    """Codes of `bits` bits as a stream. The first code is in the lowest bits of the first byte.
 
     Source: onnx.proto, TensorProto.raw_data.
     """
@@ -64,7 +65,7 @@ def stored(type_name: str, codes: Array) -> bytes:
 
 
 def random_codes(type_name: str, count: int, seed: int = 0) -> Array:
-    """Any bits, NaN payloads among them; of BOOL 0 and 1."""
+    """Random bits, NaN payloads included; for BOOL 0 and 1."""
     rng = np.random.default_rng([seed, number_of(type_name), count])
     if type_name == "BOOL":
         return rng.integers(0, 2, count, np.uint8)
@@ -74,7 +75,7 @@ def random_codes(type_name: str, count: int, seed: int = 0) -> Array:
 
 
 def model_head(type_name: str, shape: Sequence[int], nbytes: int, name: bytes = b"t") -> bytes:
-    """A model with one initializer of `nbytes` bytes of raw_data, which are to be appended."""
+    """A model with one initializer of `nbytes` bytes of raw_data. The caller appends the bytes."""
     tensor = wire.blob(8, name) + wire.scalar(2, number_of(type_name))
     tensor += b"".join(wire.scalar(1, dim) for dim in shape)
     tensor += wire.tag(9, wire.LENGTH) + wire.varint(nbytes)
@@ -104,7 +105,7 @@ def in_buffer(
 def at_offset(count: int, dtype: Any, offset: int) -> tuple[Array, Array]:
     """A writable array that begins `offset` bytes past a multiple of 64, and all bytes around it.
 
-    The bytes around are 64 or more on each side, and each of them is 0xA5.
+    There are at least 64 bytes on each side. Each of them is 0xA5.
     """
     nbytes = count * np.dtype(dtype).itemsize
     room = np.full(nbytes + 256, 0xA5, np.uint8)
@@ -113,10 +114,10 @@ def at_offset(count: int, dtype: Any, offset: int) -> tuple[Array, Array]:
 
 
 def write_sparse(path: Path, type_name: str, shape: Sequence[int], edge: bytes) -> int:
-    """A model whose raw_data are a hole but for `edge` at both ends: gigabytes that cost no disk.
+    """A model whose raw_data are a hole, except for `edge` at both ends: gigabytes without disk.
 
     Returns:
-        Where in the file the raw_data begin.
+        The offset of the raw_data in the file.
     """
     nbytes = -(-math.prod(shape) * bits_of(type_name) // 8)
     head = model_head(type_name, shape, nbytes)

@@ -1,4 +1,4 @@
-"""Every way to read the structure of a model that was cut off. For child processes."""
+"""All ways to read the structure of a model whose file was cut off. For child processes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _sparse(number: int) -> bytes:
 
 
 def structured_model() -> bytes:
-    """Many nodes, initializers, values and functions; the model's own fields stand behind them."""
+    """Many nodes, initializers, values and functions. The model's own fields come after them."""
     numbers = range(MANY)
     tensor = tensor_message(FLOAT, 1, wire.blob(9, b"abcd"))
     graph = b"".join(
@@ -147,14 +147,14 @@ STEPS: dict[str, Callable[[onnxmap.Model], Any]] = {
 
 
 def outcomes(folder: str, way: str, watch: bool) -> dict[str, dict[str, str]]:
-    """What each step says after each cut: {cut: {step: answer}}."""
+    """The result of each step after each cut: {cut: {step: answer}}."""
     path, data, found = Path(folder, "model.onnx"), structured_model(), {}
     path.write_bytes(data)
     right = {name: step(opened(path, way)) for name, step in STEPS.items()}
     for cut, length in cuts_of(len(data)).items():
         found[cut] = {}
         for name, step in STEPS.items():
-            # The last line tells which step a crash was in.
+            # After a crash, the last line names the step.
             sys.stderr.write(f"{way}, watch={watch}, cut to {cut}: {name}\n")
             path.write_bytes(data)
             model = opened(path, way, watch=watch)
@@ -165,7 +165,7 @@ def outcomes(folder: str, way: str, watch: bool) -> dict[str, dict[str, str]]:
 
 
 def commands(folder: str) -> dict[str, Any]:
-    """What each command says of a file that is cut off between opening and reading it."""
+    """The output of each command for a file that is cut off between opening and reading."""
     path, data, found = Path(folder, "model.onnx"), structured_model(), {}
     load = onnxmap.load
 

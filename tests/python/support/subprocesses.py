@@ -45,7 +45,7 @@ def run_python(
 
 
 def facts_from(code: str, *arguments: str, timeout: float = 120) -> dict[str, Any]:
-    """What `code` reports by calling `report(...)`, once it has ended well."""
+    """What `code` reports by calling `report(...)`. The process must end well."""
     result = run_python(code, *arguments, timeout=timeout)
     assert result.returncode == 0, result.stderr
     facts: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
@@ -53,7 +53,7 @@ def facts_from(code: str, *arguments: str, timeout: float = 120) -> dict[str, An
 
 
 def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str, float]:
-    """How far the peak rises while `use` runs on the bytes that `make` makes."""
+    """How far the peak rises while `use` runs on the bytes from `make`."""
     code = f"""
     import gc
     import onnxmap

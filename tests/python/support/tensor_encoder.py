@@ -1,8 +1,8 @@
-"""Tensors of every element type written in every storage, from the comments of onnx.proto alone.
+"""Writes tensors of every element type in every storage, from the comments of onnx.proto alone.
 
-This is an oracle: it shares no code with onnxmap or the official package. An element is its bit
-pattern, an int of the type's width (for STRING, the bytes of the text), so that nothing on the way
-can round, quiet or normalize it.
+This is an oracle. It shares no code with onnxmap or the official package. An element is a bit
+pattern: an int of the type's width, or the bytes of a STRING. Therefore nothing on the way can
+round, quiet or normalize it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNKNOWN = 999
 
 @dataclass(frozen=True)
 class ElementType:
-    """A line of TensorProto.DataType, with the typed field that its comments name."""
+    """A line of TensorProto.DataType, and the typed field that its comments name."""
 
     name: str
     number: int
@@ -48,7 +48,7 @@ class ElementType:
 
     @property
     def is_packed(self) -> bool:
-        """Several elements share a byte of `raw_data`."""
+        """Whether several elements share a byte of `raw_data`."""
         return 0 < self.bits < 8
 
     @property
@@ -96,7 +96,7 @@ ELEMENT_TYPES = {
 
 
 def expected_array(kind: ElementType, shape: Sequence[int], elements: Elements) -> np.ndarray:
-    """The array of these elements: bit patterns in the layout of NumPy and ml_dtypes."""
+    """These elements as an array: bit patterns in the layout of NumPy and ml_dtypes."""
     if kind.is_text:
         array = np.empty(len(elements), object)
         for index, text in enumerate(elements):
@@ -115,14 +115,15 @@ def text_value(text: bytes) -> str | bytes:
 
 
 def raw_bytes(kind: ElementType, elements: Elements, padding: int = 0) -> bytes:
-    """`raw_data` of these elements; `padding` are the bits after the last one.
+    """`raw_data` of these elements; `padding` are the bits after the last element.
 
     "Elements MUST be stored in as fixed-width, little-endian order". Elements of 2, 4 and 6 bits
-    follow each other from the least significant bit of each byte on: one little-endian number.
+    follow each other from the least significant bit of each byte: they are one little-endian
+    number.
     """
     if not kind.is_packed:
         return b"".join(code.to_bytes(kind.bits // 8, "little") for code in elements)
-    group = 24 // kind.bits  # elements in three bytes, which no element crosses the end of
+    group = 24 // kind.bits  # elements in three bytes; no element goes past their end
     parts = []
     for start in range(0, len(elements), group):
         codes = elements[start : start + group]
@@ -155,7 +156,7 @@ def typed_values(kind: ElementType, elements: Elements, padding: int = 0) -> lis
 
 
 def entry(kind: ElementType, value: int, form: int = 0) -> bytes:
-    """One entry of the typed field. `form` chooses how the value is written as a varint."""
+    """One entry of the typed field. `form` chooses how its varint is written."""
     if kind.field in ("float_data", "double_data"):
         return value.to_bytes(4 if kind.field == "float_data" else 8, "little")
     if kind.field != "int32_data":
@@ -165,7 +166,8 @@ def entry(kind: ElementType, value: int, form: int = 0) -> bytes:
         width = 32  # these have no other sign
     negative = value - (1 << width) if value >> (width - 1) else value
     natural = negative if kind.signed or width == 32 else value
-    # An int32 takes the low 32 bits of whatever varint: a 10-byte one is its sign, or nothing.
+    # An int32 has the low 32 bits of any varint. In ten bytes, the upper bits are the sign or
+    # nothing.
     forms = [natural, value, negative, natural & 0xFFFF_FFFF, natural & 0xFFFF_FFFF | form << 32]
     return wire.varint(forms[form % len(forms)], form % 11)
 
@@ -186,7 +188,7 @@ def single(kind: ElementType, one: bytes) -> bytes:
 def typed_fields(
     kind: ElementType, elements: Elements, storage: str, rng: random.Random, padding: int = 0
 ) -> list[bytes]:
-    """The pieces of the typed field. `storage`: "packed", "unpacked" or "mixed" (both)."""
+    """The pieces of the typed field. `storage` is "packed", "unpacked" or "mixed" (both)."""
     if kind.is_text:
         return [wire.blob(NUMBER_OF_FIELD["string_data"], text) for text in elements]
     values = typed_values(kind, elements, padding)
@@ -205,7 +207,7 @@ def typed_fields(
 
 
 def dims_fields(shape: Sequence[int], rng: random.Random) -> list[bytes]:
-    """The shape as single entries, as a packed run, or as both."""
+    """The shape as single entries, as a packed run, or mixed."""
     cut = rng.choice([0, len(shape), rng.randrange(len(shape) + 1)])
     single_ones = [wire.scalar(DIMS, dim) for dim in shape[:cut]]
     rest = b"".join(wire.varint(dim, rng.randrange(11)) for dim in shape[cut:])
@@ -224,7 +226,7 @@ def external_fields(location: str, offset: int, length: int | None) -> list[byte
 
 
 def interleave(groups: Sequence[Sequence[bytes]], rng: random.Random) -> bytes:
-    """The fields of all groups in a random order that keeps each group's own."""
+    """The fields of all groups in a random order that keeps the order within each group."""
     return b"".join(_interleaved([list(group) for group in groups if group], rng))
 
 

@@ -16,7 +16,7 @@ STORAGES = ("raw", "packed", "unpacked", "mixed", "external")
 MOST_ELEMENTS = 70
 HIGHEST_RANK = 64
 
-# Patterns that a careless conversion changes: signalling NaNs, NaN payloads, -0.0, denormals.
+# Patterns that a careless conversion would change: signalling NaNs, NaN payloads, -0.0, subnormals.
 DELICATE = {
     "FLOAT": (0x7F800001, 0xFFC12345, 0x80000000, 0x00000001, 0xFF800000),
     "DOUBLE": (0x7FF0000000000001, 0xFFF8000000012345, 1 << 63, 1, 0x7FF << 52),
@@ -29,17 +29,17 @@ DELICATE = {
 
 @dataclass(frozen=True)
 class Example:
-    """A tensor, and everything the test may ask about its storage."""
+    """A tensor, and all facts about its storage that a test needs."""
 
     kind: ElementType
     shape: tuple[int, ...]
     elements: tuple[Element, ...]
     storage: str
-    seed: int  # of all that is left: varint forms, runs, order of fields, padding
+    seed: int  # the seed of all other choices: varint forms, runs, order of fields, padding
     rng: random.Random = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Small seeds come up often: the rest of the example is in it, too.
+        # Small seeds occur often. The rest of the example goes into the seed, too.
         words = f"{self.seed} {self.kind.name} {self.shape} {self.storage}"
         object.__setattr__(self, "rng", random.Random(words))
 
@@ -50,23 +50,23 @@ class Example:
 
 @dataclass(frozen=True)
 class Stored:
-    """An example's bytes: the TensorProto and, if it is external, its data file."""
+    """The bytes of an example: the TensorProto and, if it is external, its data file."""
 
     message: bytes
     raw: bytes  # the layout of raw_data, whatever the storage
     in_one_run: bool | None  # None: in one piece, though not simply a packed run
     file: bytes | None = None
     offset: int = 0
-    to_the_end: bool = False  # the external data have no length, and reach the end of the file
+    to_the_end: bool = False  # the external data have no length, so they reach the end of the file
 
 
 def store(example: Example, location: str) -> Stored:
-    """Writes an example; `location` is the name of the data file of external ones."""
+    """Writes an example. `location` is the name of its data file, if it is external."""
     kind, rng = example.kind, example.rng
-    # Of FLOAT6 "the final group is zero-padded"; the padding of other types is anything.
+    # For FLOAT6, "the final group is zero-padded". The padding of other types is arbitrary.
     padding = 0 if kind.bits == 6 else rng.randrange(256)
     head = [wire.scalar(encoder.DATA_TYPE, kind.number), wire.blob(encoder.NAME, b"w")]
-    unknown = [wire.blob(encoder.UNKNOWN, bytes(rng.randrange(16)))]  # moves what follows
+    unknown = [wire.blob(encoder.UNKNOWN, bytes(rng.randrange(16)))]  # moves all fields behind it
     dims = encoder.dims_fields(example.shape, rng)
     raw = b"" if kind.is_text else encoder.raw_bytes(kind, example.elements, padding)
 
@@ -74,7 +74,7 @@ def store(example: Example, location: str) -> Stored:
         return encoder.interleave([unknown, head, dims, data], rng)
 
     if example.storage == "raw":
-        earlier = [wire.blob(9, rng.randbytes(3))] * rng.randrange(2)  # the last one counts
+        earlier = [wire.blob(9, rng.randbytes(3))] * rng.randrange(2)  # the last location counts
         return Stored(message([*earlier, wire.blob(9, raw)]), raw, in_one_run=True)
     if example.storage == "external":
         before, after = rng.randbytes(rng.randrange(40)), rng.randbytes(rng.choice([0, 0, 1, 9]))
@@ -91,13 +91,13 @@ def store(example: Example, location: str) -> Stored:
 
 
 def storages_of(kind: ElementType) -> tuple[str, ...]:
-    """Strings have one storage; every other type has all."""
+    """Strings have one storage; every other type has all storages."""
     return ("unpacked",) if kind.is_text else STORAGES
 
 
 @st.composite
 def shapes(draw: st.DrawFn) -> tuple[int, ...]:
-    """Scalars, zero-sized, odd sizes; any rank up to 64, by ones put anywhere."""
+    """Scalars, empty shapes and odd sizes. Ones at any place make the rank up to 64."""
     shape = draw(
         st.one_of(
             st.lists(st.integers(0, 4), max_size=3),
@@ -118,7 +118,7 @@ def texts() -> st.SearchStrategy[bytes]:
 
 
 def elements_of(kind: ElementType, data: bytes, rng: random.Random) -> tuple[int, ...]:
-    """Bit patterns made of `data`, and one in eight from the delicate ones."""
+    """Bit patterns from `data`. One in eight is one of the delicate patterns."""
     width = max(kind.bits // 8, 1)
     mask = (1 << kind.bits) - 1
     special = DELICATE.get(kind.name, (mask, 1 << (kind.bits - 1), mask >> 1, 1))

@@ -1,4 +1,4 @@
-"""onnxmap's tensors and values against `onnx.numpy_helper`, bit for bit."""
+"""Compares onnxmap's tensors and values with `onnx.numpy_helper`, bit for bit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_fixed_width(tensor: TensorProto) -> bool:
 
 
 def must_be_a_view(tensor: TensorProto) -> bool:
-    """Whether `raw_data` is what an array of this tensor looks like in memory."""
+    """Whether `raw_data` of this tensor has the layout of an array in memory."""
     return is_fixed_width(tensor) and tensor.HasField("raw_data")
 
 
@@ -39,7 +39,7 @@ def assert_same_array(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) 
 
 
 def compare_tensor(ours: onnxmap.Tensor, theirs: TensorProto) -> str:
-    """Assert that `ours` reads as `theirs`. Return how: a "view" of `raw_data`, or "decoded"."""
+    """Assert that `ours` reads like `theirs`; return how: a "view" of `raw_data`, or "decoded"."""
     assert ours.name == theirs.name
     assert ours.dtype == theirs.data_type
     assert ours.shape == tuple(theirs.dims)

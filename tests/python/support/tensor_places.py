@@ -1,4 +1,4 @@
-"""One tensor, stored as raw_data in each place that its bytes may have."""
+"""One tensor, stored as raw_data in each place where its bytes may be."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import onnxmap
 from support.sample_models import external, model_of, write
 from support.stored_tensors import in_buffer, number_of
 
-# In a mapped model, in a model read piece by piece, in a caller's buffer, in a data file.
+# A mapped model, a model that is read piece by piece, a caller's buffer, and a data file.
 PLACES = ["mmap", "read", "loads", "external"]
 
 
 def place(
     where: str, type_name: str, shape: Sequence[int], data: bytes, folder: Path
 ) -> onnxmap.Tensor:
-    """The tensor "t" with these bytes, which begin at an odd place in memory and in the file."""
+    """The tensor "t" with these bytes. They begin at an odd place in memory and in the file."""
     if where == "external":
         (folder / "w.bin").write_bytes(b"123" + data + b"4")
         entries = {"location": "w.bin", "offset": "3", "length": str(len(data))}
@@ -31,7 +31,7 @@ def place(
 
 
 def file_of(address: int) -> str:
-    """The file that is mapped at this address; empty if the memory is private."""
+    """The file that is mapped at this address; empty if it is private memory."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         bounds, _, _, _, _, *path = line.split(maxsplit=5)
         begin, end = (int(bound, 16) for bound in bounds.split("-"))

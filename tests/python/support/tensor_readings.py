@@ -1,6 +1,6 @@
 """Every way in which onnxmap reads a tensor, tried on a file that was cut off after loading.
 
-For child processes: if the core is wrong, the process ends by SIGBUS.
+For child processes, because SIGBUS ends the process if the core is wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import onnxmap
 from support.paged_models import PAGE, Stored, stored
 
 Reading = Callable[[onnxmap.Tensor], Any]
-WATCHED_AGAIN_S = 0.015  # a file is looked at every 10 ms at most
+WATCHED_AGAIN_S = 0.015  # a file is checked every 10 ms at most
 
 
 def _out(tensor: onnxmap.Tensor, dtype: Any) -> Any:
@@ -50,7 +50,7 @@ def _written_to_memory(tensor: onnxmap.Tensor) -> bytes:
     return memory.getvalue()
 
 
-# What must look at the values, whatever the storage.
+# Calls that must read the values in any storage.
 READS: dict[str, Reading] = {
     "copy": lambda t: t.numpy(copy=True),
     "out": lambda t: _out(t, t.dtype.numpy()),
@@ -71,7 +71,7 @@ READS_OF_NUMBERS: dict[str, Reading] = {
     "tofile to memory": _written_to_memory,
     "contains": lambda t: -1 in t,
 }
-# Readings that show the file if possible, and then read nothing.
+# Calls that give a view of the file if possible. Then they read nothing.
 VIEWS: dict[str, Reading] = {
     "numpy": lambda t: t.numpy(),
     "array": np.asarray,
@@ -91,17 +91,17 @@ WAYS = ("mmap", "read", "buffer")
 
 
 def readings_of(one: Stored) -> dict[str, bool]:
-    """The names of the readings that this tensor has, and whether each shows the file."""
+    """The names of the calls that this tensor has, and whether each gives a view of the file."""
     names = dict.fromkeys(READS, False) | dict.fromkeys(VIEWS, one.shows_file)
     if one.values.dtype != object:
         names |= dict.fromkeys(READS_OF_NUMBERS, False)
         names |= dict.fromkeys(VIEWS_OF_NUMBERS, one.shows_file)
-    if one.values.dtype == ml_dtypes.int4:  # which neither NumPy's DLPack nor memoryview knows
+    if one.values.dtype == ml_dtypes.int4:  # unknown to NumPy's DLPack and memoryview
         names = {name: shows for name, shows in names.items() if name not in VIEWS_OF_NUMBERS}
         names |= dict.fromkeys(PACKED, one.shows_packed)
     if one.shows_file:
         names |= dict.fromkeys(IN_PLACE, True)
-        for of_numpy in ("iteration", "array of another type"):  # over the file, which it is shown
+        for of_numpy in ("iteration", "array of another type"):  # over the file that `out` shows
             del names[of_numpy]
     return names
 
@@ -110,7 +110,7 @@ _ALL = READS | READS_OF_NUMBERS | VIEWS | VIEWS_OF_NUMBERS | PACKED | IN_PLACE
 
 
 def cuts_of(size: int) -> dict[str, int]:
-    """Sizes to cut a file to, so that the values in it end somewhere beyond."""
+    """Sizes to which a file is cut, so that its values go past the end."""
     middle = size // 2 // PAGE * PAGE
     return {"nothing": 0, "a page": PAGE, "whole pages": middle, "part of a page": middle + 100}
 
@@ -124,7 +124,7 @@ def opened(path: Path, way: str, **options: Any) -> onnxmap.Model:
 
 
 def comparable(value: Any) -> Any:
-    """The same for equal answers, and holding nothing of the file."""
+    """Equal to an equal answer, without holding anything of the file."""
     if isinstance(value, (memoryview, np.ndarray, np.generic)):
         array = np.asarray(value)
         exact = array.tolist() if array.dtype == object else array.tobytes()
@@ -133,9 +133,9 @@ def comparable(value: Any) -> Any:
 
 
 def complaint(error: Exception, file: Path | None, sizes: tuple[int, ...]) -> str:
-    """ "changed" for a FileChangedError that says which file, and its old and new size."""
+    """Return "changed" for a FileChangedError with the right file, old size and new size."""
     if isinstance(error, BufferError) and error.__cause__ is not None:
-        error = error.__cause__  # memoryview() has no other error of its own
+        error = error.__cause__  # memoryview() raises no other error
     if not isinstance(error, onnxmap.FileChangedError):
         return f"{type(error).__name__}: {error}"
     complete = all(str(size) in str(error) for size in sizes)
@@ -145,7 +145,7 @@ def complaint(error: Exception, file: Path | None, sizes: tuple[int, ...]) -> st
 
 
 def excused(way: str, cut: str, answer: str) -> bool:
-    """A page that is partly there has zeros in its rest, and a buffer no file that could tell."""
+    """A page that is partly lost has zeros, and a buffer has no file that could be checked."""
     return way == "buffer" and cut == "part of a page" and answer.startswith("ParseError")
 
 
@@ -155,19 +155,19 @@ def answer_of(
     """Return "right", "changed" for a complete error, "wrong", or what else happened."""
     try:
         value = comparable(read())
-    except Exception as error:  # noqa: BLE001  (reported, whatever it is)
+    except Exception as error:  # noqa: BLE001  (any error is reported)
         return complaint(error, file, sizes)
     return "right" if value == right else "wrong"
 
 
 def view_of(read: Callable[[], Any], file: Path | None, sizes: tuple[int, ...]) -> str:
-    """As `answer_of`, for an array that must not be read: "view" if there is one."""
+    """Like `answer_of`, for an array that must not be read: "view" if there is one."""
     answer = answer_of(lambda: type(read()).__name__, "", file, sizes)
     return "view" if answer in ("right", "wrong") else answer
 
 
 def outcomes(folder: str, kind: str, way: str, watch: bool) -> dict[str, dict[str, str]]:
-    """What each reading says after each cut: {cut: {reading: answer}}."""
+    """The answer of each call after each cut: {cut: {call: answer}}."""
     one, found = stored(kind), {}
     size = one.write(Path(folder)).stat().st_size
     right = {
@@ -178,7 +178,7 @@ def outcomes(folder: str, kind: str, way: str, watch: bool) -> dict[str, dict[st
     for cut, length in cuts_of(size).items():
         found[cut] = {}
         for name, shows_file in readings_of(one).items():
-            # The last line tells which reading a crash was in.
+            # After a crash, the last line names the call.
             sys.stderr.write(f"{kind}, {way}, watch={watch}, cut to {cut}: {name}\n")
             file = one.write(Path(folder))
             tensor = opened(Path(folder, "model.onnx"), way, watch=watch).initializers["t"]

@@ -1,6 +1,6 @@
-"""Everything that is wrong with a TensorProto by the comments of onnx.proto, as error codes.
+"""Everything that the comments of onnx.proto forbid in a TensorProto, as error codes.
 
-It is an oracle as independent as `tensor_encoder`: it reads protobuf's own message. If there are
+This oracle is as independent as `tensor_encoder`: it reads protobuf's own message. If there are
 several faults, a reader may report any of them.
 """
 
@@ -20,7 +20,7 @@ KIND_OF_NUMBER = {kind.number: kind for kind in ELEMENT_TYPES.values()}
 
 
 def faults(tensor: TensorProto) -> set[str]:
-    """Codes of all faults of a tensor that stands alone and whose data are in the message."""
+    """The codes of all faults of a tensor that stands alone and has its data in the message."""
     kind = KIND_OF_NUMBER.get(tensor.data_type)
     found = shape_faults(tensor, kind) | segment_faults(tensor)
     return found if kind is None else found | place_faults(tensor, kind) | data_faults(tensor, kind)
@@ -33,14 +33,14 @@ def shape_faults(tensor: TensorProto, kind: ElementType | None) -> set[str]:
     if any(dim < 0 for dim in tensor.dims):
         found.add("tensor.negative_dim")
     itemsize = kind.dtype.itemsize if kind else 1
-    # NumPy asks it of the dimensions that are not zero, too.
+    # NumPy also demands it of the dimensions that are not zero.
     if math.prod(dim for dim in tensor.dims if dim) * itemsize > MOST:
         found.add("tensor.size_overflow")
     return found
 
 
 def fields_of(tensor: TensorProto) -> list[str]:
-    """The typed fields that hold something."""
+    """The typed fields that are not empty."""
     return [name for name in TYPED_FIELDS if len(getattr(tensor, name))]
 
 
@@ -57,7 +57,7 @@ def place_faults(tensor: TensorProto, kind: ElementType) -> set[str]:
 
 
 def segment_faults(tensor: TensorProto) -> set[str]:
-    """A piece that stands alone has to be the whole."""
+    """A segment that stands alone must be the whole tensor."""
     whole = (0, math.prod(tensor.dims))
     apart = tensor.HasField("segment") and (tensor.segment.begin, tensor.segment.end) != whole
     return {"tensor.segment"} if apart else set()

@@ -1,4 +1,4 @@
-"""Compares upb's reading of an input with onnxmap's: the verdict and the canonical form.
+"""Compares onnxmap with upb for one input: the verdict and the canonical form.
 
 The canonical form is the message as upb writes it: known fields by number in their shortest form,
 then the unknown fields as in the input. Equal bytes mean equal values, presence and unknown fields.
@@ -15,7 +15,7 @@ from support.wire_mutator import without_zero_in_groups
 
 @dataclass
 class Reading:
-    """The result of onnxmap for an input: a verdict (empty: accepted), and the canonical form."""
+    """onnxmap's result for an input: a verdict (empty if accepted), and the canonical form."""
 
     root: str
     data: bytes
@@ -30,7 +30,7 @@ def form_of(root: str, data: bytes) -> bytes | None:
 
 
 def difference(reading: Reading) -> str:
-    """How upb disagrees, empty if it agrees."""
+    """How upb's result differs; empty if it agrees."""
     if reading.verdict and not reading.verdict.startswith(("wire.", "limit.")):
         return reading.verdict
     form = form_of(reading.root, reading.data)
@@ -42,7 +42,7 @@ def difference(reading: Reading) -> str:
 
 
 def is_stated_deviation(reading: Reading, read: Callable[[str, bytes], Reading]) -> bool:
-    """Whether a field number 0 in an unknown group is refused, and nothing else differs."""
+    """Whether the only difference is that onnxmap refuses a field number 0 in an unknown group."""
     if reading.verdict != "wire.field_number":
         return False
     mended = without_zero_in_groups(reading.data, DESCRIPTORS[reading.root])
@@ -50,7 +50,7 @@ def is_stated_deviation(reading: Reading, read: Callable[[str, bytes], Reading])
 
 
 def outcome(reading: Reading, read: Callable[[str, bytes], Reading]) -> str:
-    """Return "accepted", "rejected", "deviation", or what differs. `read` asks onnxmap again."""
+    """Return "accepted", "rejected", "deviation", or the difference. `read` calls onnxmap again."""
     found = difference(reading)
     if not found:
         return "rejected" if reading.verdict else "accepted"

@@ -1,6 +1,6 @@
-"""The protobuf wire format spelled out by hand, so that tests can write bytes no library would.
+"""The protobuf wire format written out by hand, so that tests can write bytes no library would.
 
-Independent of onnxmap and of protobuf on purpose: it is what both are judged with.
+It is independent of onnxmap and of protobuf on purpose, because it is the oracle for both.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 
 
 def varint(value: int, width: int = 0) -> bytes:
-    """`value` as a varint of at least `width` bytes; a longer form than needed is over-long."""
+    """`value` as a varint of at least `width` bytes. If more than needed, it is over-long."""
     out = bytearray()
     value &= 0xFFFF_FFFF_FFFF_FFFF
     while True:
@@ -39,9 +39,9 @@ def group(number: int, payload: bytes = b"") -> bytes:
 
 
 def nested(numbers: list[int], innermost: bytes = b"") -> bytes:
-    """`innermost` wrapped in length-delimited fields, the first of `numbers` outermost.
+    """`innermost` wrapped in length-delimited fields; the first of `numbers` is the outermost.
 
-    Heads are made from the inside out by their lengths alone, so 100,000 levels copy nothing twice.
+    Tags and lengths are made from the inside out, so 100,000 levels copy nothing twice.
     """
     heads: list[bytes] = []
     size = len(innermost)

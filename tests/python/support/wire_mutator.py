@@ -1,7 +1,7 @@
-"""Random changes to a message's tree of fields, and to its bytes: the input of differential tests.
+"""Random changes to a message's tree of fields, and to its bytes, for differential tests.
 
-Changing the tree (and then writing lengths anew) keeps most mutants readable deep inside, where a
-random byte would only break the outermost length.
+After a change of the tree, the lengths are written anew, so most mutants are readable deep inside.
+A random byte would mostly break the outermost length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NUMBERS = [*range(1, 30), 999, 19000, (1 << 29) - 1]
 
 @dataclass
 class Field:
-    """One field as it is written; the widths make its tag, length or value over-long."""
+    """One field. Its widths may make the tag, length or value over-long."""
 
     number: int
     wire_type: int
@@ -65,7 +65,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_tree(data: bytes, message: Descriptor | None) -> list[Field]:
-    """The fields of a valid message, those that `message` declares as messages read as lists."""
+    """The fields of a valid message. Fields that `message` declares as messages become lists."""
     return _read_fields(data, 0, message)[0]
 
 
@@ -147,7 +147,7 @@ def reorder(rng: random.Random, fields: list[Field]) -> None:
 
 @_change
 def split(rng: random.Random, fields: list[Field]) -> None:
-    """A message or a run of bytes in two occurrences, which merge, append or replace."""
+    """Split a message or a run of bytes into two occurrences, which merge, append or replace."""
     at = [i for i, field in enumerate(fields) if field.wire_type == wire.LENGTH]
     if at:
         first = fields[index := rng.choice(at)]
@@ -169,7 +169,7 @@ def wrap_in_group(rng: random.Random, fields: list[Field]) -> None:
 
 @_change
 def repack(rng: random.Random, fields: list[Field]) -> None:
-    """A scalar as a packed run of two, or a packed run as scalars."""
+    """Turn a scalar into a packed run of two, or a packed run into scalars."""
     if not fields:
         return
     index = rng.randrange(len(fields))
@@ -237,9 +237,9 @@ def _change_bytes(rng: random.Random, data: bytes) -> bytes:
 
 
 def mutant(rng: random.Random, seeds: list[bytes], message: Descriptor) -> bytes:
-    """One mutant: one to four changes to a seed's tree, in a quarter of cases also to its bytes."""
+    """One mutant: one to four changes to a seed's tree. A quarter of them also change bytes."""
     fields = read_tree(rng.choice(seeds), message)
-    if rng.random() < 0.1:  # two models one after the other merge
+    if rng.random() < 0.1:  # two models in a row are merged
         fields += read_tree(rng.choice(seeds), message)
     for _ in range(rng.randint(1, 4)):
         rng.choice(_CHANGES)(rng, rng.choice(_lists(fields)))
@@ -248,9 +248,9 @@ def mutant(rng: random.Random, seeds: list[bytes], message: Descriptor) -> bytes
 
 
 def without_zero_in_groups(data: bytes, message: Descriptor) -> bytes | None:
-    """Number 1 instead of each field number 0 in unknown groups, for a valid message; else None.
+    """The message with number 1 for each field number 0 in unknown groups; None if it is not valid.
 
-    This is the only deviation from upb that a small input shows: onnxmap refuses such messages.
+    This is the only deviation from upb that a small input can show: onnxmap refuses such messages.
     """
     tree = read_tree(data, message)
     found = False

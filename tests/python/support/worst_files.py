@@ -1,6 +1,6 @@
-"""Files that make a reader work hard for their size. Each shape makes one with `n` of its elements.
+"""Files that are hard to read for their size. Each shape makes one with `n` of its elements.
 
-Source: the limits that other readers of protobuf were attacked at; each is linear in `n`.
+Source: attacks on the limits of other protobuf readers. The size of each file is linear in `n`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _segments(n: int, values: Callable[[int], bytes], dtype: int) -> bytes:
 
 
 def _in_pieces(*fields: bytes) -> bytes:
-    """A graph that occurs once for each field, and merges."""
+    """A graph that occurs once for each field, and is merged."""
     return wire.scalar(1, 10) + b"".join(wire.blob(7, field) for field in fields)
 
 
@@ -57,7 +57,7 @@ _BAD = wire.blob(5, wire.scalar(1, 3) + wire.scalar(2, 99))
 
 
 def _nested(levels: int, innermost: bytes) -> bytes:
-    """A graph in an attribute of a node of a graph, so many times."""
+    """Nested graphs, each in an attribute of a node of the one before, this many levels."""
     content = innermost
     for _ in range(levels):
         content = node(wire.blob(1, b"g") + wire.blob(6, content) + wire.scalar(20, 5))

@@ -1,4 +1,4 @@
-"""The memory of decoded and copied arrays: aligned, huge pages for large ones, and freed."""
+"""The memory of decoded and copied arrays: aligned, in huge pages if large, and freed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def tensor_of(type_name: str, count: int) -> onnxmap.Tensor:
 
 
 def typed(count: int) -> onnxmap.Tensor:
-    """INT64 elements as varints, each of them one byte."""
+    """INT64 elements as varints of one byte each."""
     numbers = bytes(i & 0x7F for i in range(count))
     tensor = wire.blob(8, b"t") + wire.scalar(2, 7) + wire.scalar(1, count) + wire.blob(7, numbers)
     return onnxmap.loads(wire.blob(7, wire.blob(5, tensor))).initializers["t"]
 
 
-# What makes an array, given the number of its bytes.
+# Each makes an array, given the number of its bytes.
 MAKERS: dict[str, Make] = {
     "copied": lambda nbytes: tensor_of("FLOAT", nbytes // 4).numpy(copy=True),
     "unpacked from 2 bits": lambda nbytes: tensor_of("UINT2", nbytes).numpy(),
@@ -48,7 +48,7 @@ SIZES = [8, 64, 72, 4096, 100_000, 4 * MIB - 64, 4 * MIB, 4 * MIB + 8, 9 * MIB +
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("nbytes", SIZES)
 def test_arrays_begin_at_multiples_of_64(name: str, nbytes: int) -> None:
-    """Aligned to 2 MiB if large enough for huge pages; `MAKERS` start from misaligned bytes."""
+    """Large arrays are aligned to 2 MiB for huge pages. `MAKERS` begin with misaligned bytes."""
     arrays = [MAKERS[name](nbytes) for _ in range(3)]
     for array in arrays:
         assert array.nbytes == nbytes
@@ -59,7 +59,7 @@ def test_arrays_begin_at_multiples_of_64(name: str, nbytes: int) -> None:
 
 
 def flags_of_mapping(address: int) -> set[str]:
-    """`VmFlags` of the mapping that holds this address."""
+    """The `VmFlags` of the mapping with this address."""
     inside = False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if bounds := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
@@ -112,7 +112,7 @@ def test_dropped_arrays_give_their_memory_back() -> None:
     """
     facts = facts_from(code)
     assert facts["kib"] < 4 * 1024
-    assert facts["one"] > 24 * 1024  # a slice keeps all of its array
+    assert facts["one"] > 24 * 1024  # a slice keeps the whole array
     assert facts["peak"] < 200 * 1024
     assert facts["maps"] <= 2
 

@@ -1,8 +1,8 @@
-"""Every element type in every storage: our reading, the encoder's values and `to_array` agree.
+"""Every element type in every storage: our reading, the encoder and `to_array` agree.
 
-The encoder (`tensor_encoder`) is written from the comments of onnx.proto. If the official reading
-of an example is wrong, it is compared with the encoder alone. `test_official_deviations` lists
-these places, and checks that they are still wrong.
+The encoder (`tensor_encoder`) follows the comments of onnx.proto. If the official reading of an
+example is wrong, only the encoder is compared. `test_official_deviations` lists these cases, and
+checks that the official reading is still wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from support.tensor_oracle import assert_same_array
 
 import onnxmap
 
-# Of all five storages together: 500, in CI 2,000, 200,000 with ONNXMAP_TEST_LONG.
+# The number of examples of all five storages together: 500; in CI 2,000; with ONNXMAP_TEST_LONG
+# 200,000.
 EXAMPLES = (200_000 if LONG else 250 if SANITIZED else 2_000 if EXHAUSTIVE else 500) // len(
     STORAGES
 )
@@ -49,7 +50,7 @@ def as_model(message: bytes, before: int = 0) -> bytes:
 
 
 def read(stored: Stored, reader: str, folder: Path, number: int) -> onnxmap.Tensor:
-    """The tensor from a buffer, a mapped file, a file that is read, or an own file."""
+    """The tensor from a buffer, a mapped file, a file that is read, or a data file."""
     if reader == "load_tensor":
         path = folder / f"{number}.pb"
         path.write_bytes(stored.message)
@@ -63,7 +64,7 @@ def read(stored: Stored, reader: str, folder: Path, number: int) -> onnxmap.Tens
 
 
 def official_reading_is_right(example: Example, stored: Stored) -> bool:
-    """Whether `to_array` must agree; `test_official_deviations` lists the exceptions."""
+    """Whether `to_array` must agree. `test_official_deviations` lists the exceptions."""
     if example.kind.is_text:
         return all(is_plain(text) for text in example.elements)
     whole_file = example.storage == "external" and b"length" not in stored.message
@@ -80,7 +81,7 @@ def without_padding(kind: ElementType, raw: bytes, count: int) -> bytes:
 
 
 def check(example: Example, reader: str, folder: Path) -> None:
-    number = next(_numbers)  # new names for all files: mapped ones must keep their bytes
+    number = next(_numbers)  # new names for all files, because mapped files must keep their bytes
     stored = store(example, f"{number}.bin")
     if stored.file is not None:
         (folder / f"{number}.bin").write_bytes(stored.file)
@@ -138,7 +139,7 @@ def check_bytes(example: Example, stored: Stored, tensor: onnxmap.Tensor) -> Non
     if example.storage in ("raw", "external"):
         assert raw == stored.raw
         assert tensor.nbytes == len(stored.raw)
-    else:  # bits after the last element of typed entries are not compared
+    else:  # the bits after the last element of typed entries are not compared
         assert without_padding(kind, raw, count) == without_padding(kind, stored.raw, count)
     if kind.is_packed:
         packed = tensor.packed()
@@ -158,7 +159,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_random_types_and_shapes(storage: str, folder: Path) -> None:
     @settings(
         max_examples=EXAMPLES,
-        derandomize=not LONG,  # the same on every ordinary run, new ones in every long one
+        derandomize=not LONG,  # the same examples on every ordinary run, new ones in every long run
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -185,7 +186,7 @@ def test_each_type_in_each_storage_and_shape(name: str, folder: Path) -> None:
 @pytest.mark.skipif(SANITIZED, reason="the kernels' C++ tests go over every code, too")
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_every_code_of_narrow_types(name: str, folder: Path) -> None:
-    """Each bit pattern once in each storage; for wide types, all patterns of the upper 16 bits."""
+    """Each bit pattern once in each storage. For wide types, all patterns of the upper 16 bits."""
     kind = ELEMENT_TYPES[name]
     if kind.is_text:
         every = tuple(bytes([code]) for code in range(256))
@@ -216,7 +217,7 @@ def test_views_and_slices_of_each_type(name: str) -> None:
 @pytest.mark.parametrize("name", ["FLOAT", "BFLOAT16", "COMPLEX64", "BOOL", "INT64", "DOUBLE"])
 @pytest.mark.parametrize("offset", range(16))
 def test_every_alignment(name: str, storage: str, offset: int, folder: Path) -> None:
-    """The same values for every offset of the bytes; the array says whether it is aligned."""
+    """The values are the same at every offset. The array says whether it is aligned."""
     example = example_of(ELEMENT_TYPES[name], (7,), storage)
     stored = store(example, "aligned.bin")
     if stored.file is not None:
@@ -264,8 +265,10 @@ def test_the_encoder_s_table_is_onnx_s() -> None:
     assert len(ELEMENT_TYPES) == 28
 
 
-def test_a_wrong_bit_is_noticed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The check can fail: an encoder that packs 4-bit pairs the other way around."""
+def test_the_comparison_notices_one_wrong_bit(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """The comparison can fail: here the encoder packs 4-bit pairs in the wrong order."""
     right = encoder.raw_bytes
 
     def swapped(kind: ElementType, elements: encoder.Elements, padding: int = 0) -> bytes:

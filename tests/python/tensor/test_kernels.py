@@ -31,15 +31,15 @@ TO_FLOAT32 = [
     "FLOAT8E8M0", *PACKED_BITS,
 ]  # fmt: skip
 FROM_FLOAT32 = ["FLOAT16", "BFLOAT16"]
-# (stored type, type of the result): every pair that has a kernel.
+# (stored type, type of the result): all pairs that have a kernel.
 CONVERSIONS = [(name, "FLOAT") for name in TO_FLOAT32] + [("FLOAT", name) for name in FROM_FLOAT32]
 UNPACKINGS = [(name, name) for name in PACKED_BITS]
-LANES = 64  # no vector holds more elements than this
+LANES = 64  # more elements than any vector has
 
 
 @pytest.fixture(params=_core.kernel_paths(), autouse=True)
 def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Selects one set of kernels for the length of a test."""
+    """Use one set of kernels for the length of a test."""
     before = _core.kernels_in_use()
     _core.use_kernels(request.param)
     try:
@@ -50,14 +50,14 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def expected(source: str, target: str, codes: Array) -> Array:
-    """What ml_dtypes and NumPy make of elements with these bits, as the bits of the result."""
+    """The result of ml_dtypes and NumPy for elements with these bits, as bits."""
     with np.errstate(all="ignore"):
         converted = values_of(source, codes).astype(dtype_of(target))
     return converted.view(code_type(target))
 
 
 def found(source: str, target: str, codes: Array, offset: int = 0) -> Array:
-    """What the kernel makes of the same elements, stored at this distance from a multiple of 64."""
+    """The kernel's result for the same elements, stored at this distance from a multiple of 64."""
     buffer, _ = in_buffer(source, codes.shape, stored(source, codes), offset)
     tensor = onnxmap.loads(buffer).initializers["t"]
     array = tensor.numpy() if source == target else tensor.numpy(dtype=dtype_of(target))
@@ -66,7 +66,7 @@ def found(source: str, target: str, codes: Array, offset: int = 0) -> Array:
 
 
 def assert_same_bits(ours: Array, theirs: Array, codes: Array) -> None:
-    """As assert_array_equal, but telling the element whose conversion differs."""
+    """Like assert_array_equal, but the message names the element whose conversion differs."""
     assert ours.shape == theirs.shape
     different = np.flatnonzero(ours != theirs)
     first = different[:1]
@@ -77,7 +77,7 @@ def assert_same_bits(ours: Array, theirs: Array, codes: Array) -> None:
 
 
 def all_codes(type_name: str) -> Array:
-    """Every code, in every lane of a vector."""
+    """Every code in every lane of a vector."""
     codes = np.arange(1 << bits_of(type_name), dtype=code_type(type_name))
     lanes = min(LANES, codes.size) if codes.size <= 1 << 8 else 16
     return np.concatenate([np.roll(codes, lane) for lane in range(lanes)])
@@ -96,7 +96,7 @@ def test_float32_at_every_boundary_of_rounding(target: str) -> None:
     assert_same_bits(found("FLOAT", target, codes), expected("FLOAT", target, codes), codes)
 
 
-# Worked out by hand, so that a common error of the kernels and the oracle would show.
+# Worked out by hand, so that an error that the kernels and the oracle share would show.
 BY_HAND: list[tuple[str, str, int, int]] = [
     ("FLOAT16", "FLOAT", 0x7C01, 0x7F802000),  # a signalling NaN keeps its payload
     ("FLOAT16", "FLOAT", 0xFE55, 0xFFCAA000),
@@ -107,7 +107,7 @@ BY_HAND: list[tuple[str, str, int, int]] = [
     ("FLOAT8E4M3FNUZ", "FLOAT", 0x80, 0xFFC00000),  # the only NaN there
     ("FLOAT8E5M2", "FLOAT", 0x7D, 0x7FC00000),  # payloads of 2 bits are not kept
     ("FLOAT8E5M2", "FLOAT", 0xFC, 0xFF800000),
-    ("FLOAT8E8M0", "FLOAT", 0x00, 0x00400000),  # 2^-127 is subnormal
+    ("FLOAT8E8M0", "FLOAT", 0x00, 0x00400000),  # 2^-127 is a subnormal number
     ("FLOAT8E8M0", "FLOAT", 0xFF, 0x7FC00000),
     ("FLOAT6E2M3", "FLOAT", 0x3F, 0xC0F00000),  # -7.5
     ("FLOAT6E3M2", "FLOAT", 0x1F, 0x41E00000),  # 28
@@ -132,7 +132,7 @@ BY_HAND: list[tuple[str, str, int, int]] = [
 
 @pytest.mark.parametrize(("source", "target", "code", "result"), BY_HAND)
 def test_values_worked_out_by_hand(source: str, target: str, code: int, result: int) -> None:
-    for count in (1, 40):  # the end of a vector loop, and the loop itself
+    for count in (1, 40):  # up to the end of a vector loop, and beyond it
         codes = np.full(count, code, code_type(source))
         assert set(found(source, target, codes).tolist()) == {result}
 
@@ -154,7 +154,7 @@ def test_every_position_of_the_stored_bytes(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), UNPACKINGS + CONVERSIONS)
 def test_every_position_of_the_result(source: str, target: str) -> None:
-    """Into `out` arrays that begin anywhere, and not a byte beside them."""
+    """Results in `out` arrays that begin anywhere. No byte beside them is written."""
     for offset in range(64):
         count = 100 + offset % 33
         codes = random_codes(source, count, offset)
@@ -168,7 +168,7 @@ def test_every_position_of_the_result(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), UNPACKINGS + CONVERSIONS)
 def test_large_arrays_are_shared_out_without_a_seam(source: str, target: str) -> None:
-    """More than 16 MiB of results, which several threads write: no period, and an odd count."""
+    """Several threads write more than 16 MiB of results: values without a period, an odd count."""
     count = (17 << 20) // dtype_of(target).itemsize + 77
     codes = random_codes(source, count)
     ours = found(source, target, codes, offset=5)
@@ -177,7 +177,7 @@ def test_large_arrays_are_shared_out_without_a_seam(source: str, target: str) ->
 
 @pytest.mark.parametrize(("source", "target"), UNPACKINGS + CONVERSIONS)
 def test_large_arrays_read_piece_by_piece(source: str, target: str, tmp_path: Path) -> None:
-    """From a file that is not mapped, whose pieces end within vectors."""
+    """From a file that is not mapped. Its pieces end within vectors."""
     count = (5 << 20) // dtype_of(target).itemsize + 77
     codes = random_codes(source, count)
     buffer, _ = in_buffer(source, codes.shape, stored(source, codes))
@@ -188,7 +188,7 @@ def test_large_arrays_read_piece_by_piece(source: str, target: str, tmp_path: Pa
 
 
 def test_no_byte_beyond_the_ends_is_touched(kernels: str) -> None:
-    """Stored bytes and results end at a hole of the address space: one step further is a crash."""
+    """Stored bytes and results end at a hole of the address space. One step further is a crash."""
     code = """
     import numpy as np
     import onnxmap
@@ -227,7 +227,7 @@ def test_the_sets_of_kernels_are_those_of_the_machine() -> None:
 
 
 def test_a_wrong_result_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One element of thousands, one bit of it: the comparison of this file is not asleep."""
+    """One bit of one element among thousands is wrong, and the comparison of this file finds it."""
 
     def one_bit_off(*arguments: Any) -> Array:
         wrong = found(*arguments).copy()

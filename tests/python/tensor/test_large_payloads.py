@@ -16,7 +16,7 @@ READERS = [(io, check) for io in ("mmap", "read") for check in ("full", "lazy")]
 
 
 def two_runs(field: int, values: np.ndarray[Any, Any], first: bytes) -> bytes:
-    """A tensor whose values are two packed runs of one field, behind its type and shape."""
+    """A tensor whose values are two packed runs of a field, behind its type and shape."""
     runs = [part.tobytes() for part in np.array_split(values, 2)]
     return first + b"".join(bytes([field << 3 | 2]) + _length(run) + run for run in runs)
 

@@ -1,4 +1,4 @@
-"""`lenient=True`: contradictory tensors are read as onnx reads them, with a warning."""
+"""`lenient=True`: contradictory tensors are read like onnx reads them, with a warning."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_model(fields: bytes) -> bytes:
 
 
 def long_raw_data() -> dict[str, Bad]:
-    """2-, 4- and 6-bit raw_data with bytes after the last element."""
+    """2-, 4- and 6-bit raw_data with more bytes than elements."""
     found = {}
     for kind in ELEMENT_TYPES.values():
         if not kind.is_packed:
@@ -54,7 +54,7 @@ def long_raw_data() -> dict[str, Bad]:
 
 
 def two_places() -> dict[str, Bad]:
-    """raw_data first, then the type's own field, as onnx takes them."""
+    """First raw_data, then the field of the tensor's type: the order in which onnx prefers them."""
     code = "tensor.ambiguous_data"
     floats_and_ints = wire.blob(4, np.float32([3, 4]).tobytes()) + table.entries("int32_data", 5, 6)
     text = table.typed("STRING", 1) + table.one_value("string_data")
@@ -127,7 +127,7 @@ def test_a_tensor_in_a_file_of_its_own(name: str, tmp_path: Path) -> None:
 
 
 def stays_refused(bad: Bad) -> bool:
-    """Everything except a second place for in-file data, narrow values, and sub-byte raw_data."""
+    """Everything except two places of in-file data, narrow values, and sub-byte raw_data."""
     if bad.code in ("tensor.value_range", "tensor.ambiguous_data"):
         return table.LOCATION in bad.fields
     message = TensorProto.FromString(bad.fields)
@@ -142,7 +142,7 @@ STILL_REFUSED = {key: bad for key, bad in BAD_TENSORS.items() if stays_refused(b
 
 
 @pytest.mark.parametrize("name", STILL_REFUSED)
-def test_what_onnx_cannot_read_either_stays_refused(name: str) -> None:
+def test_tensors_that_onnx_cannot_read_either_stay_refused(name: str) -> None:
     bad = STILL_REFUSED[name]
     tensor = onnxmap.loads(as_model(bad.fields), lenient=True).initializers["odd"]
     with pytest.raises(onnxmap.TensorError) as caught:
@@ -150,7 +150,7 @@ def test_what_onnx_cannot_read_either_stays_refused(name: str) -> None:
     assert caught.value.code == bad.code
 
 
-def test_the_tables_meet() -> None:
+def test_the_tables_agree() -> None:
     codes = {"tensor.wrong_field", "tensor.padding", "tensor.ambiguous_data", "tensor.data_size"}
     assert codes <= {bad.code for bad in STILL_REFUSED.values()}
     read = {key for key in BAD_TENSORS if key not in STILL_REFUSED}
@@ -158,7 +158,7 @@ def test_the_tables_meet() -> None:
 
 
 def test_the_bytes_of_the_reading() -> None:
-    """`tobytes()` and `packed()` give what was read, not what was left out."""
+    """`tobytes()` and `packed()` give the bytes that were read, without those that were ignored."""
     for key, bad in long_raw_data().items():
         tensor = onnxmap.loads(as_model(bad.fields), lenient=True).initializers["odd"]
         stored = TensorProto.FromString(bad.fields).raw_data[:-3]
@@ -201,7 +201,7 @@ def test_a_name_of_any_bytes_is_escaped_in_the_warning() -> None:
         assert not {"\n", "\x1b"} & set(str(one.message))
 
 
-def test_an_unnamed_tensor_is_told_by_its_path() -> None:
+def test_an_unnamed_tensor_is_named_by_its_path() -> None:
     fields = LENIENT["raw_data and int64_data"].fields
     model = onnxmap.loads(wire.blob(7, wire.blob(5, fields)), lenient=True)
     ((_, tensor),) = model.tensors()

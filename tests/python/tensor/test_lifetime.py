@@ -1,4 +1,4 @@
-"""Arrays outlive their model and file, and nothing outlives the last array."""
+"""Arrays outlive their model and file. Nothing outlives the last array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mapped(folder: Path) -> int:
 
 
 def chain(path: Path) -> dict[str, Any]:
-    """One object of every kind on the way from a model to a slice of an array."""
+    """An object of each kind on the way from a model to a slice of an array."""
     model = onnxmap.load(path)
     found: dict[str, Any] = {"model": model, "graph": model.graph}
     found["initializers"] = found["graph"].initializers
@@ -162,7 +162,7 @@ def test_interpreter_exit_with_live_objects(path: Path) -> None:
 
 
 def test_a_thousand_loads_leave_nothing_behind(path: Path) -> None:
-    """Descriptors, mappings and resident memory are counted in a fresh process, after a warm-up."""
+    """A child process counts its descriptors, mappings and resident memory after a warm-up."""
     code = """
     import gc, os
     import onnxmap
@@ -195,7 +195,7 @@ def test_a_thousand_loads_leave_nothing_behind(path: Path) -> None:
     facts = facts_from(code, str(path))
     assert facts["descriptors"] == 0
     assert facts["ours"] == 0
-    assert facts["mappings"] <= 2  # the allocator's own arenas may come and go
+    assert facts["mappings"] <= 2  # the allocator may add and remove its own arenas
     assert facts["kib"] < 1024 or SANITIZED  # ASan keeps freed memory in quarantine
 
 

@@ -1,6 +1,6 @@
 """Tensors with enough elements for vector registers, threads and huge pages, and an odd rest.
 
-The encoder for single elements would take minutes here: this one writes columns, with NumPy.
+The encoder for single elements would take minutes here. This one writes columns with NumPy.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from support.tensor_encoder import ELEMENT_TYPES, ElementType
 import onnxmap
 
 COUNT = 50_021 if SANITIZED else 3_000_017
-HUGE_PAGES = 5 << 20  # an array may begin and end in the middle of one, and threads have stacks
+HUGE_PAGES = 5 << 20  # an array may begin and end inside one, and threads have stacks
 NAMES = [name for name in ELEMENT_TYPES if name != "STRING"]
 
 
 def random_bytes(kind: ElementType) -> np.ndarray:
-    """The bytes of COUNT elements as NumPy and ml_dtypes hold them, of random bits."""
+    """The bytes of COUNT elements of random bits, as NumPy and ml_dtypes hold them."""
     rng = np.random.default_rng(kind.number)
     data = rng.integers(0, 256, COUNT * kind.dtype.itemsize, np.uint8)
     return data & ((1 << kind.bits) - 1) if kind.is_packed else data
 
 
 def raw_bytes(kind: ElementType, data: np.ndarray) -> bytes:
-    """`raw_data`: the bits of all elements in one stream, each byte's least significant first."""
+    """`raw_data`: the bits of all elements as one stream, in each byte from the lowest bit on."""
     if not kind.is_packed:
         return data.tobytes()
     bits = np.unpackbits(data[:, None], axis=1, bitorder="little")[:, : kind.bits]
@@ -39,14 +39,14 @@ def raw_bytes(kind: ElementType, data: np.ndarray) -> bytes:
 
 
 def entries(kind: ElementType, data: np.ndarray, raw: bytes) -> tuple[bytes, np.ndarray]:
-    """The entries of the typed field one after another, and the end of each."""
+    """The entries of the typed field in a row, and the end of each."""
     if kind.field in ("float_data", "double_data"):
         width = 4 if kind.field == "float_data" else 8
         return data.tobytes(), np.arange(width, data.size + 1, width)
     if kind.bits in (2, 4):
         values = np.frombuffer(raw, np.uint8).astype(np.int64)
     elif kind.name.startswith("INT"):
-        values = data.view(kind.dtype).astype(np.int64)  # negative ones take ten bytes
+        values = data.view(kind.dtype).astype(np.int64)  # negative values take ten bytes
     elif kind.bits >= 32:
         values = data.view(kind.dtype).astype(np.uint64)
     else:
@@ -69,7 +69,7 @@ def varints(values: np.ndarray) -> tuple[bytes, np.ndarray]:
 
 
 def in_pieces(kind: ElementType, data: bytes, ends: np.ndarray) -> bytes:
-    """Runs of very different lengths, with single entries between them."""
+    """Runs of very different lengths, and single entries between them."""
     number, count = kind.number_of_field, len(ends)
     cuts = [0, 0, 1, 7, count // 3, count // 3 + 1, count - 64, count - 1, count]
     fields = []
@@ -109,7 +109,7 @@ def test_many_elements(name: str, tmp_path: Path) -> None:
 
 
 def test_one_wrong_entry_among_many_is_found() -> None:
-    """The last of all, in a run that several threads may share: too large, or one too few."""
+    """In a run that several threads may share, one value is out of range, missing or too many."""
     head = wire.scalar(1, COUNT) + wire.scalar(2, 2) + wire.blob(8, b"w")
     good = b"\x7f" * (COUNT - 1)
     cases = {
@@ -126,7 +126,7 @@ def test_one_wrong_entry_among_many_is_found() -> None:
 
 
 DECODED = {
-    # what makes the tensor's fields: the bytes of its array
+    # the fields of a tensor, with the number of bytes of its array
     "wire.scalar(1, 5_000_000) + wire.scalar(2, 7) + wire.blob(7, bytes(5_000_000))": 40_000_000,
     "wire.scalar(1, 9_000_000) + wire.scalar(2, 2) + wire.blob(5, bytes(9_000_000))": 9_000_000,
     "wire.scalar(1, 9_000_000) + wire.scalar(2, 22) + wire.blob(9, bytes(4_500_000))": 9_000_000,

@@ -1,4 +1,4 @@
-"""`Tensor.numpy(dtype=, out=, copy=)`: astype's values, in the caller's array or a fresh one."""
+"""`Tensor.numpy(dtype=, out=, copy=)` gives astype's values, in the caller's array or a new one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHAPE = (3, 5, 7)
 def tensor_and_values(
     type_name: str, shape: tuple[int, ...] = SHAPE
 ) -> tuple[onnxmap.Tensor, Array]:
-    """A tensor stored as raw_data, and an array of the same values made by NumPy and ml_dtypes."""
+    """A tensor stored as raw_data, and an array of the same values from NumPy and ml_dtypes."""
     codes = random_codes(type_name, int(np.prod(shape)))
     buffer, _ = in_buffer(type_name, shape, stored(type_name, codes))
     return onnxmap.loads(buffer).initializers["t"], values_of(type_name, codes).reshape(shape)
@@ -48,7 +48,7 @@ def astype(values: Array, dtype: Any) -> Array:
 
 
 def converted(tensor: onnxmap.Tensor, dtype: Any, **arguments: Any) -> Array:
-    """`numpy(dtype=...)`; where NumPy does the work its floating-point warnings are its own."""
+    """`numpy(dtype=...)`. If NumPy converts, it may raise its own floating-point warnings."""
     with np.errstate(all="ignore"):
         array = tensor.numpy(dtype=dtype, **arguments)
     assert isinstance(array, np.ndarray)
@@ -70,7 +70,8 @@ def test_dtype_has_astype_s_values(type_name: str, target: str) -> None:
     if np.dtype(target).kind in "iu" and type_name.startswith(
         ("FLOAT", "BFLOAT", "DOUBLE", "COMPLEX")
     ):
-        # Casting NaN, infinity and what is too large has no defined value: only small ones.
+        # The cast of NaN, infinity and large values to integers is undefined, so all values are
+        # small.
         tensor, values = small_values(type_name)
     if values.dtype.kind == "c" and np.dtype(target).kind in "fiu":
         for convert in (values.astype, lambda dtype: tensor.numpy(dtype=dtype)):
@@ -81,8 +82,8 @@ def test_dtype_has_astype_s_values(type_name: str, target: str) -> None:
 
 
 def small_values(type_name: str) -> tuple[onnxmap.Tensor, Array]:
-    """Values that every integer type holds."""
-    low = 1 if type_name == "FLOAT8E8M0" else 0  # it has no zero
+    """Values that all integer types have."""
+    low = 1 if type_name == "FLOAT8E8M0" else 0  # this type has no zero
     numbers = np.arange(105) % 2 + low
     values = numbers.astype(np.float32).astype(dtype_of(type_name)).reshape(SHAPE)
     codes = values.view(code_type(type_name)).reshape(-1)
@@ -101,7 +102,7 @@ def test_dtype_may_be_one_of_ml_dtypes(type_name: str, target: str) -> None:
     assert_same_bits(converted(tensor, getattr(ml_dtypes, target)), astype(values, dtype))
 
 
-def test_what_ml_dtypes_cannot_cast_goes_by_float32() -> None:
+def test_conversions_that_ml_dtypes_lacks_go_through_float32() -> None:
     import ml_dtypes
 
     tensor, values = tensor_and_values("INT4")
@@ -129,7 +130,7 @@ def test_dtype_in_all_of_numpy_s_spellings() -> None:
 
 
 @pytest.mark.parametrize("type_name", NUMERIC)
-def test_dtype_of_its_own_is_no_conversion(type_name: str) -> None:
+def test_its_own_dtype_is_not_a_conversion(type_name: str) -> None:
     tensor, values = tensor_and_values(type_name)
     for dtype in (values.dtype, tensor.dtype):
         array = tensor.numpy(dtype=dtype)
@@ -264,8 +265,8 @@ def test_out_of_strings() -> None:
 @pytest.mark.parametrize("shift", [-64, -4, -3, 0, 1, 4, 60])
 @pytest.mark.parametrize("target", ["FLOAT", "FLOAT16", "INT32"])
 def test_out_over_the_stored_bytes_themselves(target: str, shift: int) -> None:
-    """The result is what it would be if they were apart."""
-    codes = random_codes("FLOAT16", 1000) & 0x83FF | 0x3C00  # from 1 to 2: any type holds them
+    """The result is the same as if the two arrays did not share memory."""
+    codes = random_codes("FLOAT16", 1000) & 0x83FF | 0x3C00  # 1 or 2, which all types have
     values = values_of("FLOAT16", codes)
     head_room = 2 * 4096
     buffer, at = in_buffer("FLOAT16", [1000], stored("FLOAT16", codes))
@@ -336,13 +337,13 @@ def test_a_tensor_that_cannot_be_read_says_so_in_every_form() -> None:
             bad.numpy(**arguments)
         assert (caught.value.code, caught.value.tensor) == ("tensor.data_size", "bad")
     with pytest.raises(TypeError):
-        bad.numpy(np.float32, None)  # only the type may come without its name
+        bad.numpy(np.float32, None)  # only dtype may be given without its name
     with pytest.raises(TypeError):
         bad.numpy(order="F")
 
 
 class Liar(np.ndarray):
-    """Reports wrong facts about itself, as any subclass may."""
+    """An array that reports wrong facts about itself, as any subclass may."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -358,7 +359,7 @@ class Liar(np.ndarray):
 
 
 @pytest.mark.parametrize("type_name", ["FLOAT", "INT64"])
-def test_out_is_judged_by_its_memory(type_name: str) -> None:
+def test_out_is_checked_by_its_memory(type_name: str) -> None:
     tensor, values = tensor_and_values(type_name)
     guarded = np.zeros(200, np.uint8)
     with pytest.raises(ValueError, match="shape"):
@@ -370,7 +371,7 @@ def test_out_is_judged_by_its_memory(type_name: str) -> None:
 
 
 def test_out_must_be_an_array() -> None:
-    """What only says that it is one would be copied, and stay as it was."""
+    """An object that only claims to be an array would be copied, and would stay unchanged."""
 
     class Pretender:
         __class__ = np.ndarray

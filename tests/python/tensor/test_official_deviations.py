@@ -1,7 +1,7 @@
-"""Where `onnx.numpy_helper.to_array` is wrong: each place with its sentence in onnx.proto.
+"""The places where `onnx.numpy_helper.to_array` is wrong, each with the sentence of onnx.proto.
 
-The test of element types leaves these out of its comparison. If a sentence is no longer in
-onnx.proto, or the official package has mended a place, a test fails here.
+The test of element types leaves these places out of its comparison. A test here fails if a sentence
+disappears from onnx.proto, or if the official package mends a place.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def outside(data_type: str, dims: list[int], **fields: Any) -> TensorProto:
 @dataclass(frozen=True)
 class Deviation:
     make: Callable[[], TensorProto]
-    sentence: str  # of onnx.proto
+    sentence: str  # the sentence of onnx.proto
     theirs: Values | type[Exception]
-    ours: Values | str  # values, or the code of the refusal
+    ours: Values | str  # the values, or the code of the refusal
 
 
 ONE_FIELD = (
@@ -193,7 +193,7 @@ def test_the_official_reading_still_differs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)
-def test_ours(name: str, tmp_path: Path) -> None:
+def test_our_reading_follows_onnx_proto(name: str, tmp_path: Path) -> None:
     case = DEVIATIONS[name]
     (tmp_path / "w.bin").write_bytes(FILE)
     path = write(model_of([case.make()]), tmp_path / "model.onnx")

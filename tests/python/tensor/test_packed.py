@@ -28,12 +28,12 @@ from support.subprocesses import facts_from
 
 import onnxmap
 
-SHAPE = (3, 5, 7)  # 105 elements end within a byte in each of the packed types
+SHAPE = (3, 5, 7)  # 105 elements end in the middle of a byte in each of the packed types
 COUNT = 105
 
 
 def typed_entries(type_name: str, codes: Array) -> dict[str, list[Any]]:
-    """The typed field that holds these elements. Source: onnx.proto, TensorProto, fields *_data."""
+    """The typed field for these elements. Source: onnx.proto, TensorProto, fields *_data."""
     dtype = dtype_of(type_name)
     if type_name in PACKED_BITS:
         bits = PACKED_BITS[type_name]
@@ -53,7 +53,7 @@ def typed_entries(type_name: str, codes: Array) -> dict[str, list[Any]]:
 
 
 def codes_of(type_name: str) -> Array:
-    """Any bits except NaN: Python floats on the way to a typed field would change its payload."""
+    """Random bits without NaN. Python floats are used for typed fields, and change NaN payloads."""
     codes = random_codes(type_name, COUNT)
     if type_name in ("FLOAT", "COMPLEX64", "DOUBLE", "COMPLEX128"):
         parts = codes.view("u4" if type_name in ("FLOAT", "COMPLEX64") else "u8").copy()
@@ -134,7 +134,7 @@ def test_packed_of_a_buffer_is_that_buffer(type_name: str) -> None:
     packed = onnxmap.loads(buffer).initializers["t"].packed()
     assert packed.ctypes.data == buffer.ctypes.data + at
     del buffer
-    assert packed.tobytes() == data  # the array holds the buffer
+    assert packed.tobytes() == data  # the array keeps the buffer alive
 
 
 @pytest.mark.parametrize("name", ["INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2"])
@@ -148,7 +148,7 @@ def test_padding_bits_are_kept_in_packed_and_ignored_in_values(name: str) -> Non
 
 @pytest.mark.parametrize("name", PACKED_BITS)
 def test_unpacked_bytes_have_the_code_in_the_low_bits(name: str) -> None:
-    """As ml_dtypes makes them: the upper bits are zero, of negative numbers too."""
+    """As in ml_dtypes, the upper bits are zero, even for negative numbers."""
     bits = PACKED_BITS[name]
     codes = np.arange(1 << bits, dtype=np.uint8)
     tensor = onnxmap.loads(in_buffer(name, codes.shape, stored(name, codes))[0]).initializers["t"]
@@ -206,7 +206,7 @@ def test_slices_are_numpy_s(type_name: str, storage: Storage, tmp_path: Path) ->
 
 @pytest.mark.parametrize("type_name", ["INT4", "FLOAT6E2M3", "UINT2"])
 def test_a_flat_slice_from_any_element(type_name: str) -> None:
-    """Elements begin within bytes: 6-bit ones at any of four places."""
+    """Elements may begin inside bytes, 6-bit ones at four different places."""
     codes = random_codes(type_name, 40)
     tensor = onnxmap.loads(in_buffer(type_name, [40], stored(type_name, codes))[0]).initializers[
         "t"
@@ -242,11 +242,11 @@ def test_a_memoryview_has_the_values_or_is_refused(
     values = values_of(type_name, codes).reshape(SHAPE)
     try:
         expected = memoryview(values)
-    except ValueError:  # NumPy has no format for it, nor have we
+    except ValueError:  # NumPy has no format for it, so onnxmap has none
         with pytest.raises(BufferError):
             memoryview(tensor)
         return
-    if storage is typed and not tensor.is_view:  # there is no buffer until something decodes it
+    if storage is typed and not tensor.is_view:  # no buffer before the values are decoded
         with pytest.raises(BufferError):
             memoryview(tensor)
         assert np.asarray(tensor).tobytes() == values.tobytes()
@@ -259,7 +259,7 @@ def test_a_memoryview_has_the_values_or_is_refused(
 
 
 def test_codes_fit_their_types() -> None:
-    """The helpers of this file against the official reader, so that both sides cannot be wrong."""
+    """The helpers of this file agree with the official reader, so that both cannot be wrong."""
     from onnx import numpy_helper
 
     for type_name in NUMERIC:

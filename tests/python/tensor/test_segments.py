@@ -1,7 +1,8 @@
-"""Tensors stored in pieces (`TensorProto.segment`) are read as one if they tile the tensor.
+"""Tensors stored in pieces (`TensorProto.segment`) are read as one if the pieces tile the tensor.
 
-A piece has the dims and the type of the whole tensor. It stores the elements from `begin` to before
-`end`, in row-major order. Pieces belong together if they have one name in one repeated field.
+A piece has the dims and the type of the whole tensor. It stores the elements from `begin` up to but
+not including `end`, in row-major order. Pieces belong together if they have the same name in the
+same repeated field.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ CODES = [int(code) for code in VALUES.view(np.uint32).ravel()]
 
 
 def piece(begin: int, end: int, stored: Range | None = None, name: str = "w") -> bytes:
-    """A piece of VALUES; `stored` says which elements it holds if not those it claims."""
+    """A piece of VALUES. `stored` are the elements it has, if they are not those it claims."""
     first, last = stored or (begin, end)
     return head(FLOAT, (3, 4), name) + segment(begin, end) + raw(FLOAT, CODES[first:last])
 
@@ -114,7 +115,7 @@ def test_arguments_of_numpy() -> None:
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_each_type_in_each_storage(name: str, tmp_path: Path) -> None:
-    """Pieces packed each on its own, with odd sizes, in whatever storage each of them has."""
+    """Each piece is packed separately, has an odd size, and uses any of the storages."""
     kind = ELEMENT_TYPES[name]
     rng = random.Random(name)
     whole = example_of(kind, (5, 7), "raw" if not kind.is_text else "unpacked")
@@ -200,7 +201,7 @@ BAD_PIECES = {
 
 
 @pytest.mark.parametrize("name", BAD_PIECES)
-def test_a_bad_piece_spoils_its_tensor_alone(name: str) -> None:
+def test_a_bad_piece_affects_only_its_tensor(name: str) -> None:
     bad, code = BAD_PIECES[name]
     model = model_of([piece(0, 5), bad, GOOD])
     with pytest.raises(onnxmap.TensorError) as caught:
@@ -240,7 +241,7 @@ def test_unnamed_pieces_do_not_belong_together() -> None:
 
 
 def test_pieces_of_other_graphs_do_not_belong_here() -> None:
-    """A subgraph's initializer of the same name is another tensor."""
+    """In a subgraph, an initializer of the same name is another tensor."""
     inner = wire.blob(INITIALIZER, piece(5, 12))
     node = wire.blob(5, wire.blob(1, b"g") + wire.blob(6, inner))
     graph = wire.blob(INITIALIZER, piece(0, 5)) + wire.blob(1, node)
@@ -269,7 +270,7 @@ def test_pieces_in_the_tensors_of_an_attribute() -> None:
 
 
 def test_pieces_in_a_graph_that_is_stored_in_two() -> None:
-    """A repeated `graph` field is merged: the pieces are in one list then."""
+    """The repeated `graph` fields are merged, so the pieces are in one list."""
     parts = [wire.blob(GRAPH, wire.blob(INITIALIZER, one)) for one in (piece(0, 5), piece(5, 12))]
     model = onnxmap.loads(b"".join(parts))
     assert_same_array(model.initializers["w"].numpy(), VALUES)
@@ -302,7 +303,7 @@ def test_from_a_file_after_the_model_is_gone(io: str, tmp_path: Path) -> None:
 
 
 def test_very_many_pieces() -> None:
-    """Work that grows with the number of pieces, not with its square."""
+    """The work grows with the number of pieces, not with its square."""
     count = 10_000 if SANITIZED else 100_000
     kind = ELEMENT_TYPES["UINT8"]
     start = head(kind, (count,))

@@ -1,4 +1,4 @@
-"""Slices of tensors that are read: what NumPy gives, from the elements of the slice alone."""
+"""Slices of tensors that are read: NumPy's result, from only the elements of the slice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CountingTensor:
-    """The members of a tensor that the reader of slices uses, with a count of what is read."""
+    """The members of a tensor that the reader of slices uses. It counts what is read."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.values = values
@@ -57,7 +57,7 @@ def test_any_basic_index_gives_what_numpy_gives(
 @pytest.mark.parametrize(
     ("key", "elements"),
     [
-        ((slice(None), 5), 4_000),  # a column: rows are too far apart to be read through
+        ((slice(None), 5), 4_000),  # a column: the gaps are too large to read through
         ((slice(10, 14), slice(0, 3)), 4 * 3),
         (slice(100, 102), 2 * 50_000),
         ((3, 4), 1),
@@ -65,7 +65,7 @@ def test_any_basic_index_gives_what_numpy_gives(
         (slice(5, 5), 0),
     ],
 )
-def test_only_what_is_asked_for_is_read(key: Any, elements: int) -> None:
+def test_only_the_elements_of_the_slice_are_read(key: Any, elements: int) -> None:
     values = np.broadcast_to(np.uint8(7), (4_000, 50_000))
     tensor = CountingTensor(values)
     tensor._elements = lambda begin, count: (  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""`SparseTensor`: both forms of indices, dense and SciPy forms, and indices that make no sense."""
+"""`SparseTensor`: both forms of indices, dense and SciPy forms, and invalid indices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def tensor(
 def stored(
     kind: ElementType, shape: Shape, elements: encoder.Elements, storage: str, name: str = ""
 ) -> bytes:
-    """A tensor in one of the in-file storages."""
+    """A tensor stored in one of the ways inside the file."""
     if storage == "raw":
         return tensor(kind, shape, [wire.blob(9, encoder.raw_bytes(kind, elements))], name)
     rng = random.Random(str(elements))
@@ -126,7 +126,7 @@ def test_both_forms_of_indices(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name != "FLOAT8E8M0"])
 def test_every_type_of_values_in_every_storage(name: str) -> None:
-    """All but FLOAT8E8M0, which has no zero to fill the gaps with."""
+    """All types except FLOAT8E8M0, which has no zero for the gaps."""
     kind = ELEMENT_TYPES[name]
     elements = example_of(kind, (3,), "raw").elements
     dense = encoder.expected_array(kind, (6,), [b""] * 6 if kind.is_text else [0] * 6).copy()
@@ -134,7 +134,7 @@ def test_every_type_of_values_in_every_storage(name: str) -> None:
         (1, 2, 5), encoder.expected_array(kind, (3,), elements), strict=True
     ):
         dense[position] = value
-    if not kind.is_text:  # element by element NumPy may quiet a NaN
+    if not kind.is_text:  # NumPy may quiet a NaN when it copies single elements
         width = dense.itemsize
         flat = bytearray(6 * width)
         data = encoder.expected_array(kind, (3,), elements).tobytes()
@@ -189,7 +189,7 @@ def bad(code: str, dims: Sequence[int], values: bytes, indices: bytes) -> Bad:
 
 
 def reshaped(shape: Shape) -> bytes:
-    """As many INT64 zeros as `shape` has."""
+    """As many INT64 zeros as a tensor of this shape has elements."""
     return stored(INT64, shape, [0] * math.prod(shape), "raw")
 
 
@@ -307,7 +307,7 @@ def test_many_indices_without_coordinates() -> None:
     assert caught.value.code == "tensor.sparse_duplicate"
 
 
-def test_an_unnamed_one_is_told_by_its_path() -> None:
+def test_an_unnamed_sparse_tensor_is_named_by_its_path() -> None:
     message = sparse((4,), floats_at(1, name=""), linear(9))
     attribute = wire.blob(1, b"a") + wire.blob(22, message)
     model = onnxmap.loads(wire.blob(GRAPH, wire.blob(1, wire.blob(5, attribute))))
@@ -318,7 +318,7 @@ def test_an_unnamed_one_is_told_by_its_path() -> None:
 
 
 def test_messages_have_the_numbers() -> None:
-    """Which entry, and what it may be."""
+    """They name the bad entry, and the range that is allowed."""
     words = {"fewer indices": "3 2", "at the end": "9", "falling later": "4 5", "twice": "3"}
     for name, numbers in words.items():
         with pytest.raises(onnxmap.TensorError) as caught:

@@ -1,4 +1,4 @@
-"""`Tensor`: facts, views, copies, slices and files, for every fixed-width type, against onnx."""
+"""`Tensor`: attributes, views, copies, slices and files, for all fixed-width types of onnx."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_arrays_are_read_only_for_good(model: onnxmap.Model, name: str) -> None:
 def test_views_share_memory_and_say_so(model: onnxmap.Model) -> None:
     tensor = model.initializers["FLOAT_matrix"]
     first, second = tensor.numpy(), np.asarray(tensor)
-    assert tensor.is_view == (model.io != "read")  # in read mode every array is a fresh read
+    assert tensor.is_view == (model.io != "read")  # in read mode, every array is read anew
     assert np.shares_memory(first, second) == tensor.is_view
     assert np.shares_memory(first, model.views()["FLOAT_matrix"]) == tensor.is_view
 
 
 @pytest.mark.parametrize("pad", range(16))
-def test_alignment_is_told_and_never_matters(pad: int, tmp_path: Path) -> None:
+def test_alignment_is_reported_and_never_matters(pad: int, tmp_path: Path) -> None:
     values = np.arange(7, dtype=np.float64)
     tensor = TensorProto(name="w" * (pad + 1), dims=[7], data_type=11, raw_data=values.tobytes())
     path = write(model_of([tensor]), tmp_path / "model.onnx")
@@ -193,7 +193,7 @@ def test_memoryview(model: onnxmap.Model) -> None:
 
 @pytest.mark.parametrize("type_name", ["BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E8M0"])
 def test_types_without_a_buffer_format(model: onnxmap.Model, type_name: str) -> None:
-    """NumPy asks for a buffer before `__array__`: flat bytes there would be wrong values."""
+    """NumPy asks for a buffer before it calls `__array__`. Flat bytes would be wrong values."""
     tensor = model.initializers[f"{type_name}_matrix"]
     with pytest.raises(BufferError):
         memoryview(tensor)

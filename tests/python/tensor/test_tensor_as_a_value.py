@@ -1,4 +1,4 @@
-"""A Tensor where Python expects a number or a sequence. Its bytes are never taken for text."""
+"""A Tensor in place of a number or a sequence. Python never takes its bytes for text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tensor_of(tmp_path: Path, array: Any) -> onnxmap.Tensor:
 
 
 def test_a_scalar_is_a_number(tmp_path: Path) -> None:
-    five = tensor_of(tmp_path, np.array(53, np.uint8))  # whose byte is the digit 5
+    five = tensor_of(tmp_path, np.array(53, np.uint8))  # its only byte is the digit 5
     assert (int(five), float(five), complex(five), operator.index(five)) == (53, 53.0, 53, 53)
     assert five.item() == 53
     half = tensor_of(tmp_path, np.array(0.5, np.float32))
@@ -47,7 +47,7 @@ def test_iteration_decodes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert max(tensor) == 7
 
 
-def test_a_writable_view_is_no_promise_that_can_be_kept(tmp_path: Path) -> None:
+def test_a_writable_view_is_refused(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
     with pytest.raises(ValueError, match="copy=False"):
         tensor.numpy(copy=False, writable=True)
@@ -55,9 +55,9 @@ def test_a_writable_view_is_no_promise_that_can_be_kept(tmp_path: Path) -> None:
         tensor.numpy(out=np.empty(3, np.float32), writable=True)
 
 
-def test_any_truth_may_say_whether_to_copy(tmp_path: Path) -> None:
+def test_copy_may_be_any_object_with_a_truth(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
-    assert tensor.numpy(copy=np.True_).flags.writeable  # type: ignore[call-overload]
+    assert tensor.numpy(copy=np.True_).flags.writeable  # the type may come first
     assert tensor.numpy(np.float64).dtype == np.float64  # the type may come first
 
 
@@ -66,7 +66,7 @@ REAL = [name for name in NUMERIC if name != "BOOL" and "COMPLEX" not in name]
 
 @pytest.mark.parametrize("source", REAL)
 def test_every_type_becomes_every_other(source: str, tmp_path: Path) -> None:
-    """If ml_dtypes has no cast, the way is through float32, which holds all small values."""
+    """If ml_dtypes has no cast, values go through float32, which has all small values."""
     made = TensorProto(data_type=number_of(source), dims=[4])
     codes = numpy_helper.from_array(np.array([0, 1, 1, 0], np.float32).astype(dtype_of(source)))
     made.raw_data = codes.raw_data
@@ -87,7 +87,7 @@ def test_names_of_types_that_only_ml_dtypes_has(tmp_path: Path) -> None:
     assert tensor.numpy(dtype="int4").dtype.name == "int4"
 
 
-def test_a_descriptor_is_no_path(tmp_path: Path) -> None:
+def test_a_descriptor_is_not_a_path(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
     with (tmp_path / "out").open("wb") as file:
         with pytest.raises(TypeError):
@@ -95,7 +95,7 @@ def test_a_descriptor_is_no_path(tmp_path: Path) -> None:
         os.fstat(file.fileno())  # still open
 
 
-def test_files_that_take_nothing(tmp_path: Path) -> None:
+def test_files_that_accept_no_bytes(tmp_path: Path) -> None:
     tensor = tensor_of(tmp_path, np.ones(3, np.float32))
 
     class Full(io.RawIOBase):

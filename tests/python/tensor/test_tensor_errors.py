@@ -1,4 +1,4 @@
-"""Malformed tensors: each is refused on access with its code, and the others can be read.
+"""Malformed tensors: each is refused on access with its code, and all others can be read.
 
 The tables are in `bad_tensors`.
 """
@@ -26,12 +26,12 @@ import onnxmap
 GRAPH, INITIALIZER, NAME = 7, 5, 8
 MIB = 1024
 
-# Values in these are checked only when they are read, and part of the tensor may be read.
+# The values of these fields are checked only when they are read, and a part may be read alone.
 OF_VALUES = {"tensor.value_range", "tensor.padding"}
 
 
 def model_with(fields: bytes, name: str = "bad") -> onnxmap.Model:
-    """A model of three initializers, the one with `fields` between two good ones."""
+    """A model of three initializers. The one with `fields` is between two good ones."""
     own_name = wire.blob(NAME, name.encode()) if name else b""
     good = [floats("before", 2).SerializeToString(), floats("after", 3).SerializeToString()]
     tensors = [good[0], own_name + fields, good[1]]
@@ -39,7 +39,7 @@ def model_with(fields: bytes, name: str = "bad") -> onnxmap.Model:
 
 
 def readers(tensor: onnxmap.Tensor) -> dict[str, Callable[[], object]]:
-    """Every way to a tensor's values."""
+    """Every way to get a tensor's values."""
     return {
         "numpy": tensor.numpy,
         "numpy(copy=True)": lambda: tensor.numpy(copy=True),
@@ -92,7 +92,7 @@ def test_refused_by_every_reader(name: str) -> None:
     tensor = model_with(bad.fields).initializers["bad"]
     for reader, read in readers(tensor).items():
         if is_text(bad.fields) and reader in ("tobytes", "tofile", "dlpack"):
-            continue  # strings have no such form, right or wrong
+            continue  # strings cannot have this form in any case
         scalar = not onnx.TensorProto.FromString(bad.fields).dims
         if reader == "part" and (scalar or bad.code in OF_VALUES):
             continue
@@ -100,12 +100,12 @@ def test_refused_by_every_reader(name: str) -> None:
             read()
         assert caught.value.code == bad.code, reader
     with pytest.raises((BufferError, onnxmap.TensorError)):
-        memoryview(tensor)  # the buffer protocol may make a BufferError of it
+        memoryview(tensor)  # the buffer protocol may turn it into a BufferError
 
 
 @pytest.mark.skipif(SANITIZED, reason="the core reads these bytes in the tests above")
 @pytest.mark.parametrize("name", BAD_TENSORS)
-def test_an_unnamed_tensor_is_told_by_its_path(name: str, tmp_path: Path) -> None:
+def test_an_unnamed_tensor_is_named_by_its_path(name: str, tmp_path: Path) -> None:
     bad = BAD_TENSORS[name]
     tensor = list(model_with(bad.fields, name="").initializers.all())[1]
     with pytest.raises(onnxmap.TensorError) as caught:
@@ -129,7 +129,7 @@ def test_accepted(name: str) -> None:
 
 
 def test_every_edge_of_a_range_is_accepted() -> None:
-    """The refused values stand beside these."""
+    """The values next to them are refused."""
     for kind in encoder.ELEMENT_TYPES.values():
         if kind.field != "int32_data":
             continue
@@ -143,7 +143,7 @@ def test_every_edge_of_a_range_is_accepted() -> None:
 
 
 def test_padding_bits_are_kept_where_they_are_accepted() -> None:
-    """A 2- or 4-bit tensor gives its stored bytes unchanged, so that saving changes nothing."""
+    """A 2- or 4-bit tensor gives its stored bytes unchanged, so saving it changes nothing."""
     for kind, data in (("INT4", b"\x21\xf3"), ("UINT2", b"\xe4\xfd"), ("FLOAT4E2M1", b"\x12\x93")):
         count = 5 if kind == "UINT2" else 3
         tensor = model_with(table.typed(kind, count) + table.raw(data), "w").initializers["w"]

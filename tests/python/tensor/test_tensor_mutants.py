@@ -1,6 +1,6 @@
-"""Random mutants of tensors: refused if onnx.proto says so, else read as onnx reads them.
+"""Random mutants of tensors are refused if onnx.proto says so, and otherwise read like onnx.
 
-The verdict comes from `tensor_verdict`, the values from `to_array`. No other result is allowed.
+`tensor_verdict` gives the verdict, and `to_array` the values. No other result is allowed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import onnxmap
 MUTANTS_PER_SEED = 2_000 if LONG else 10 if SANITIZED else 40
 SHAPES = [(), (0,), (5,), (2, 3)]
 TENSOR = TensorProto.DESCRIPTOR
-# What else the verdict finds in a tensor with too long raw_data, or with two places for data.
+# Other faults that the verdict may find in a tensor with too long raw_data or two places of data.
 LENIENT_WITH_THEM = {"tensor.data_size", "tensor.wrong_field", "tensor.string_raw"}
 
 
@@ -40,14 +40,14 @@ def seeds_of(name: str) -> list[bytes]:
 
 
 def mutate(rng: random.Random, data: bytes) -> bytes:
-    """Changes of the tree, then of what a tensor is about: its type, its shape, its data."""
+    """Changes of the tree, then of the type, shape or data of a tensor."""
     if rng.random() < 0.5:
         data = wire_mutator.mutant(rng, [data], TENSOR)
     return data + b"".join(addition(rng, data) for _ in range(rng.choice([0, 1, 1, 2])))
 
 
 def addition(rng: random.Random, data: bytes) -> bytes:
-    """A field more: the type anew, another dimension, other or more values."""
+    """Add a field: the type again, another dimension, or other or more values."""
     message = parse(data, "TensorProto")
     own = 9 if message is not None and message.HasField("raw_data") else 0
     number = rng.choice([own or 5, own or 7, 4, 5, 6, 9, 10, 11])
@@ -65,13 +65,13 @@ def addition(rng: random.Random, data: bytes) -> bytes:
 
 
 def assert_reads_as(array: np.ndarray, message: TensorProto) -> None:
-    """The values of a tensor without faults, where `to_array` is right about them."""
+    """The values of a tensor without faults, if `to_array` reads it right."""
     if message.data_type == TensorProto.STRING:
         assert array.ravel().tolist() == tensor_verdict.values_as_text(message)
         assert array.shape == tuple(message.dims)
         return
     plain = TensorProto.FromString(message.SerializeToString())
-    plain.ClearField("segment")  # the whole tensor in one piece, which to_array does not read
+    plain.ClearField("segment")  # the whole tensor as one segment, which to_array does not read
     assert_same_array(array, numpy_helper.to_array(plain))
 
 
@@ -85,7 +85,7 @@ def judged(data: bytes) -> str:
     (tensor,) = onnxmap.loads(wire.blob(7, wire.blob(5, data))).initializers.all()
     assert "\n" not in repr(tensor)
     if message.data_location == TensorProto.EXTERNAL:
-        with pytest.raises(onnxmap.OnnxMapError):  # there is no folder to find anything in
+        with pytest.raises(onnxmap.OnnxMapError):  # there is no folder for external data
             tensor.numpy()
         return "external"
     faults = tensor_verdict.faults(message)
@@ -106,7 +106,7 @@ def answer(tensor: onnxmap.Tensor) -> tuple[str, np.ndarray | None]:
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
 def test_verdict_and_values_of_mutants(name: str) -> None:
-    """Seeded by the type's name: the same mutants on every run."""
+    """The seed is the type's name, so the mutants are the same on every run."""
     rng, seeds = random.Random(name), seeds_of(name)
     seen: Counter[str] = Counter()
     for seed in seeds:
@@ -114,15 +114,15 @@ def test_verdict_and_values_of_mutants(name: str) -> None:
         for _ in range(MUTANTS_PER_SEED):
             seen[judged(mutate(rng, seed))] += 1
     assert seen.total() == len(seeds) * MUTANTS_PER_SEED
-    # The mutator does its work only while its output meets all kinds of answers.
+    # The mutants are useful only while each kind of answer occurs.
     assert seen["read"] > seen.total() // 50
     assert seen["tensor.data_size"] > seen.total() // 50
     assert len(seen) >= 7
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)
-def test_what_lenient_reads_is_what_onnx_reads(name: str) -> None:
-    """The same mutants: more of them are read, each with a warning, and all as onnx reads them."""
+def test_lenient_reads_the_same_as_onnx(name: str) -> None:
+    """More of the same mutants are read, each with a warning, and all like onnx reads them."""
     rng, seeds = random.Random(name), seeds_of(name)
     more = 0
     for seed in seeds:
@@ -137,7 +137,7 @@ def test_what_lenient_reads_is_what_onnx_reads(name: str) -> None:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 code, array = answer(tensor)
-            if array is None:  # what is cut off may be what was wrong, or not all of it
+            if array is None:  # the ignored bytes may be the fault, or only a part of it
                 assert code in faults | {"tensor.padding"}
                 continue
             assert_reads_as(array, message)
@@ -149,7 +149,7 @@ def test_what_lenient_reads_is_what_onnx_reads(name: str) -> None:
 
 
 def test_the_oracles_know_the_table_of_bad_tensors() -> None:
-    """`tensor_verdict` finds in each bad tensor what the table says of it."""
+    """`tensor_verdict` finds in each bad tensor the fault that the table names."""
     from support.bad_tensors import BAD_TENSORS, GOOD_TENSORS, LOCATION
 
     for key, bad in BAD_TENSORS.items():
@@ -160,7 +160,7 @@ def test_the_oracles_know_the_table_of_bad_tensors() -> None:
 
 
 def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison itself, in both directions."""
+    """The comparison fails in both directions."""
     good = store(example_of(ELEMENT_TYPES["INT16"], (5,), "raw"), "").message
     assert judged(good) == "read"
     monkeypatch.setattr(tensor_verdict, "faults", lambda message: {"tensor.rank"})

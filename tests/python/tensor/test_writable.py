@@ -1,4 +1,4 @@
-"""`Tensor.numpy(writable=True)`: the caller may write, and no other reader sees it."""
+"""`Tensor.numpy(writable=True)`: the caller may write, and no other reader sees the writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def of(model: onnxmap.Model) -> onnxmap.Tensor:
     return model.initializers["t"]
 
 
-# Where the bytes are, by how the model is opened. The first word is the file of `write_both`.
+# The place of the bytes, and how the model is opened. The first word says which file of
+# `write_both`.
 WAYS: dict[str, Reopen] = {
     "inline mmap": lambda folder: of(onnxmap.load(folder / "inline.onnx", io="mmap")),
     "inline read": lambda folder: of(onnxmap.load(folder / "inline.onnx", io="read")),
@@ -43,7 +44,7 @@ def numbers(count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def write_both(folder: Path, count: int) -> None:
-    """The same tensor twice: inside of a model, and in a file of its own at an odd offset."""
+    """The same tensor twice: in a model, and in a data file at an odd offset."""
     data = numbers(count).tobytes()
     buffer, _ = in_buffer("FLOAT", [count], data)
     (folder / "inline.onnx").write_bytes(buffer)
@@ -103,7 +104,7 @@ def test_writable_arrays_outlive_the_model(tmp_path: Path, way: str, count: int)
 @pytest.mark.parametrize("count", [SMALL, LARGE])
 @pytest.mark.parametrize("name", ["inline", "external"])
 def test_a_tensor_of_a_closed_model(tmp_path: Path, name: str, count: int) -> None:
-    """`close()` drops the model's own hold; the tensor has one too."""
+    """`close()` drops the model's own reference. The tensor has one as well."""
     write_both(tmp_path, count)
     with onnxmap.load(tmp_path / f"{name}.onnx") as model:
         tensor = model.initializers["t"]
@@ -113,7 +114,7 @@ def test_a_tensor_of_a_closed_model(tmp_path: Path, name: str, count: int) -> No
     assert array[:3].tolist() == [0, 50, 2]
 
 
-# External files are opened when first asked for: whatever stands there then is the tensor's.
+# External files are opened on first access. The file that is there then is the tensor's.
 REPLACED = [(way, True) for way in WAYS] + [(way, False) for way in WAYS if "inline" in way]
 
 
@@ -122,7 +123,7 @@ REPLACED = [(way, True) for way in WAYS] + [(way, False) for way in WAYS if "inl
 def test_a_replaced_file_never_gives_wrong_bytes(
     tmp_path: Path, way: str, touched_before: bool, count: int
 ) -> None:
-    """A save by rename puts another file, of the same size and time, under the name."""
+    """A save by rename gives the name to another file of the same size and time."""
     write_both(tmp_path, count)
     tensor = WAYS[way](tmp_path)
     if touched_before:
@@ -188,7 +189,7 @@ def test_with_copy(tmp_path: Path) -> None:
             refused.numpy(writable=True, copy=False)
 
 
-def test_mappings_and_descriptors_come_and_go(tmp_path: Path) -> None:
+def test_mappings_and_descriptors_are_closed(tmp_path: Path) -> None:
     write_both(tmp_path, LARGE)
     tensors = [WAYS[way](tmp_path) for way in WAYS]
     for tensor in tensors:
@@ -204,7 +205,7 @@ def test_mappings_and_descriptors_come_and_go(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(SANITIZED, reason="resident memory under ASan is ASan's own")
 def test_only_written_pages_cost_memory(tmp_path: Path) -> None:
-    """1.8 GB as a writable array, of which three places are written."""
+    """A writable array of 1.8 GB. Three places in it are written."""
     path = tmp_path / "large.onnx"
     write_sparse(path, "FLOAT", [450_000_000], numbers(4).tobytes())
     code = """
@@ -225,6 +226,6 @@ def test_only_written_pages_cost_memory(tmp_path: Path) -> None:
     """
     facts = facts_from(code, str(path))
     assert facts["made"] < 1024
-    assert facts["written"] < 8 * 1024  # a huge page each at most
+    assert facts["written"] < 8 * 1024  # at most one huge page for each
     assert (facts["last"], facts["middle"]) == (7.0, 7.0)
     assert facts["view"] == [0, 1, 2, 3]

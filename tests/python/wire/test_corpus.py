@@ -1,4 +1,4 @@
-"""The files of tests/corpus/, each named for its trick, are refused with the right code."""
+"""Each file of tests/corpus/ is named for its trick, and is refused with the right code."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def test_each_is_refused_with_its_code(name: str, io: str) -> None:
 
 
 def readers(model: onnxmap.Model) -> tuple[object, list[Callable[[], object]]]:
-    """The tensor or sparse tensor "w", and the ways to its values."""
+    """The tensor or sparse tensor "w", and all ways to its values."""
     if model.graph.sparse_initializers:
         sparse = model.graph.sparse_initializers["w"]
         return sparse, [sparse.to_dense]
     assert set(model.initializers.names()) == {"w"}
     tensor = model.initializers["w"]
     reads: list[Callable[[], object]] = [tensor.numpy, model.views]
-    if model.initializers.dtypes()[0] != onnxmap.DataType.STRING:  # they have no bytes
+    if model.initializers.dtypes()[0] != onnxmap.DataType.STRING:  # sparse tensors have no bytes
         reads.append(tensor.tobytes)
     return tensor, reads
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_nothing_but_our_own_errors(name: str) -> None:
-    """Every surface, and every other message tried on the same bytes."""
+    """All surfaces, and all other message types, are tried on the same bytes."""
     data = (CORPUS / f"{name}.onnx").read_bytes()
     for message in onnxmap._core.schema()["messages"]:
         code = code_of(data, message)

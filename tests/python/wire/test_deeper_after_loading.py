@@ -1,4 +1,4 @@
-"""Bytes that become deeply nested after loading are an error, not a stack overflow."""
+"""Bytes that become deeply nested after loading give an error, and no stack overflow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import onnxmap
 
 
 def nested(levels: int) -> tuple[bytearray, int]:
-    """A node whose doc_string holds `levels` subgraphs, and the position of that field's tag."""
+    """A node whose doc_string contains `levels` subgraphs, and the offset of that field's tag."""
     heads: list[
         bytes
-    ] = []  # from the innermost outwards; joined once, since each level holds all below
+    ] = []  # from the inside out, and joined once, because each level contains all deeper ones
     nbytes = 0
     for _ in range(levels):
         graph = wire.tag(1, wire.LENGTH) + wire.varint(nbytes)
@@ -23,7 +23,7 @@ def nested(levels: int) -> tuple[bytearray, int]:
         nbytes += len(node)
     text = wire.blob(
         10, b"".join(reversed(heads))
-    )  # GraphProto.doc_string: a tag of one byte, as GraphProto.node has
+    )  # GraphProto.doc_string; its tag has one byte, like that of GraphProto.node
     graph = wire.blob(7, text)
     return bytearray(graph), len(graph) - len(text)
 
@@ -51,13 +51,13 @@ def test_unknown_groups() -> None:
     closed = bytes([opened[0] & 0xF8 | 4, opened[1]]) * 20_000
     data = bytearray(wire.blob(7, b"") + wire.blob(6, opened + closed))
     model = onnxmap.loads(data)
-    # The tag and length of doc_string become the value of a varint: the groups are fields now.
+    # The tag and length of doc_string become the value of a varint, so the groups become fields.
     head = len(data) - 80_000
     assert data[2] == 6 << 3 | 2
     data[2] = 101 << 3 & 0x7F | 0x80
     data[3] = 101 >> 4
     data[4:head] = b"\x80" * (head - 5) + b"\0"
-    # Each group is looked into when it is asked for, and none of that recurses.
+    # Each group is read when it is asked for, without recursion.
     fields = model.proto.unknown_fields
     for _ in range(300):
         fields = fields[-1].data

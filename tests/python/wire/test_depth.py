@@ -1,4 +1,4 @@
-"""How deep messages may nest: the limit of upb, 100 levels. No input can exhaust the stack."""
+"""The limit of nested messages is upb's: 100 levels. No input can exhaust the stack."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNKNOWN = 999
 
 
 def subgraphs(levels: int, innermost: bytes = b"") -> bytes:
-    """`levels` graphs each in an attribute of a node of the one before: 3 * levels + 1 messages."""
+    """Graphs, each in an attribute of a node of the one before: 3 * levels + 1 messages."""
     return wire.nested([GRAPH] + [NODE, ATTRIBUTE, SUBGRAPH] * levels, innermost)
 
 
 def sequence_types(levels: int, innermost: bytes = b"") -> bytes:
-    """A graph input whose type is nested `levels` sequences deep: 2 * levels + 3 messages."""
+    """A graph input whose type is `levels` nested sequences: 2 * levels + 3 messages."""
     return wire.nested([GRAPH, INPUT, TYPE] + [SEQUENCE, ELEMENT] * levels, innermost)
 
 
@@ -61,7 +61,7 @@ DEPTHS: dict[str, tuple[bytes, bool]] = {
         ),
         False,
     ),
-    "an unknown length-delimited field is no level": (
+    "an unknown length-delimited field is not a level": (
         subgraphs(33, wire.nested([UNKNOWN] * 50)),
         True,
     ),
@@ -113,7 +113,7 @@ def test_depth_limit_can_be_lowered_and_says_how_to_raise_it() -> None:
 
 
 def on_small_stack(work: Callable[[], None]) -> None:
-    """Runs `work` on a thread with a 256 KiB stack and hands on what it raises."""
+    """Run `work` on a thread with a stack of 256 KiB, and raise what it raises."""
     before = threading.stack_size(256 * 1024)
     try:
         with ThreadPoolExecutor(max_workers=1) as pool:
@@ -154,7 +154,7 @@ def test_a_bomb_in_a_file_is_refused_by_every_entry(tmp_path: Path) -> None:
         assert caught.value.code == "limit.depth"
 
 
-def test_unknown_length_delimited_fields_are_no_levels() -> None:
+def test_unknown_length_delimited_fields_are_not_levels() -> None:
     data = wire.nested([UNKNOWN] * 100_000)
     seen: list[str | None] = []
     on_small_stack(lambda: seen.append(code_of(data)))

@@ -1,4 +1,4 @@
-"""onnxmap against upb: the same verdict and values for every prefix, bit flip and mutant."""
+"""onnxmap and upb give the same verdict and values for every prefix, bit flip and mutant."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ import onnxmap
 
 LARGE = 32 << 10
 
-# Mutants of all small models: 20,000; 100,000 in CI; 8,000 under slow sanitizers; 2,000,000 in a
-# long run.
-# `make differential` judges mutants of every type: 300,000 in CI.
+# The number of mutants of all small models: 20,000; in CI 100,000; under slow sanitizers 8,000; in
+# a long run 2,000,000. `make differential` judges mutants of every message type: 300,000 in CI.
 MUTANTS_PER_SEED = 400 if SANITIZED else 5_000 if EXHAUSTIVE else 1_000
 LONG_MUTANTS_PER_SEED = 100_000
 MUTANTS_PER_TYPE = 30 if SANITIZED else 100
@@ -30,7 +29,7 @@ LARGE_MUTANTS = 20 if SANITIZED else 100
 
 
 def judged(data: bytes, name: str = "ModelProto") -> str:
-    """How both agree on `data`: "accepted", "rejected" or "deviation"; fails on anything else."""
+    """How both agree on `data`: "accepted", "rejected" or "deviation". Fails on anything else."""
     message, code = parse(data, name), code_of(data, name)
     if message is None:
         assert code is not None, f"upb refuses, onnxmap accepts: {data.hex()}"
@@ -73,7 +72,7 @@ def test_the_small_models_reach_every_message_of_a_model() -> None:
 
 
 def _model_rows() -> list[list[dict[str, Any]]]:
-    """The message-typed rows of the schema of every message that a model can hold."""
+    """The rows with a message type, in the schema of every message that a model can have."""
     messages = onnxmap._core.schema()["messages"]
     todo, done = ["ModelProto"], {}
     while todo:
@@ -103,7 +102,7 @@ def test_every_prefix(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL_MODELS)
 def test_every_prefix_through_loads(name: str) -> None:
-    """`loads` adds two refusals of its own: nothing at all, and no graph."""
+    """`loads` refuses two more things: empty input, and a model without a graph."""
     data = SMALL_MODELS[name]
     for size in range(len(data)):
         message = parse(data[:size])
@@ -135,21 +134,21 @@ def test_every_single_bit_flip(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL_MODELS)
 def test_mutants(name: str) -> None:
-    """Seeded by the model's name: the same mutants on every run."""
+    """The seed is the model's name, so the mutants are the same on every run."""
     rng = random.Random(name)
     seeds = [SMALL_MODELS[name]] * 3 + list(SMALL_MODELS.values())
     count = LONG_MUTANTS_PER_SEED if LONG else MUTANTS_PER_SEED
     model = DESCRIPTORS["ModelProto"]
     seen = Counter(judged(wire_mutator.mutant(rng, seeds, model)) for _ in range(count))
     assert seen.total() == count
-    # The mutator does its work only while a good share of its output is readable.
+    # The mutator is useful only while many of its mutants are readable.
     assert seen["accepted"] > count // 5
     assert seen["rejected"] > count // 20
 
 
 @pytest.mark.parametrize("name", DESCRIPTORS)
 def test_mutants_of_every_message(name: str) -> None:
-    """From a message with every field set, twice over, so that its singular messages merge."""
+    """Mutants of a message that has every field twice, so its singular messages are merged."""
     rng, descriptor = random.Random(name), DESCRIPTORS[name]
     seeds = [full_message(descriptor, depth) for depth in (0, 1, 1)]
     seen = Counter(
@@ -161,7 +160,7 @@ def test_mutants_of_every_message(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ModelProto", "GraphProto", "TensorProto"])
 def test_large_mutants(name: str) -> None:
-    """From 32 KiB on a message is read by an index, and so are those around it."""
+    """From 32 KiB on, a message is read through an index, and so are the messages around it."""
     rng, descriptor = random.Random(name), DESCRIPTORS[name]
     around = {"ModelProto": (7, 5), "GraphProto": (5,), "TensorProto": ()}[name]
     payload = wire.blob(9, bytes(LARGE))  # raw_data
@@ -184,7 +183,7 @@ def test_the_mutator_s_tree_gives_back_the_message() -> None:
 
 
 def test_an_unexplained_disagreement_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison itself: a reader that accepts too much, too little or otherwise is noticed."""
+    """The comparison fails if a reader accepts too much, too little, or reads other values."""
     good, bad = SMALL_MODELS["plain_nodes"], SMALL_MODELS["plain_nodes"][:-1]
     real = onnxmap.loads_proto
 
@@ -202,7 +201,7 @@ def test_an_unexplained_disagreement_fails(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def read_by_upb(root: str, data: bytes) -> Reading:
-    """A reader that refuses what upb refuses, and any field number 0, like onnxmap."""
+    """Like onnxmap, a reader that refuses what upb refuses, and any field number 0."""
     form = form_of(root, data)
     if form is None:
         return Reading(root, data, "wire.truncated", b"")
@@ -225,7 +224,7 @@ GRAPH = wire.blob(7, wire.blob(2, b"g"))
         (GRAPH, {"form": GRAPH + b"\x08\x01"}, "values differ"),
         (GRAPH, {"form": b""}, "values differ"),
         (GRAPH, {"verdict": "limit.depth"}, "upb accepts, onnxmap refuses: limit.depth"),
-        # The deviation excuses a field number 0 in a group, and nothing else.
+        # The deviation excuses only a field number 0 in a group.
         (
             GRAPH,
             {"verdict": "wire.field_number"},

@@ -1,4 +1,4 @@
-"""`.proto`: protobuf's own reading surface, by the exact names of onnx.proto."""
+"""`.proto` has protobuf's own surface for reading, with exactly the names of onnx.proto."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SCALARS = {
 
 
 def fill(message: onnx.ModelProto, depth: int) -> None:
-    """Set all fields of `message` and of its messages down to `depth`; of a oneof, the last."""
+    """Set all fields of `message` and its messages, down to `depth`. Of a oneof, set the last."""
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None:
             if depth:

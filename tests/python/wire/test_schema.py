@@ -1,4 +1,4 @@
-"""The schema, row by row, against the descriptors of the official package, both ways."""
+"""The schema agrees, row by row and in both directions, with the official descriptors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TYPE_NAMES = {
         "enum",
     ]
 }
-# Rows that older IR versions had and today's onnx.proto reserves; old files still carry them.
+# Rows of older IR versions, which onnx.proto now reserves. Old files still have them.
 RETIRED = {("FunctionProto", "since_version", 2), ("FunctionProto", "status", 3)}
 
 

@@ -1,4 +1,4 @@
-"""Wire forms made here: wire types, field numbers, lengths, 32-bit values, trailing bytes."""
+"""Wire forms made by code: wire types, field numbers, lengths, 32-bit values, trailing bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_field_number_zero(message: str, wire_type: int) -> None:
 
 @pytest.mark.parametrize("wire_type", range(8))
 def test_field_number_zero_in_an_unknown_group(wire_type: int) -> None:
-    """The documented deviation: upb accepts some of these, and keeps fields that must not exist."""
+    """The documented deviation: upb accepts some of these, and keeps the invalid fields."""
     inner = bytes([wire_type]) + b"\x00" * 8
     data = wire.tag(UNKNOWN, wire.START_GROUP) + inner + wire.tag(UNKNOWN, wire.END_GROUP)
     with pytest.raises(onnxmap.ParseError) as caught:
@@ -111,7 +111,7 @@ def test_zero_bytes_after_the_last_field_are_explained(zeros: int) -> None:
     assert "incomplete download" in str(caught.value)
 
 
-def test_a_second_graph_after_a_zero_tag_or_end_group_is_not_passed_over() -> None:
+def test_a_second_graph_after_a_zero_tag_or_end_group_is_not_skipped() -> None:
     good = wire.blob(GRAPH, wire.blob(2, b"g"))
     assert code_of(good + b"\0" + good) == "wire.field_number"
     assert code_of(good + wire.tag(1, wire.END_GROUP) + good) == "wire.end_group"

@@ -1,4 +1,4 @@
-"""Every stored wire vector: the required verdict, the values of upb, and each refusal's place."""
+"""Every stored wire vector: the required verdict, upb's values, and where it is refused."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ VECTORS = json.loads(FILE.read_text())["vectors"]
 ACCEPTED = [name for name, vector in VECTORS.items() if vector["required"] == "accept"]
 REJECTED = [name for name, vector in VECTORS.items() if vector["required"] == "reject"]
 
-# code, offset, path. The offset is that of the bad field's tag. In a packed run it is that of the
-# bad element; for a group, of the tag that opened or wrongly closed it. The path is that of the
-# field of that tag, by number if it is unknown. If the tag cannot be read, it is the message's.
+# code, offset, path. The offset is that of the bad field's tag. In a packed run, it is that of the
+# bad element. For a group, it is that of the tag that opened it, or closed it wrongly. The path
+# names the field of that tag, by number if the field is unknown. If the tag cannot be read, the
+# path is that of the message.
 EXPECTED_ERRORS = {
     "V04": ("wire.varint_too_long", 0, "ir_version"),
     "V08": ("wire.varint_too_long", 0, "ir_version"),
@@ -118,7 +119,7 @@ def test_load_names_the_file_and_the_offset(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_load_judges_as_loads_proto_but_wants_a_graph(name: str) -> None:
+def test_load_agrees_with_loads_proto_but_demands_a_graph(name: str) -> None:
     data = _bytes(name)
     message = message_class("ModelProto").FromString(data)
     if message.HasField("graph"):
