@@ -108,8 +108,10 @@ py::list node_outputs(const Graph& self) {
 }
 
 py::list initializer_names(const Graph& self) {
-    return tensor_column(self,
-                         [](const model::Tensor& tensor) { return to_str(tensor.header().name); });
+    const model::Initializers& initializers = self.graph->initializers();
+    return column(self, initializers.count(), [&](auto&& append) {
+        initializers.for_each_name([&](std::string_view name) { append(to_str(name)); });
+    });
 }
 
 py::list shapes(const Graph& self) {
@@ -170,16 +172,18 @@ py::dict views(const Graph& self) {
     const GarbageCollectionPause pause;
     ViewMaker make_view(self);
     py::dict views;
-    self.graph->initializers().for_each_named([&](const model::Tensor& tensor, bool is_first) {
-        if (!is_first) {  // read together with the first segment
-            static_cast<void>(make_view.find(tensor));
-            return;
-        }
+    py::ssize_t count = 0;
+    self.graph->initializers().insert_named([&](const model::Tensor& tensor) {
         const py::str name = to_str(tensor.header().name);
+        if (tensor.header().has_segment && views.contains(name)) {
+            std::ignore = make_view.find(tensor);  // read together with the first segment
+            return false;
+        }
         const py::object view = make_view(tensor);
         if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
             throw py::error_already_set();
         }
+        return PyDict_Size(views.ptr()) == ++count;
     });
     return views;
 }
@@ -246,7 +250,9 @@ bool contains(const TensorNames& self, const py::object& given) {
 py::list list_names(const TensorNames& self) {
     const model::TensorNames& names = names_of(self);
     py::list found(names.count());
-    for (std::uint32_t i = 0; i < names.count(); ++i) found[i] = to_str(names.name(i));
+    for (std::uint32_t i = 0; i < names.count(); ++i) {
+        PyList_SET_ITEM(found.ptr(), i, to_str(names.name(i)).release().ptr());
+    }
     return found;
 }
 

@@ -29,16 +29,12 @@ std::vector<std::uint32_t> Initializers::in_list_order(
 
 const TensorNames& Initializers::names(bool frugal) const {
     return names_.get([&] {
-        auto names = std::make_unique<TensorNames>();
-        for_each(
-            [&](const onnx::Message& tensor) {
-                names->add(tensor.text(field<"TensorProto.name">));
-            },
-            frugal);
+        auto names = std::make_unique<TensorNames>(count());
+        for_each_name([&](std::string_view name) { names->add(name); }, frugal);
         if (names->has_repeated()) {
             for_each([&](const onnx::Message& tensor) {
                 if (!tensor.has(field<"TensorProto.segment">)) return;
-                names->add_segment(tensor.text(field<"TensorProto.name">));
+                names->add_segment(tensor.text(kName));
             });
         }
         return names;

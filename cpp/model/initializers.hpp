@@ -70,20 +70,21 @@ class Initializers {
         }
     }
 
-    /// Calls visit(tensor, is_first) for each Tensor that has a name, in order. `is_first`
-    /// is false for the second and later segments of a tensor. Throws Error `model.duplicate_name`
-    /// at the second tensor with the same name.
+    /// Calls visit(name) for each TensorProto of the list, in order; the name may be empty.
+    /// `frugal`: as for for_each().
     template <class Visit>
-    void for_each_named(Visit&& visit) const {
-        const TensorNames& known = names();
-        std::uint32_t position = 0;
+    void for_each_name(Visit&& visit, bool frugal = false) const {
+        for_each([&](const onnx::Message& tensor) { visit(tensor.text(kName)); }, frugal);
+    }
+
+    /// Calls insert(tensor) for each Tensor that has a name, in order. It returns whether it has
+    /// not inserted this name before. Throws Error `model.duplicate_name` if it has, unless the
+    /// tensors of that name are segments of one tensor.
+    template <class Insert>
+    void insert_named(Insert&& insert) const {
         for_each_tensor([&](const Tensor& tensor) {
-            const std::uint32_t here = position++;
             const std::string_view name = tensor.header().name;
-            if (name.empty()) return;
-            const bool is_first = !known.has_repeated() || known.first_position(name) == here;
-            if (!is_first) std::ignore = known.position(name);
-            visit(tensor, is_first);
+            if (!name.empty() && !insert(tensor)) std::ignore = names().position(name);
         });
     }
 
@@ -95,6 +96,7 @@ class Initializers {
 
   private:
     static constexpr const wire::FieldRow& kField = onnx::field<"GraphProto.initializer">;
+    static constexpr const wire::FieldRow& kName = onnx::field<"TensorProto.name">;
 
     static onnx::Message tensor_of(const wire::Field& element) {
         return onnx::message_in(kField, element);

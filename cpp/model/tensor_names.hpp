@@ -24,6 +24,10 @@ namespace onnxmap::model {
 /// The tensors of one list by name. Those without a name are left out.
 class TensorNames {
   public:
+    TensorNames() = default;
+    /// `count`: how many tensors the list has. Memory for their names is allocated at once.
+    explicit TensorNames(std::uint64_t count) : table_(count) { tensors_.reserve(count); }
+
     /// Notes the next tensor of the list.
     void add(std::string_view name);
 
@@ -39,13 +43,6 @@ class TensorNames {
 
     /// The i-th different name, in the order of the list.
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
-
-    /// The position in the list of the first tensor with this name.
-    [[nodiscard]] std::optional<std::uint32_t> first_position(
-        std::string_view name) const noexcept {
-        const auto position = table_.find(name);
-        return position ? std::optional(tensors_[*position].first) : std::nullopt;
-    }
 
     [[nodiscard]] bool contains(std::string_view name) const noexcept {
         return table_.find(name).has_value();
