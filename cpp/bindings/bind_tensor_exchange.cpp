@@ -112,7 +112,8 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
         auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
         {
             const WithoutLock unlocked;
-            payload->source->read(payload->offset + begin, {out, nbytes});
+            values.read_packed_part(begin, {out, nbytes});
+            values.look_again();
         }
         return result;
     });

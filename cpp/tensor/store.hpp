@@ -32,7 +32,7 @@ struct Store {
     std::shared_ptr<const source::Source> source;  // of the model itself
     ExternalFiles external;
     std::uint64_t max_external_entries;
-    std::uint64_t max_overlap;  // the most segments of a tensor that any segment can read
+    std::uint64_t max_segments;  // a tensor with more can be read only through its first segment
     /// If set: a tensor with faults that onnx overlooks is read as onnx reads it, and this function
     /// is called with each fault. Any thread may call it.
     std::function<void(const Error&, const Header&)> overlook;
@@ -42,6 +42,11 @@ struct Store {
     /// it was checked at `since` or later.
     void check_unchanged(const source::Source& file, source::Moment since) const {
         if (watch) file.check_unchanged(since);
+    }
+    /// Checks a file after it was read: if it was cut within a page, the bytes after its end read
+    /// as zeros without a fault. `now`: the time after reading.
+    void check_after_reading(const source::Source& file, source::Moment now = source::now()) const {
+        check_unchanged(file, file.looked_at_after_reading() ? now : source::kRecently);
     }
 };
 

@@ -162,10 +162,10 @@ void Values::check_pieces() const {
     // A loop that reads the tensor through each of its segments would read the whole tensor each
     // time.
     const std::size_t count = segments_->segments.size();
-    if (count > store_->max_overlap && header_.begin != segments_->first) {
+    if (count > store_->max_segments && header_.begin != segments_->first) {
         fail(header_, "limit.overlap",
              "it has " + std::to_string(count) + " segments; a tensor of more than " +
-                 std::to_string(store_->max_overlap) +
+                 std::to_string(store_->max_segments) +
                  " can be read only through its first segment in the file; get that one from "
                  "`initializers` by name, or raise the limit with limits=Limits(overlap=...)");
     }
@@ -256,10 +256,7 @@ void Values::read_own(std::uint8_t* out) const {
     }
 }
 
-void Values::look_again() const {
-    store_->check_unchanged(source(),
-                            source().looked_at_after_reading() ? source::now() : source::kRecently);
-}
+void Values::look_again() const { store_->check_after_reading(source()); }
 
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
     os::renew_fault_handler();
@@ -283,13 +280,11 @@ void Values::read_packed(std::span<std::uint8_t> out) const {
     os::renew_fault_handler();
     if (payload_) {
         check_padding();
-        const source::Source& source = *payload_->source;
-        const std::uint64_t grain =
-            source.splits_reads() ? std::max<std::uint64_t>(out.size(), 1) : kGrain;
+        const bool splits = payload_->source->splits_reads();
+        const std::uint64_t grain = splits ? std::max<std::uint64_t>(out.size(), 1) : kGrain;
         os::for_each_range(out.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
-            source.read(payload_->offset + begin, out.subspan(begin, end - begin));
+            read_packed_part(begin, out.subspan(begin, end - begin));
         });
-        look_again();
     } else if (type_->sub_byte()) {
         source::OwnedBytes codes(count_);
         read_own(codes.writable().data());
@@ -297,6 +292,11 @@ void Values::read_packed(std::span<std::uint8_t> out) const {
     } else {
         read_own(out.data());
     }
+    look_again();
+}
+
+void Values::read_packed_part(std::uint64_t begin, std::span<std::uint8_t> out) const {
+    payload_->source->read(payload_->offset + begin, out);
 }
 
 void Values::for_each_string(
@@ -315,6 +315,7 @@ void Values::for_each_string(
         ++i;
     });
     check_value_count(header_, count_, i);
+    look_again();
 }
 
 }  // namespace onnxmap::tensor

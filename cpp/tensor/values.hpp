@@ -45,7 +45,8 @@ class Values {
         return segments_ && segments_->segments.size() > 1;
     }
 
-    /// The source that reading the values reads: the model, or an external file.
+    /// The source that reading the values reads: the model, or an external file. For values in
+    /// several pieces it is the model; reading guards the files of the pieces by itself.
     [[nodiscard]] const source::Source& source() const noexcept {
         return payload_ ? *payload_->source : *store_->source;
     }
@@ -86,6 +87,11 @@ class Values {
     /// Checks whether the file has changed after its bytes were read: if it was cut within a page,
     /// the bytes after its end read as zeros without a fault. Throws Error `file.changed`.
     void look_again() const;
+
+    /// Reads some bytes of values that have a payload: out.size() of those that read_packed()
+    /// makes, from byte `begin` on. Call check_padding() before the first part and look_again()
+    /// after the last.
+    void read_packed_part(std::uint64_t begin, std::span<std::uint8_t> out) const;
 
     /// Calls visit(i, text) for each element of a STRING tensor.
     void for_each_string(
