@@ -39,4 +39,8 @@ void fail_changed() {
     throw Error("file.changed", "the bytes of the model changed after it was loaded");
 }
 
+void fail_too_deep() {
+    throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
+}
+
 }  // namespace onnxmap

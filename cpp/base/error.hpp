@@ -46,6 +46,9 @@ class FileError : public Failure {
 /// Throws Error `file.changed`: the model no longer has what the load pass found.
 [[noreturn]] void fail_changed();
 
+/// Throws Error `file.changed` for messages that are nested deeper than the load pass allowed.
+[[noreturn]] void fail_too_deep();
+
 /// Text of the input with control characters, backslashes and the quote escaped.
 [[nodiscard]] std::string escaped(std::string_view text, char quote);
 

@@ -13,10 +13,8 @@ namespace onnxmap::bindings {
 
 namespace {
 
-struct ExternalFile {
-    std::shared_ptr<const source::Source> source;
-    std::string path;  // as this model names it; the source may be shared with another one
-    bool watch = true;
+struct ExternalFile : model::ExternalFile {
+    bool watch;
 };
 
 // A writable buffer of the caller.
@@ -41,17 +39,9 @@ class WritableBuffer {
 
 py::object external_file(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
-    const auto entry = core.external();
-    if (!entry) return py::none();
-    const tensor::Store& store = tensor.document->store();
-    ExternalFile file;
-    file.watch = store.watch;
-    core.naming([&] {
-        const WithoutLock unlocked;  // opening a file may take a while
-        file.source = store.external.open(entry->location, core.header().name);
-        file.path = store.external.path_of(entry->location, core.header().name);
-    });
-    return py::cast(std::move(file));
+    auto file = without_lock_if(core.header().external, [&] { return core.open_external(); });
+    if (!file) return py::none();
+    return py::cast(ExternalFile{std::move(*file), tensor.document->store().watch});
 }
 
 void read_into(const ExternalFile& file, std::uint64_t offset, const py::object& buffer) {

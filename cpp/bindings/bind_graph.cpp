@@ -1,10 +1,13 @@
 // Graphs. Whole columns are read in one call, since a Python loop over nodes costs more than the
 // reading.
+#include <pybind11/stl.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "bindings/arrays.hpp"
@@ -188,14 +191,16 @@ py::dict views(const Graph& self) {
     return views;
 }
 
-py::dict views_at(const Graph& self, const py::list& positions) {
+py::dict views_at(const Graph& self, const std::vector<std::uint32_t>& positions) {
     ViewMaker make_view(self);
+    std::vector<std::pair<py::str, py::object>> made(positions.size());
+    self.graph->initializers().for_each_at(
+        positions, [&](std::uint32_t i, const onnx::Message& message) {
+            const model::Tensor tensor(*self.document, message);
+            made[i] = {to_str(tensor.header().name), make_view(tensor)};
+        });
     py::dict views;
-    for (const py::handle position : positions) {
-        const model::Tensor tensor(*self.document,
-                                   self.graph->initializers().at(position.cast<std::uint64_t>()));
-        views[to_str(tensor.header().name)] = make_view(tensor);
-    }
+    for (const auto& [name, view] : made) views[name] = view;
     return views;
 }
 
@@ -269,6 +274,12 @@ Raises:
     KeyError: no initializer has the name.
     ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
         the name.)")
+        .def(
+            "positions", [](const TensorNames& self) { return names_of(self).positions(); },
+            R"(Return the position of each name, in file order.
+
+Raises:
+    ParseError: `model.duplicate_name`, as for position().)")
         .def(
             "read",
             [](const TensorNames& self, bool frugal) { std::ignore = names_of(self, frugal); },

@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/overlap.hpp"
 
 namespace onnxmap::bulk {
 
 using tensor::Conversion;
 
 namespace {
-
-// A model may name the same bytes of a file in many tensors. Models with less than this are not
-// checked.
-constexpr std::uint64_t kOverlapIgnored = 256 << 20;
 
 constexpr std::uint64_t kMostBytes = INT64_MAX;  // of an array
 
@@ -57,7 +54,7 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
     std::ranges::sort(items_, {}, [](const Item& item) {
         return std::tuple(item.source, item.offset, item.requested_at);
     });
-    if (options.copies) check_overlap();
+    if (options.copies) model::check_overlap(*document_, sources_, named_nbytes_);
 }
 
 void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options) {
@@ -103,20 +100,6 @@ std::uint32_t Plan::source_number(const std::shared_ptr<const source::Source>& s
     return entry->second;
 }
 
-void Plan::check_overlap() const {
-    std::uint64_t stored = document_->source().size();
-    for (const auto& source : sources_) {
-        if (source != document_->store().source) stored += source->size();
-    }
-    const std::uint64_t times = document_->limits().overlap;
-    if (named_nbytes_ > kOverlapIgnored && named_nbytes_ / times > stored) {
-        throw Error("limit.overlap", "the tensors refer to " + std::to_string(named_nbytes_) +
-                                         " bytes, but their files have only " +
-                                         std::to_string(stored) +
-                                         "; raise the limit with limits=Limits(overlap=...)");
-    }
-}
-
 unsigned Plan::reads_at_once() const noexcept {
     unsigned most = 1;
     for (const auto& source : sources_) most = std::max(most, source->read_habits().at_once);
@@ -143,8 +126,7 @@ void Plan::look_again(std::span<const Item> items) const {
     for (const Item& item : items) {
         const source::Source& file = *source(item);
         if (&file == std::exchange(looked_at, &file)) continue;
-        document_->store().check_unchanged(
-            file, file.looked_at_after_reading() ? now : source::kRecently);
+        document_->store().check_after_reading(file, now);
     }
 }
 

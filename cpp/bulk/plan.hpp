@@ -31,9 +31,9 @@ struct Item {
     std::uint64_t count;              // of elements
     std::uint64_t offset;             // of the payload in the source, or of the message
     std::uint64_t stored_nbytes;      // of the payload
-    ByteView message;                 // the TensorProto; an initializer is never in pieces
-    std::uint32_t requested_at;       // its index among the requested positions
-    std::uint32_t source;             // among the plan's sources
+    ByteView message;            // the TensorProto, which is one range: it is an element of a list
+    std::uint32_t requested_at;  // its index among the requested positions
+    std::uint32_t source;        // among the plan's sources
     Reading reading;
 
     /// Bytes that reading makes.
@@ -97,7 +97,6 @@ class Plan {
   private:
     void add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options);
     [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const source::Source>& source);
-    void check_overlap() const;
 
     std::shared_ptr<const model::Document> document_;
     source::Moment since_;

@@ -32,22 +32,31 @@ struct Joined {
 
 using Source = std::shared_ptr<const source::Source>;
 
+// Calls visit(i, source, offset, nbytes) for each range of the tensor at positions[i].
 template <class Visit>
-void for_each_range(const model::Document& document, const onnx::Message& tensor,
-                    source::Moment since, Visit&& visit) {
-    const model::Tensor found(document, tensor);
-    found.naming([&] { found.values(since).for_each_range(visit); });
+void for_each_range(const model::Initializers& initializers,
+                    std::span<const std::uint32_t> positions, Visit&& visit) {
+    const model::Document& document = initializers.document();
+    const source::Moment since = document.look_for_changes();
+    initializers.for_each_at(positions, [&](std::uint32_t i, const onnx::Message& message) {
+        const model::Tensor tensor(document, message);
+        tensor.naming([&] {
+            tensor.values(since).for_each_range(
+                [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+                    visit(i, source, offset, nbytes);
+                });
+        });
+    });
 }
 
-std::vector<Joined> joined_ranges(const model::Document& document,
-                                  std::span<const onnx::Message> tensors, source::Moment since) {
+std::vector<Joined> joined_ranges(const model::Initializers& initializers,
+                                  std::span<const std::uint32_t> positions) {
     std::vector<std::pair<Source, Span>> ranges;
-    for (const onnx::Message& tensor : tensors) {
-        for_each_range(document, tensor, since,
-                       [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                           ranges.emplace_back(source, Span{offset, offset + nbytes});
-                       });
-    }
+    for_each_range(
+        initializers, positions,
+        [&](std::uint32_t, const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
+            ranges.emplace_back(source, Span{offset, offset + nbytes});
+        });
     std::ranges::sort(ranges, {}, [](const std::pair<Source, Span>& range) {
         return std::make_tuple(range.first.get(), range.second.begin, range.second.end);
     });
@@ -86,62 +95,68 @@ void for_each_part(const std::vector<Joined>& ranges, const Pause& pause, Work&&
 
 }  // namespace
 
-void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
-              source::Moment since, const Pause& pause) {
-    for_each_part(joined_ranges(document, tensors, since), pause,
+void prefetch(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+              const Pause& pause) {
+    for_each_part(joined_ranges(initializers, positions), pause,
                   [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
                       source::prefetch(source, offset, nbytes);
                   });
 }
 
-void evict(const model::Document& document, std::span<const onnx::Message> tensors,
-           source::Moment since, const Pause& pause) {
-    const std::vector<Joined> ranges = joined_ranges(document, tensors, since);
+void evict(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+           const Pause& pause) {
+    const std::vector<Joined> ranges = joined_ranges(initializers, positions);
     for_each_part(ranges, pause,
                   [](const source::Source& source, std::uint64_t offset, std::uint64_t nbytes) {
                       source::evict(source, offset, nbytes);
                   });
-    // Through a mapping, each absent head is read with the whole read-ahead around it. If heads are
-    // close together, that is the fastest way to read them.
+    // Through a mapping, each absent header is read with the whole read-ahead around it. If headers
+    // are close together, that is the fastest way to read them.
     for (const Joined& range : ranges) {
         const std::uint64_t nbytes = range.span.end - range.span.begin;
         if (range.between.size() * source::PagesAhead::kFar > nbytes) continue;
-        for (const Span& head : range.between) {
-            source::prefetch(*range.source, head.begin, head.end - head.begin);
+        for (const Span& header : range.between) {
+            source::prefetch(*range.source, header.begin, header.end - header.begin);
         }
     }
 }
 
-std::vector<ResidentBytes> residency(const model::Document& document,
-                                     std::span<const onnx::Message> tensors, source::Moment since,
+ByteRanges absent_ranges(const model::Document& document) {
+    static_cast<void>(document.look_for_changes());
+    ByteRanges absent;
+    source::for_each_absent(
+        document.source(), 0, document.source().size(),
+        [&](std::uint64_t begin, std::uint64_t end) { absent.add(begin, end); });
+    return absent;
+}
+
+std::vector<ResidentBytes> residency(const model::Initializers& initializers,
+                                     std::span<const std::uint32_t> positions,
                                      const ByteRanges& absent, const Pause& pause) {
-    const source::Source& own = document.source();
-    std::vector<ResidentBytes> found;
-    found.reserve(tensors.size());
+    const source::Source& own = initializers.document().source();
+    std::vector<ResidentBytes> found(positions.size());
     std::uint64_t looked_at = 0;
-    for (const onnx::Message& tensor : tensors) {
-        ResidentBytes& bytes = found.emplace_back();
-        for_each_range(
-            document, tensor, since,
-            [&](const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-                bytes.total += nbytes;
-                if (source.get() != &own) {
-                    for (std::uint64_t at = 0; at < nbytes; at += kAtOnce) {
-                        const std::uint64_t here = std::min(kAtOnce, nbytes - at);
-                        bytes.resident += source::resident_bytes(*source, offset + at, here);
-                        looked_at += here;
-                    }
-                    if (looked_at >= kAtOnce) {
-                        looked_at = 0;
-                        pause();
-                    }
-                    return;
-                }
-                absent.for_each_missing(
-                    offset, offset + nbytes,
-                    [&](std::uint64_t begin, std::uint64_t end) { bytes.resident += end - begin; });
-            });
-    }
+    const auto look = [&](std::uint32_t i, const Source& source, std::uint64_t offset,
+                          std::uint64_t nbytes) {
+        ResidentBytes& bytes = found[i];
+        bytes.total += nbytes;
+        if (source.get() == &own) {
+            absent.for_each_missing(
+                offset, offset + nbytes,
+                [&](std::uint64_t begin, std::uint64_t end) { bytes.resident += end - begin; });
+            return;
+        }
+        for (std::uint64_t at = 0; at < nbytes; at += kAtOnce) {
+            const std::uint64_t here = std::min(kAtOnce, nbytes - at);
+            bytes.resident += source::resident_bytes(*source, offset + at, here);
+            looked_at += here;
+        }
+        if (looked_at >= kAtOnce) {
+            looked_at = 0;
+            pause();
+        }
+    };
+    for_each_range(initializers, positions, look);
     return found;
 }
 

@@ -8,8 +8,7 @@
 
 #include "base/byte_ranges.hpp"
 #include "model/document.hpp"
-#include "onnx/message.hpp"
-#include "source/source.hpp"
+#include "model/initializers.hpp"
 
 namespace onnxmap::bulk {
 
@@ -21,23 +20,27 @@ struct ResidentBytes {
     std::uint64_t total = 0;
 };
 
-/// Asks for the pages of the tensors; see source::prefetch. All functions here throw what
-/// model::Document::values throws; the error has the path of a tensor that has no name.
-void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
-              source::Moment since, const Pause& pause);
+// The functions check for changed files first. `positions`: in the list of initializers. They throw
+// what model::Tensor::values throws, and std::out_of_range.
 
-/// Drops the pages of the tensors from the page cache; see source::evict. Heads between two chosen
-/// tensors are dropped, too, since large folios are only dropped as a whole. If the tensors are
-/// large, the heads are then asked for again.
-void evict(const model::Document& document, std::span<const onnx::Message> tensors,
-           source::Moment since, const Pause& pause);
+/// Asks for the pages of the tensors; see source::prefetch.
+void prefetch(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+              const Pause& pause);
+
+/// Drops the pages of the tensors from the page cache; see source::evict. Headers between two
+/// chosen tensors are dropped, too, since large folios are only dropped as a whole. If the tensors
+/// are large, the headers are then asked for again.
+void evict(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
+           const Pause& pause);
+
+/// The ranges of the model's own file that are not in memory.
+[[nodiscard]] ByteRanges absent_ranges(const model::Document& document);
 
 /// How many bytes of each tensor are in memory. `absent` has the ranges of the model's own file
-/// that were not in memory before the tensors were found: finding them reads their heads and the
-/// pages around.
-[[nodiscard]] std::vector<ResidentBytes> residency(const model::Document& document,
-                                                   std::span<const onnx::Message> tensors,
-                                                   source::Moment since, const ByteRanges& absent,
-                                                   const Pause& pause);
+/// that were not in memory before the tensors were found: finding them reads their headers and the
+/// pages around them.
+[[nodiscard]] std::vector<ResidentBytes> residency(const model::Initializers& initializers,
+                                                   std::span<const std::uint32_t> positions,
+                                                   const ByteRanges& absent, const Pause& pause);
 
 }  // namespace onnxmap::bulk

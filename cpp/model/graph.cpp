@@ -36,10 +36,16 @@ const TensorNames& Graph::sparse_initializer_names() const {
     });
 }
 
+onnx::Message main_graph_message(const Document& document) {
+    auto graph = document.child(document.root(), onnx::field<"ModelProto.graph">);
+    if (graph) return std::move(*graph);
+    Error error("model.no_graph", "the model has no graph");
+    error.offset = 0;
+    throw error;
+}
+
 Graph main_graph(const std::shared_ptr<const Document>& document) {
-    const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
-    if (!graph) throw Error("model.no_graph", "the model has no graph");
-    return {document, *graph};
+    return {document, main_graph_message(*document)};
 }
 
 }  // namespace onnxmap::model

@@ -67,7 +67,10 @@ class Graph {
     mutable MadeOnce<const TensorNames> sparse_names_;
 };
 
-/// The graph of a loaded model. Throws Error `model.no_graph` if the document has none.
+/// The GraphProto of a ModelProto. Throws Error `model.no_graph` if there is none.
+[[nodiscard]] onnx::Message main_graph_message(const Document& document);
+
+/// The graph of a loaded model. Throws Error `model.no_graph`.
 [[nodiscard]] Graph main_graph(const std::shared_ptr<const Document>& document);
 
 }  // namespace onnxmap::model

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/graph.hpp"
 #include "model/recognize.hpp"
 #include "os/fault_handler.hpp"
 #include "os/file.hpp"
@@ -12,8 +14,6 @@
 #include "source/read_guard.hpp"
 
 namespace onnxmap::model {
-
-using onnx::field;
 
 namespace {
 
@@ -53,11 +53,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> sour
                 throw error;
             }
             auto document = std::make_shared<const Document>(source, options);
-            if (require_model && !document->find(document->root(), field<"ModelProto.graph">)) {
-                Error error("model.no_graph", "the model has no graph");
-                error.offset = 0;
-                throw error;
-            }
+            if (require_model) std::ignore = main_graph_message(*document);
             return document;
         } catch (const Error& error) {
             if (error.code == "file.changed") throw;

@@ -66,12 +66,12 @@ std::size_t SegmentGroups::first_of(const std::uint8_t* begin) const {
 SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
     const Key& key = pieces_[first].key;
     try {
-        if (others_[first]) {
-            throw duplicate_name(key.name, "not all of them are segments of one tensor");
-        }
         std::vector<onnx::Message> tensors;
         for (std::size_t i = first; i < pieces_.size() && pieces_[i].key == key; ++i) {
             tensors.emplace_back(onnx::message<"TensorProto">, pieces_[i].bytes);
+        }
+        if (!is_one_tensor(tensors.size() + (others_[first] ? 1 : 0), tensors.size())) {
+            throw duplicate_name(key.name, "not all of them are segments of one tensor");
         }
         return {std::make_shared<const tensor::SegmentedTensor>(tensor::join_segments(tensors)),
                 std::nullopt};

@@ -88,7 +88,7 @@ std::vector<std::int64_t> SparseTensor::dims() const {
 // The values or indices, after checking their type and shape.
 Tensor SparseTensor::checked(const onnx::Message& part) const {
     Tensor tensor(document_, part);
-    if (tensor.header().data_type != 0) std::ignore = tensor.type();
+    std::ignore = tensor.type_if_any();
     std::ignore = tensor.count();
     return tensor;
 }

@@ -1,7 +1,6 @@
 #include "model/tensor.hpp"
 
 #include "tensor/payload.hpp"
-#include "tensor/typed_values.hpp"
 
 namespace onnxmap::model {
 
@@ -14,6 +13,10 @@ std::uint64_t Tensor::count() const {
 
 const onnx::DataTypeInfo& Tensor::type() const {
     return *naming([&] { return &tensor::element_type(header_); });
+}
+
+const onnx::DataTypeInfo* Tensor::type_if_any() const {
+    return header_.data_type == 0 ? nullptr : &type();
 }
 
 tensor::Values Tensor::values(std::optional<source::Moment> since) const {
@@ -49,6 +52,16 @@ std::optional<std::string> Tensor::file() const {
     });
 }
 
+std::optional<ExternalFile> Tensor::open_external() const {
+    const auto found = external();
+    if (!found) return std::nullopt;
+    return naming([&] {
+        const tensor::ExternalFiles& files = document_.store().external;
+        return std::optional(ExternalFile{files.open(found->location, header_.name),
+                                          files.path_of(found->location, header_.name)});
+    });
+}
+
 std::optional<std::uint64_t> Tensor::offset() const {
     if (is_in_pieces()) return std::nullopt;
     if (header_.external) return entry().offset;
@@ -75,10 +88,9 @@ bool Tensor::is_in_pieces() const {
 
 std::optional<ByteView> Tensor::bytes_in_model() const {
     if (document_.source().path().empty()) return std::nullopt;
-    if (header_.raw_data) return header_.raw_data;
     const onnx::DataTypeInfo* type = onnx::find_data_type(header_.data_type);
-    if (type == nullptr) return std::nullopt;
-    return tensor::single_run(message_, *type->storage);
+    if (type == nullptr) return header_.raw_data;
+    return tensor::bytes_in_message(message_, header_, *type);
 }
 
 }  // namespace onnxmap::model

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,12 @@
 
 namespace onnxmap::model {
 
+/// An open file of external data.
+struct ExternalFile {
+    std::shared_ptr<const source::Source> source;
+    std::string path;  // as this model names it; the source may be shared with another one
+};
+
 class Tensor {
   public:
     /// `message`: a TensorProto of the document, which must outlive this. Reads the header.
@@ -30,6 +37,8 @@ class Tensor {
     [[nodiscard]] std::uint64_t count() const;
     /// The element type. Throws Error `tensor.dtype`.
     [[nodiscard]] const onnx::DataTypeInfo& type() const;
+    /// The same, but null if the tensor has no element type: 0 is UNDEFINED.
+    [[nodiscard]] const onnx::DataTypeInfo* type_if_any() const;
 
     /// Finds and checks the values, and opens the file that holds them. If the TensorProto is one
     /// segment of several, they are the values of the whole tensor. Files that were last checked
@@ -45,6 +54,9 @@ class Tensor {
     /// The path of the file that holds the values. Nothing if they are in memory, in several
     /// places, or decoded from a field. Throws Error `ext.*`.
     [[nodiscard]] std::optional<std::string> file() const;
+    /// Opens the file of external values; nothing if the values are in the model. Throws Error
+    /// `ext.*`, and FileError.
+    [[nodiscard]] std::optional<ExternalFile> open_external() const;
     /// The position of the values in that file, in bytes. Throws Error `ext.*`.
     [[nodiscard]] std::optional<std::uint64_t> offset() const;
     /// Bytes of the values, as stored; the sum over all segments of the tensor.

@@ -26,13 +26,21 @@ void TensorNames::add_segment(std::string_view name) noexcept {
 }
 
 std::optional<std::uint32_t> TensorNames::position(std::string_view name) const {
-    const auto position = table_.find(name);
-    if (!position) return std::nullopt;
-    const Tensors& found = tensors_[*position];
-    if (!is_one_tensor(found.count, found.segments)) {
-        throw duplicate_name(name, "iterate over initializers.all() to reach each of them");
-    }
-    return found.first;
+    const auto entry = table_.find(name);
+    return entry ? std::optional(position_at(*entry)) : std::nullopt;
+}
+
+std::vector<std::uint32_t> TensorNames::positions() const {
+    std::vector<std::uint32_t> found;
+    found.reserve(count());
+    for (std::uint32_t entry = 0; entry < count(); ++entry) found.push_back(position_at(entry));
+    return found;
+}
+
+std::uint32_t TensorNames::position_at(std::uint32_t entry) const {
+    const Tensors& found = tensors_[entry];
+    if (is_one_tensor(found.count, found.segments)) return found.first;
+    throw duplicate_name(name(entry), "iterate over initializers.all() to reach each of them");
 }
 
 }  // namespace onnxmap::model

@@ -52,12 +52,19 @@ class TensorNames {
     /// Throws Error `model.duplicate_name`.
     [[nodiscard]] std::optional<std::uint32_t> position(std::string_view name) const;
 
+    /// position() of each different name, in the order of the list. Throws Error
+    /// `model.duplicate_name` before any tensor is read.
+    [[nodiscard]] std::vector<std::uint32_t> positions() const;
+
   private:
     struct Tensors {
         std::uint32_t first;  // in the list
         std::uint32_t count;
         std::uint32_t segments;
     };
+
+    // The position in the list for an entry of the table. Throws Error `model.duplicate_name`.
+    [[nodiscard]] std::uint32_t position_at(std::uint32_t entry) const;
 
     NameTable table_;
     std::vector<Tensors> tensors_;  // by position in table_

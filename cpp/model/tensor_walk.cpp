@@ -46,9 +46,7 @@ class Walk {
             visit_(path_, message, list_);
             return;
         }
-        if (depth_left_ == 0) {
-            throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
-        }
+        if (depth_left_ == 0) fail_too_deep();
         --depth_left_;
         for (const wire::FieldRow& row : message.table().fields) {
             if (holds_tensors(row)) enter_field(message, row);

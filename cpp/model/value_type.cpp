@@ -53,9 +53,7 @@ ValueType outer_type(Kind kind, const onnx::Message& outer, const wire::FieldRow
 std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max_depth) {
     const wire::FieldRow* which = type.which("value");
     if (which == nullptr) return std::nullopt;
-    if (max_depth == 0) {
-        throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
-    }
+    if (max_depth == 0) fail_too_deep();
     const auto found = type.child(*which);
     if (!found) fail_changed();
     const onnx::Message& value = *found;

@@ -100,9 +100,7 @@ class Printer {
     void print_message(const wire::FieldRow& row, const Message& child) {
         begin(row);
         text_ += " {\n";
-        if (++depth_ > options_.max_depth) {
-            throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
-        }
+        if (++depth_ > options_.max_depth) fail_too_deep();
         print(child);
         --depth_;
         text_.append(2 * depth_, ' ');

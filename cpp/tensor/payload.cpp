@@ -94,20 +94,24 @@ std::uint64_t check_storage(Header& header, const Store& store) {
     return count;
 }
 
+std::optional<ByteView> bytes_in_message(const onnx::Message& message, const Header& header,
+                                         const onnx::DataTypeInfo& type) {
+    if (type.bits == 0) return std::nullopt;  // strings are several fields
+    return header.raw_data ? header.raw_data : single_run(message, *type.storage);
+}
+
 std::optional<Payload> find_payload(const onnx::Message& message, const Header& header,
                                     std::uint64_t count, const Store& store, source::Moment since) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t expected = packed_nbytes(count, type.bits);
     if (header.external) return find_external(message, header, store, expected, since);
+    const std::optional<ByteView> found = bytes_in_message(message, header, type);
+    if (!found) return std::nullopt;
+    ByteView bytes = *found;
     if (!header.raw_data) {
-        const std::optional<ByteView> run = single_run(message, *type.storage);
-        if (!run) return std::nullopt;
         const std::uint64_t width = type.itemsize() / type.parts();
-        check_value_count(header, expected / width, run->size() / width);
-        return Payload{store.source, store.source->offset_of(*run), run->size()};
-    }
-    ByteView bytes = *header.raw_data;
-    if (bytes.size() != expected) {
+        check_value_count(header, expected / width, bytes.size() / width);
+    } else if (bytes.size() != expected) {
         const std::string sizes = "expected " + std::to_string(expected) + " bytes, found " +
                                   std::to_string(bytes.size());
         if (!type.sub_byte() || bytes.size() < expected) fail(header, "tensor.data_size", sizes);

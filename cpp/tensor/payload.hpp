@@ -51,6 +51,12 @@ std::uint64_t check_storage(Header& header, const Store& store);
 /// them or packed: in raw_data, in an external file, or as one packed run of float_data or
 /// double_data. Nothing if they must be decoded from a typed field.
 ///
+/// The bytes of the values if the message holds them in one range: in raw_data, or in one packed
+/// run of the type's field. Strings never are.
+[[nodiscard]] std::optional<ByteView> bytes_in_message(const onnx::Message& message,
+                                                       const Header& header,
+                                                       const onnx::DataTypeInfo& type);
+
 /// `header` must have passed check_storage. Opens the external file on first use, and checks for
 /// changes if the file was last checked before `since`. Throws Error `tensor.*`, `ext.*`,
 /// `file.changed`.

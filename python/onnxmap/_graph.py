@@ -93,6 +93,8 @@ class Initializers(_ByName["_core.Tensor"]):
     def _chosen(self, names: Sequence[str] | str | None, frugal: bool = False) -> list[int]:
         """Positions of those that are named, each once; by default of all that have a name."""
         self._names.read(frugal)
+        if names is None:
+            return self._names.positions()
         return list(dict.fromkeys(map(self._names.position, self._select(names))))
 
     def _select(self, names: Sequence[str] | str | None) -> Collection[str]:

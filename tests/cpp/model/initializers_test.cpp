@@ -67,6 +67,10 @@ TEST_CASE("initializers: a name of several tensors finds one only if all are its
     CHECK_FALSE(names.position("b"));
     CHECK(names.contains("twice"));
     CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
+    CHECK(code_of([&] { return names.positions(); }) == "model.duplicate_name");
+    const LoadedModel good = loaded({raw_tensor("b", {1}), segment("p", 0, 1), raw_tensor("", {}),
+                                     segment("p", 1, 2), raw_tensor("a", {1})});
+    CHECK(good.graph.initializers().names().positions() == std::vector<std::uint32_t>{0, 1, 4});
 }
 
 TEST_CASE("initializers: a segment and a whole tensor of the same name are two tensors") {

@@ -77,11 +77,22 @@ TEST_CASE("tensor: external data stand where the model says") {
         return std::string(found.external()->location);
     }) == "w.bin");
     CHECK(code_of([&] { return saved.file(1); }) == "ext.unsafe_path");
+    std::ignore = saved.folder.write("w.bin", "0123456789");
+    const auto opened =
+        saved.ask(0, [](const model::Tensor& found) { return found.open_external(); });
+    REQUIRE(opened);
+    CHECK(opened->path == saved.folder / "w.bin");
+    CHECK(opened->source->size() == 10);
+    CHECK(code_of([&] {
+              return saved.ask(
+                  1, [](const model::Tensor& found) { return found.open_external().has_value(); });
+          }) == "ext.unsafe_path");
 }
 
 TEST_CASE("tensor: what is decoded, in pieces or in memory stands nowhere") {
     const Saved saved({join(scalar(1, 2), scalar(2, 6), packed(5, {1, 300})), segment("p", 0, 1),
-                       segment("p", 1, 2), join(scalar(1, 1), scalar(2, 999), packed(5, {1}))});
+                       segment("p", 1, 2), join(scalar(1, 1), scalar(2, 999), packed(5, {1})),
+                       join(scalar(1, 1), scalar(2, 8), blob(6, "s"), blob(9, "s"))});
     CHECK_FALSE(saved.file(0));
     CHECK_FALSE(saved.offset(0));
     for (const std::uint64_t piece : {1, 2}) {
@@ -91,6 +102,9 @@ TEST_CASE("tensor: what is decoded, in pieces or in memory stands nowhere") {
     }
     CHECK_FALSE(saved.file(3));
     CHECK(saved.stored_nbytes(3) == 0);
+    // Strings are in string_data, whatever else a lenient reader overlooks.
+    CHECK_FALSE(saved.offset(4));
+    CHECK_FALSE(saved.ask(0, [](const model::Tensor& found) { return found.open_external(); }));
     const LoadedModel buffer(blob(5, raw_tensor("raw", {1})));
     const onnx::Message tensor = buffer.graph.initializers().at(0);
     CHECK_FALSE(model::Tensor(*buffer.document, tensor).file());
