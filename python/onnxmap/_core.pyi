@@ -764,6 +764,14 @@ class TensorNames:
                 the name.
         """
 
+    def positions(self) -> list[int]:
+        """
+        Return the position of each name, in file order.
+
+        Raises:
+            ParseError: `model.duplicate_name`, as for position().
+        """
+
     def read(self, frugal: bool) -> None:
         """
         Read the names now.
@@ -778,7 +786,9 @@ class Graph:
     """
 
     def absent_pages(self) -> builtins.list[tuple[int, int]]: ...
-    def evict(self, positions: Any) -> None: ...
+    def evict(
+        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
+    ) -> None: ...
     def field(self, name: str) -> Any:
         """
         Return the value of a field as the classes of messages have it.
@@ -803,11 +813,19 @@ class Graph:
         Return the op_type of each node.
         """
 
-    def prefetch(self, positions: Any) -> None: ...
-    def residency(self, positions: Any, absent: Any) -> builtins.list[tuple[int, int]]: ...
+    def prefetch(
+        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
+    ) -> None: ...
+    def residency(
+        self,
+        positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        absent: Any,
+    ) -> builtins.list[tuple[int, int]]: ...
     def total_nbytes(self) -> int: ...
     def views(self) -> dict[str, _ndarray[Any, Any]]: ...
-    def views_at(self, positions: Any) -> dict[str, _ndarray[Any, Any]]: ...
+    def views_at(
+        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
+    ) -> dict[str, _ndarray[Any, Any]]: ...
     @property
     def initializer_count(self) -> int: ...
     @property
