@@ -40,7 +40,8 @@ from onnxmap._loading import (
     loads,
     loads_proto,
 )
-from onnxmap._model import Model, OperatorSet
+from onnxmap._model import Model
+from onnxmap._operator_set import OperatorSet
 from onnxmap._page_cache import Residency, ResidentBytes
 from onnxmap._pickling import relocate
 from onnxmap.errors import (

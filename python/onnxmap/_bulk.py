@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import operator
-import re
 import threading
 import weakref
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._arguments import parse_size, thread_count
 from onnxmap._progress import Progress
 
 if TYPE_CHECKING:
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 
     FloatType = npt.DTypeLike | DataType | None
 
-_UNITS = {"": 1, "b": 1}
-_UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
-_UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 _MOST_WINDOW = 1 << 62  # larger than any memory
 _DELAY = 0.5  # seconds of work before a bar appears
 
@@ -44,7 +39,7 @@ def read_arrays(
     progress: ProgressArgument,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """See `Model.arrays`."""
-    count = _thread_count(threads)
+    count = thread_count(threads)
     positions = initializers._chosen(names)
     bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=True, frugal=False)
     with Progress(progress, bulk.nbytes, "reading", delay=_DELAY) as shown:
@@ -85,7 +80,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         copy: bool,
         progress: ProgressArgument,
     ) -> None:
-        nbytes, count = parse_size(window), _thread_count(threads)
+        nbytes, count = parse_size(window), thread_count(threads)
         if nbytes <= 0:
             raise ValueError(f"window must be positive, not {window!r}")
         positions = initializers._chosen(names, frugal=True)
@@ -160,32 +155,3 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def parse_size(size: int | str) -> int:
-    """Return the number of bytes in a size like "256MiB", "1.5 GB", "4096" or 4096.
-
-    Raises:
-        ValueError: the text is not a size.
-        TypeError: the size is neither text nor an integer.
-    """
-    if not isinstance(size, str):
-        try:
-            return operator.index(size)
-        except TypeError:
-            kind = type(size).__name__
-            raise TypeError(f'a size is an int or a text like "256MiB", not {kind}') from None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size, re.ASCII | re.IGNORECASE)
-    if found is None or (unit := _UNITS.get(found[2].lower())) is None:
-        raise ValueError(f'a size is written like "256MiB" or "1.5 GB", not {size!r}')
-    return int(Fraction(found[1]) * unit)
-
-
-def _thread_count(threads: int | None) -> int:
-    """The number of threads; 0 lets the core choose."""
-    if threads is None:
-        return 0
-    count = operator.index(threads)
-    if not 1 <= count <= 1024:
-        raise ValueError(f"threads must be from 1 to 1024, not {threads}")
-    return count

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._model import Model, OperatorSet
+from onnxmap._model import Model
+from onnxmap._operator_set import OperatorSet
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
 

@@ -1,11 +1,11 @@
-"""Models and operator sets."""
+"""Models."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from onnxmap import _core
+from onnxmap import _core, _page_cache
 from onnxmap._display import describe, describe_html
 from onnxmap.errors import OnnxMapError
 
@@ -283,9 +283,7 @@ class Model:
             ExternalDataError: an external file cannot be read.
             FileChangedError: a file is no longer the one that was loaded.
         """
-        from onnxmap._page_cache import prefetch
-
-        prefetch(self.initializers, names)
+        _page_cache.prefetch(self.initializers, names)
 
     def evict(self, names: Sequence[str] | str | None = None) -> None:
         """Drop the bytes of initializers from the page cache.
@@ -301,9 +299,7 @@ class Model:
         Raises:
             KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
         """
-        from onnxmap._page_cache import evict
-
-        evict(self.initializers, names)
+        _page_cache.evict(self.initializers, names)
 
     def residency(self, names: Sequence[str] | str | None = None) -> Residency:
         """Return how many stored bytes of initializers are in memory now, without reading them.
@@ -323,9 +319,7 @@ class Model:
             KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
             OSError: the system does not report residency.
         """
-        from onnxmap._page_cache import residency
-
-        return residency(self.initializers, names)
+        return _page_cache.residency(self.initializers, names)
 
     def to_dask(
         self,
@@ -392,29 +386,3 @@ class Model:
 
     def _repr_html_(self) -> str:
         return describe_html(self)
-
-
-class OperatorSet:
-    """A set of operators: an OperatorSetProto."""
-
-    __slots__ = ("proto",)
-
-    def __init__(self, proto: _core.ProtoView) -> None:
-        self.proto = proto
-
-    @property
-    def operators(self) -> _core.MessageList[_core.Operator]:
-        """The operators of the set."""
-        return _core.friendly(self.proto, "operator")
-
-    def __getattr__(self, name: str) -> Any:
-        # The fields of OperatorSetProto. `proto` gets here if __init__ was never called.
-        if name.startswith("_") or name == "proto":
-            raise AttributeError(name)
-        return _core.friendly(self.proto, name)
-
-    def __dir__(self) -> list[str]:
-        return [*dir(type(self)), *dir(self.proto)]
-
-    def __repr__(self) -> str:
-        return describe(self)

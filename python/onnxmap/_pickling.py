@@ -18,7 +18,7 @@ from onnxmap import _core
 from onnxmap._enums import DataType
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url
-from onnxmap._proto_writer import encode
+from onnxmap._proto_writer import EXTERNAL, encode
 from onnxmap.errors import ExternalDataError, FileChangedError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from onnxmap._remote.files import PickledFile, PickledFolder
 
-_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 # In a reference, the options of `load` are one text, like "contained+hardlinks+io=read".
 _HARDLINKS, _IO, _UNWATCHED = "hardlinks", "io=", "unwatched"
 _FILE = "file"  # for a remote model: the root is the URL of the file itself
@@ -185,7 +184,7 @@ def _by_reference(
         location = name  # a copied folder may hold a file where this one held a link
     entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
     message = header + encode(
-        "TensorProto", external_data=_entries(entries), data_location=_EXTERNAL
+        "TensorProto", external_data=_entries(entries), data_location=EXTERNAL
     )
     tensor = _tensor_of(message, _root_of(folder, is_file), options)
     try:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from onnxmap import _core
 from onnxmap._schema import Row, is_repeated, message_rows
+
+# The `data_location` of a tensor whose values are in an external file.
+EXTERNAL = _core.enum_values("TensorProto.DataLocation")["EXTERNAL"]
 
 VARINT, LENGTH_DELIMITED = 0, 2
 _VARINT_TYPES = frozenset({"int32", "int64", "uint64", "enum"})

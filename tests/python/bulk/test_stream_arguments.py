@@ -15,7 +15,7 @@ from support.file_watch import FileWatch
 from support.sample_models import external, floats, model_of, write
 
 import onnxmap
-from onnxmap._bulk import parse_size
+from onnxmap._arguments import parse_size
 
 MIB = 1 << 20
 

@@ -54,12 +54,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
-    {"errors", "_limits", "_paths", "_text"},
+    {"errors", "_arguments", "_limits", "_paths", "_text"},
     {"_display", "_enums", "_options", "_proto_writer", "_progress", "_schema", "types"},
     {
         "_bulk",
         "_checksums",
         "_graph",
+        "_operator_set",
         "_page_cache",
         "_pickling",
         "_remote",
@@ -74,6 +75,9 @@ LEVELS: list[set[str]] = [
     {"cli"},
     {"__main__"},
 ]
+
+# A longer file has two subjects. Tables of rows may be longer.
+MOST_LINES = 420
 
 # What `import onnxmap` may import, besides the standard library.
 AT_IMPORT = {"numpy", "onnxmap"}
@@ -367,10 +371,9 @@ def test_measured_processes_of_other_libraries_do_not_import_the_package() -> No
 
 
 def test_files_keep_to_one_subject() -> None:
-    """A file of more than 400 lines has two subjects. Tables of rows may be longer."""
     everything = [path for layer in LAYERS for path in sources(layer)]
     everything += python_files() + sorted((ROOT / "tests").rglob("*.py"))
-    long = {path.name for path in everything if len(path.read_text().splitlines()) > 420}
+    long = {path.name for path in everything if len(path.read_text().splitlines()) > MOST_LINES}
     assert long <= {"schema_rows.hpp"}
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from onnxmap import DataType, __version__
-from onnxmap._proto_writer import encode
+from onnxmap import AttributeType, DataType, __version__
+from onnxmap._proto_writer import EXTERNAL, encode
 
 VOCABULARY, HIDDEN, INNER, LAYERS = 16_384, 256, 2_048, 6
 SAMPLE_SHAPE = (64, 256)
@@ -22,10 +22,6 @@ EXTERNAL_ALIGNMENT = 4096
 # The first versions with FLOAT8E8M0, the newest type that the model uses.
 IR_VERSION, OPSET_VERSION = 12, 24
 OWN_DOMAIN = "onnxmap.demo"
-
-# Source: onnx.proto, AttributeProto.AttributeType and TensorProto.DataLocation.
-ATTRIBUTE_INT, ATTRIBUTE_GRAPH = 2, 5
-EXTERNAL = 1
 
 
 @dataclass(frozen=True)
@@ -184,7 +180,7 @@ def _gate(random: np.random.Generator, source: str, target: str) -> bytes:
         output=[_value("kept", DataType.FLOAT, "batch", "length", HIDDEN)],
     )
     branches = [
-        encode("AttributeProto", name=name, type=ATTRIBUTE_GRAPH, g=graph)
+        encode("AttributeProto", name=name, type=AttributeType.GRAPH, g=graph)
         for name, graph in (("then_branch", with_bias), ("else_branch", as_it_is))
     ]
     return _node("If", ["gate.open"], target, branches)
@@ -229,7 +225,7 @@ def _node(
 
 
 def _attribute_int(name: str, value: int) -> bytes:
-    return encode("AttributeProto", name=name, i=value, type=ATTRIBUTE_INT)
+    return encode("AttributeProto", name=name, i=value, type=AttributeType.INT)
 
 
 def _value(name: str, data_type: DataType, *shape: int | str) -> bytes:
