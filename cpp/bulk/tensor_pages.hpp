@@ -26,15 +26,15 @@ struct ResidentBytes {
 void prefetch(const model::Document& document, std::span<const onnx::Message> tensors,
               source::Moment since, const Pause& pause);
 
-/// Drops the pages of the tensors from the page cache; see source::evict. Heads between two chosen
-/// tensors are dropped, too, since large folios are only dropped as a whole. If the tensors are
-/// large, the heads are then asked for again.
+/// Drops the pages of the tensors from the page cache; see source::evict. Headers between two
+/// chosen tensors are dropped, too, since large folios are only dropped as a whole. If the tensors
+/// are large, the headers are then asked for again.
 void evict(const model::Document& document, std::span<const onnx::Message> tensors,
            source::Moment since, const Pause& pause);
 
 /// How many bytes of each tensor are in memory. `absent` has the ranges of the model's own file
-/// that were not in memory before the tensors were found: finding them reads their heads and the
-/// pages around.
+/// that were not in memory before the tensors were found: finding them reads their headers and
+/// the pages around them.
 [[nodiscard]] std::vector<ResidentBytes> residency(const model::Document& document,
                                                    std::span<const onnx::Message> tensors,
                                                    source::Moment since, const ByteRanges& absent,
