@@ -232,10 +232,9 @@ class Model:
         """Return an iterator over the initializers, in stored order, that needs bounded memory.
 
         A background thread reads ahead of the loop, and drops the pages behind it. Resident memory
-        grows by at most `window` and the current tensor, whatever the size of the model. There are
-        two exceptions. A loop holds a new array until it gets the next one, so two arrays are in
-        memory at a time, even if they are larger than `window`. For a model behind a URL, add 16
-        requests of up to 8 MiB.
+        grows by at most `window` and the current tensor, whatever the size of the model, with two
+        exceptions. A loop holds a new array until it gets the next, so two arrays are in memory,
+        even if they are larger than `window`. A model behind a URL adds 16 requests of up to 8 MiB.
 
         The stream drops from the page cache only what it brought there itself. It does that only
         for files that you own, because Linux does not report residency for others. An array that
