@@ -88,7 +88,7 @@ void bind_document(py::module_& module) {
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
     module.def("is_stopped", os::is_stopped,
-               "Return whether nobody waits any longer for this thread's work for the core.");
+               "Return whether the core no longer needs the result of this thread's work.");
     module.def("usable_cpus", os::usable_cpus,
                "Return the number of processors that this process may run on.");
     module.def(

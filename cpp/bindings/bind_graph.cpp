@@ -311,7 +311,9 @@ void bind_graph(py::module_& module) {
             [](const Graph& self, std::string_view name) {
                 return friendly_value(self, row_named(self, name));
             },
-            py::arg("name"), "Return the value of a field as the classes of messages have it.")
+            py::arg("name"),
+            "Return the value of a field in the form in which Node, Graph and the other "
+            "classes give it.")
         .def_property_readonly("proto", [](const Graph& self) { return ProtoView{self}; });
 }
 

@@ -25,7 +25,8 @@ struct ListTraits<MessageList> {
 void bind_lists(py::module_& module) {
     bind_sequence<MessageList>(
         module, "MessageList", "MessageIterator",
-        "An immutable sequence of the messages of a repeated field, made on access.");
+        "An immutable sequence of the messages of a repeated field. Each message is made "
+        "on access.");
 }
 
 }  // namespace onnxmap::bindings

@@ -1,6 +1,7 @@
 // The classes of frequent messages. Their properties are the fields of the schema, with repeated
 // fields in the plural. Only additional properties are written out here.
 #include <string>
+#include <string_view>
 
 #include "bindings/bind.hpp"
 #include "bindings/display.hpp"
@@ -21,7 +22,9 @@ namespace {
 // A class with only the fields of its message.
 template <class Class>
 void bind_plain(py::module_& module, const char* name, const char* message) {
-    GuardedClass<Class> cls(module, name, ("A " + std::string(message) + ".").c_str());
+    const bool vowel = std::string_view("AEIOU").find(message[0]) != std::string_view::npos;
+    const std::string doc = (vowel ? "An " : "A ") + std::string(message) + ".";
+    GuardedClass<Class> cls(module, name, doc.c_str());
     bind_fields(cls, message);
     bind_display(cls);
 }
@@ -171,7 +174,8 @@ void bind_messages(py::module_& module) {
     module.def("friendly", guarded([](const ProtoView& view, std::string_view name) {
                    return friendly_value(view, row_named(view, name));
                }),
-               "Return the value of a field as the classes of messages have it.");
+               "Return the value of a field in the form in which Node, Graph and the other "
+               "classes give it.");
 }
 
 }  // namespace onnxmap::bindings

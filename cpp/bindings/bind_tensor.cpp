@@ -103,7 +103,7 @@ void bind_facts(GuardedClass<Tensor>& cls) {
             "The location, offset, length and checksum that the model gives, or None.")
         .def_property_readonly("file", file, "The path of the file that holds the values, or None.")
         .def_property_readonly("offset", offset,
-                               "The offset of the values in that file in bytes, or None.")
+                               "The offset of the values in `file`, in bytes, or None.")
         .def_property_readonly("is_view", is_view, "Whether numpy() returns a view.")
         .def_property_readonly("is_aligned", is_aligned_view,
                                "Whether numpy() returns a view that is aligned for its type.")
@@ -113,7 +113,7 @@ void bind_facts(GuardedClass<Tensor>& cls) {
         .def("verify", unguarded([](const py::object& self) -> py::object {
                  return package::verify_tensor()(self);
              }),
-             R"(Return whether a SHA-1 is declared, after comparing the file with it.
+             R"(Compare the external file with its declared SHA-1; return False if none is declared.
 
 Reads the whole external file, or nothing if the model declares no checksum for it.
 

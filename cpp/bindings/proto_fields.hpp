@@ -30,8 +30,8 @@ namespace py = pybind11;
 [[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
                                             bool as_proto);
 
-/// The value of a field as the classes of messages have it: None for an absent message, a read-only
-/// mapping for strings by name.
+/// The value of a field in the form in which Node, Graph and the other classes give it: None for an
+/// absent message, a read-only mapping for strings by name.
 [[nodiscard]] py::object friendly_value(const Handle& handle, const wire::FieldRow& row);
 
 /// The row of a field by its name. Throws AttributeError.

@@ -20,7 +20,8 @@ class ReadAhead {
     /// map and to drop. On two processors and a virtual disk, a stream of 3.4 GB takes 2.0 to 2.3 s
     /// by touching, and 2.9 to 3.4 s by asking.
     static constexpr std::uint64_t kFar = 1 << 20;
-    /// The shortest run of neighbours, in read-aheads: the system reads on past its end.
+    /// The shortest run of neighbours, as a multiple of the read-ahead. Shorter runs do not pay,
+    /// because the system reads past their end.
     static constexpr std::uint64_t kLongRun = 4;
     /// The fewest bytes of a long run.
     static constexpr std::uint64_t kLeast = kLongRun * kFar;

@@ -19,11 +19,11 @@ namespace onnxmap::bulk {
 /// memory. Any thread may call it.
 using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::uint64_t end)>;
 
-/// The arrays' bytes, one for each item; without bytes for a view or text. `items` is a part of
-/// the plan's. Without `on_absent`, absent pages are touched in order if the system's read-ahead is
-/// large, and stay in the page cache. `done` grows by the bytes that are read. The effort of this
-/// thread sets the number of threads (os::WithEffort). Throws Error `tensor.*`, `file.changed`,
-/// FileError, std::bad_alloc and os::Stopped.
+/// The memory of each item's array; empty for a view or text. `items` is a part of the plan's.
+/// Without `on_absent`, absent pages are touched in order if the system's read-ahead is large, and
+/// stay in the page cache. `done` grows by the bytes that are read. The effort of this thread sets
+/// the number of threads (os::WithEffort). Throws Error `tensor.*`, `file.changed`, FileError,
+/// std::bad_alloc and os::Stopped.
 [[nodiscard]] std::vector<source::ArrayMemory> read_items(
     const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
     const OnAbsent& on_absent = {}, ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);

@@ -1,6 +1,6 @@
-// Finds a file below a folder one component at a time, so that each component is known to be a link
-// or not, and where it leads. Used if a location goes through links that leave the folder, or if
-// the system or a sandbox does not allow the single system call.
+// Finds a file below a folder one component at a time, so that the walk knows whether each
+// component is a link, and where it leads. Used if a location goes through links that leave the
+// folder, or if the system or a sandbox does not allow the single system call.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace onnxmap::contain {
 
-/// Opens nothing outside the roots: links there are only read, by their path. A path outside counts
-/// only after it has led into a root, whose descriptor is then used.
+/// Outside the roots, it only reads the text of links. A path that leads back into a root continues
+/// from that root's descriptor.
 class LinkWalk {
   public:
     /// A walk starts in the first of `roots`.

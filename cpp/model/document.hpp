@@ -53,7 +53,7 @@ class Document {
     /// Throws Error `file.changed`.
     source::Moment look_for_changes() const;
 
-    /// All segments of the tensor that `tensor`, a TensorProto with a segment, is a piece of. The
+    /// All segments of the tensor to which `tensor`, a TensorProto with a segment, belongs. The
     /// first call visits all tensors of the document. Throws Error `tensor.segment`,
     /// `model.duplicate_name`, `file.changed`.
     [[nodiscard]] tensor::Segments segments_of(const onnx::Message& tensor) const;

@@ -2,8 +2,9 @@
 // from a lost page, and is told afterwards that bytes were missing. The guards of a thread form a
 // list, the innermost first.
 //
-// The handler is installed when the first guard is made, and gives all other faults to the handler
-// before it. ONNXMAP_SIGBUS_HANDLER=0 in the environment leaves the handler out.
+// The handler is installed when the first guard is made, and passes faults that no guard covers to
+// the handler that was installed before. ONNXMAP_SIGBUS_HANDLER=0 in the environment leaves out
+// this handler.
 #pragma once
 
 #include <cstdint>

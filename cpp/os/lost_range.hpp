@@ -18,9 +18,9 @@ void prepare_for_lost_pages() noexcept;
 [[nodiscard]] bool keep_page(std::uint8_t* page, std::size_t page_size, void*& kept) noexcept;
 void forget_page(void* kept, std::size_t page_size) noexcept;
 
-/// Maps the file again over the zeros; `kept` is from the first page. If the system cannot do that,
-/// touching the addresses faults again, even if the file gets its pages back. False if not even
-/// that is possible.
+/// Maps the file again over the zeros; `kept` is what keep_page() stored for the first page. If the
+/// system cannot do that, touching the addresses faults again, even if the file gets its pages
+/// back. False if not even that is possible.
 [[nodiscard]] bool put_back(void* kept, std::uint8_t* begin, std::size_t nbytes) noexcept;
 
 }  // namespace onnxmap::os

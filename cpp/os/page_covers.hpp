@@ -14,7 +14,8 @@ namespace onnxmap::os {
 [[nodiscard]] bool cover_lost_pages(GuardedRegion region, std::uintptr_t fault,
                                     bool& fell) noexcept;
 
-/// A guard that hit lost pages is gone. After the last one, the pages of the file are mapped again.
+/// Call it when a guard that hit lost pages is gone. After the last such guard, it maps the pages
+/// of the file again.
 void uncover_lost_pages(LostPages& lost) noexcept;
 
 // A fork holds this lock, so that its child never finds a half-made cover.

@@ -37,7 +37,7 @@ class WithEffort {
 /// Whether the result of this thread's work is no longer wanted.
 [[nodiscard]] bool is_stopped() noexcept;
 
-/// Whether this thread works for the effort that `stopped` ends.
+/// Whether the flag of this thread's Effort is `stopped`.
 [[nodiscard]] bool works_for(const std::atomic<bool>& stopped) noexcept;
 
 /// Throws Stopped if the result of this thread's work is no longer wanted.

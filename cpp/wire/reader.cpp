@@ -99,7 +99,7 @@ bool Reader::next_any(Field& field) {
     if (field.type == WireType::start_group) {
         p = skip_group(p, field);
     } else if (field.type == WireType::end_group) {
-        fail("wire.end_group", "a group ends that never began");
+        fail("wire.end_group", "an end-of-group tag has no matching start");
     } else {
         p = read_value(p, field);
     }

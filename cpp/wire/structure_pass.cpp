@@ -158,7 +158,7 @@ class StructurePass {
             case WireType::start_group: push({frame.end, nullptr, nullptr, number, begin}); break;
             case WireType::end_group:
                 if (frame.group == 0) {
-                    fail("wire.end_group", begin, "a group ends here that never began");
+                    fail("wire.end_group", begin, "an end-of-group tag has no matching start");
                 }
                 if (frame.group != number) {
                     fail("wire.group_mismatch", begin,

@@ -94,7 +94,7 @@ class MessageIterator(Iterator[_Message_co]):
 
 class MessageList(Sequence[_Message_co]):
     """
-    An immutable sequence of the messages of a repeated field, made on access.
+    An immutable sequence of the messages of a repeated field. Each message is made on access.
     """
 
     @typing.overload
@@ -510,7 +510,7 @@ class TrainingInfo:
 
 class Operator:
     """
-    A OperatorProto.
+    An OperatorProto.
     """
 
     def __repr__(self) -> str: ...
@@ -696,7 +696,7 @@ class SimpleShardedDim:
 
 class IntIntListEntry:
     """
-    A IntIntListEntryProto.
+    An IntIntListEntryProto.
     """
 
     def __repr__(self) -> str: ...
@@ -791,7 +791,7 @@ class Graph:
     ) -> None: ...
     def field(self, name: str) -> Any:
         """
-        Return the value of a field as the classes of messages have it.
+        Return the value of a field in the form in which Node, Graph and the other classes give it.
         """
 
     def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
@@ -1015,7 +1015,7 @@ class Tensor:
 
     def verify(self) -> bool:
         """
-        Return whether a SHA-1 is declared, after comparing the file with it.
+        Compare the external file with its declared SHA-1; return False if none is declared.
 
         Reads the whole external file, or nothing if the model declares no checksum for it.
 
@@ -1106,7 +1106,7 @@ class Tensor:
     @property
     def offset(self) -> int | None:
         """
-        The offset of the values in that file in bytes, or None.
+        The offset of the values in `file`, in bytes, or None.
         """
 
     @property
@@ -1320,7 +1320,7 @@ def external_file(tensor: Tensor) -> ExternalFile | None:
 
 def friendly(arg0: ProtoView, arg1: str) -> Any:
     """
-    Return the value of a field as the classes of messages have it.
+    Return the value of a field in the form in which Node, Graph and the other classes give it.
     """
 
 def is_safe_location(location: bytes) -> bool:
@@ -1330,7 +1330,7 @@ def is_safe_location(location: bytes) -> bool:
 
 def is_stopped() -> bool:
     """
-    Return whether nobody waits any longer for this thread's work for the core.
+    Return whether the core no longer needs the result of this thread's work.
     """
 
 def kernel_paths() -> builtins.list[str]:

@@ -112,8 +112,8 @@ class Initializers(_ByName["_core.Tensor"]):
 class SparseInitializers(_ByName["_core.SparseTensor"]):
     """The sparse initializers of a graph by the name of their values, in file order.
 
-    Looking up a name that several have raises ParseError `model.duplicate_name`; `all()` yields
-    each of those, and unnamed ones.
+    Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
+    initializer, unnamed ones too.
     """
 
     __slots__ = ()

@@ -53,20 +53,21 @@ def load(
         external_root: the folder that external locations are relative to, a path or a URL. By
             default, the folder of the model.
         link_policy: which symbolic links to external data are followed. "contained": links that
-            end in that folder. If `path` itself is a link (as in a Hugging Face cache), also links
-            that end in the real folder of the model file. "strict": none. "trusted": all. Every
-            policy refuses a location whose text leads out of the folder, and a location that names
-            no regular file.
-        allow_hardlinks: read external files that have another hard link. That link may be outside
-            the folder.
+            end in `external_root`. If `path` itself is a link (as in a Hugging Face cache), also
+            links that end in the real folder of the model file. "strict": none. "trusted": all.
+            Every policy refuses a location whose text leads out of the folder, and a location that
+            names no regular file.
+        allow_hardlinks: read external files that have another hard link. The other link may be
+            outside the folder.
         io: "mmap" maps the files. "read" maps nothing and reads each tensor when it is used, so a
             later truncation of the file does no harm. "auto" maps, but reads if mapping is refused
             or the file is on a network file system.
         check: "full" checks the whole file as protobuf does. "lazy" checks the typed payload of a
             tensor at the first access.
         watch: raise FileChangedError if the size or modification time of a file has changed since
-            the file was opened. They are checked while loading, when a call begins that reads many
-            bytes, and when a tensor is read, but at most every 10 ms.
+            the file was opened. They are checked while loading and at the start of calls that read
+            much (`views()`, whole columns). They are also checked when a tensor is read, but at
+            most every 10 ms.
         lenient: read some wrong tensors as onnx reads them, and warn (`TensorWarning`), instead of
             raising TensorError. These are tensors with data in more than one field, with more
             packed bytes than they need, or with integers out of range.

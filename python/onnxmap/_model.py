@@ -232,9 +232,9 @@ class Model:
         """Return an iterator over the initializers, in stored order, that needs bounded memory.
 
         A background thread reads ahead of the loop, and drops the pages behind it. Resident memory
-        grows by at most `window` and the current tensor, whatever the size of the model. There are
-        two exceptions. A loop holds a new array until it gets the next one, so two arrays larger
-        than `window` are in memory. For a model behind a URL, add 16 requests of up to 8 MiB.
+        grows by at most `window` and the current tensor, whatever the size of the model, with two
+        exceptions. A loop holds a new array until it gets the next, so two arrays are in memory,
+        even if they are larger than `window`. A model behind a URL adds 16 requests of up to 8 MiB.
 
         The stream drops from the page cache only what it brought there itself. It does that only
         for files that you own, because Linux does not report residency for others. An array that
@@ -335,8 +335,8 @@ class Model:
 
         Some tensors have no values that can be read from a file as they are: strings, empty
         tensors, tensors in segments, and tensors in typed fields (except floats that are packed in
-        `float_data`). Their values go into the tasks, in one chunk that is then split. So do all
-        tensors of a model in a buffer.
+        `float_data`). Their values go into the tasks, in one chunk that is then split. The same
+        holds for all tensors of a model in a buffer.
 
         Args:
             names: as for `views`.
@@ -345,8 +345,8 @@ class Model:
                 "auto" is the size in Dask's `array.chunk-size`.
 
         Returns:
-            Arrays with the shape and NumPy type of `Tensor.numpy()`. If the file has changed since,
-            computing an array raises FileChangedError in the worker.
+            Arrays with the shape and NumPy type of `Tensor.numpy()`. If the file changed after this
+            call, computing an array raises FileChangedError in the worker.
 
         Raises:
             KeyError: there is no initializer of a name.
@@ -367,8 +367,8 @@ class Model:
             progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
 
         Returns:
-            The digest of each file for which a checksum is declared, by path. It is empty if no
-            checksum is declared, and then no file was compared.
+            The digest of each file for which a checksum is declared, by path. An empty dict if
+            no checksum is declared.
 
         Raises:
             ChecksumError: the SHA-1 of a file is not the declared one (`ext.checksum`).

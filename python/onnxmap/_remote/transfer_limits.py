@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
 _DEFAULT_LIMITS = Limits()
-# Seconds between two checks after which this process must have been stopped. What the server sent
-# meanwhile is not counted yet.
+# Seconds. If two checks are further apart than this, the process was suspended. What the server
+# sent meanwhile is not counted yet.
 _STOPPED = 2.0
 
 

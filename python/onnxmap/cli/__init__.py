@@ -1,6 +1,6 @@
 """The command `onnxmap`. It runs a subcommand, which is a module or package of this package.
 
-Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input. A failure prints
+Exit status: 0 done, 1 verify found a fault, 2 bad usage or unreadable input. A failure prints
 one line on standard error, never a traceback. A subcommand imports what it needs when it runs, so
 that `onnxmap --help` stays quick.
 """
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="onnxmap",
         description="Look into ONNX models of any size without reading their weights.",
-        epilog="Exit status: 0 done, 1 findings or differences, 2 bad usage or unreadable input.",
+        epilog="Exit status: 0 done, 1 verify found a fault, 2 bad usage or unreadable input.",
     )
     parser.add_argument(
         "--version", action=_ShowVersion, nargs=0, help="print the version and stop"

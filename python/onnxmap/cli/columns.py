@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = "  "
-# The widest column in a pipe: a few very long names must not push all other cells far to the right.
-# Longer cells are not cut, for scripts, up to a length that no real name has.
+# In a pipe, columns are padded to at most 120 characters: a few very long names must not push all
+# other cells far to the right. Longer cells are written in full, for scripts, and cut only beyond
+# 1000, a length that no real name has.
 _WIDEST_IN_A_PIPE = 120
 _LONGEST_IN_A_PIPE = 1000
 # On a terminal the column is as wide as nearly all names need, and a little wider. Longer names are

@@ -70,7 +70,7 @@ def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
         if position < len(path):
             if path[position] != "." or position + 1 == len(path):
                 raise UsageError(
-                    f"cannot read '{path[position:]}' as the rest: write a dot and a field"
+                    f"cannot read '{path[position:]}' after a field: write a dot and a field"
                 )
             position += 1
 
