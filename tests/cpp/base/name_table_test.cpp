@@ -7,7 +7,9 @@
 namespace onnxmap::test {
 
 TEST_CASE("name_table: names get positions in the order in which they are added") {
-    for (const std::uint32_t count : {0U, 1U, 8U, 9U, 16U, 17U, 5000U}) {
+    // Among 300,000 names, some ten pairs have the same 32 bits of hash.
+    for (const std::uint32_t count : {0U, 1U, 8U, 9U, 16U, 17U, 300'000U}) {
+        CAPTURE(count);
         NameTable table;
         for (std::uint32_t i = 0; i < count; ++i) {
             const auto added = table.add("layer." + std::to_string(i));
@@ -26,6 +28,17 @@ TEST_CASE("name_table: names get positions in the order in which they are added"
         CHECK(table.size() == count);
         CHECK_FALSE(table.find("layer." + std::to_string(count)));
         CHECK_FALSE(table.find(""));
+    }
+}
+
+TEST_CASE("name_table: a table for a number of names takes more and fewer") {
+    for (const std::uint32_t expected : {0U, 1U, 8U, 9U, 100U}) {
+        for (const std::uint32_t count : {0U, 8U, 9U, 100U, 1000U}) {
+            NameTable table(expected);
+            for (std::uint32_t i = 0; i < count; ++i) REQUIRE(table.add(std::to_string(i)).is_new);
+            for (std::uint32_t i = 0; i < count; ++i) REQUIRE(table.find(std::to_string(i)) == i);
+            CHECK_FALSE(table.find("x"));
+        }
     }
 }
 
