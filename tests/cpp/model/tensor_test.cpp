@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "caught.hpp"
 #include "external_folder.hpp"
@@ -21,7 +23,8 @@ Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
 
 // A model in a file with these initializers, and the tensors of its list.
 struct Saved {
-    explicit Saved(const std::vector<Bytes>& tensors) {
+    explicit Saved(const std::vector<Bytes>& tensors,
+                   std::function<void(const Error&)> overlook = nullptr) {
         Bytes graph;
         for (const Bytes& one : tensors) append(graph, blob(5, one));
         bytes = model(graph);
@@ -30,6 +33,7 @@ struct Saved {
         options.root = &onnx::message<"ModelProto">;
         options.folder = folder.path().string();
         options.external = external_folder(folder.path().string());
+        options.overlook = std::move(overlook);
         document = model::load_file(path, source::IoMode::mmap, options);
     }
 
@@ -153,6 +157,23 @@ TEST_CASE("tensor: values that are not valid are nothing, and report nothing") {
     CHECK(saved.ask(4, [](const model::Tensor& found) {
         return code_of([&] { return found.values().count(); });
     }) == "tensor.segment");
+}
+
+TEST_CASE(
+    "tensor: a fault that is overlooked is reported when values are read, not when asked for") {
+    int reported = 0;
+    const Bytes too_long = join(scalar(1, 2), scalar(2, 22), blob(8, "w"), blob(9, Bytes(2)));
+    const Saved saved({too_long}, [&](const Error& fault) {
+        if (tensor::OverlookQuietly::active()) return;
+        CHECK(fault.code == "tensor.data_size");
+        ++reported;
+    });
+    CHECK(saved.ask(0, [](const model::Tensor& found) {
+        return found.values_if_valid()->count();
+    }) == 2U);
+    CHECK(reported == 0);
+    CHECK(saved.ask(0, [](const model::Tensor& found) { return found.values().count(); }) == 2U);
+    CHECK(reported == 1);
 }
 
 }  // namespace onnxmap::test
