@@ -103,7 +103,7 @@ RETURNS = {
     "Tensor.to_ir": "Any",
     "Tensor.torch": "Any",
     "Tensor.verify": "bool",
-    "TensorNames.list": "builtins.list[str]",
+    "TensorNames.names": "builtins.list[str]",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",

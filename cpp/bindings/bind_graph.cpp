@@ -266,7 +266,7 @@ void bind_tensor_names(py::module_& module) {
                                   "The names of a graph's initializers, without repetition.");
     cls.def("__len__", [](const TensorNames& self) { return names_of(self).count(); })
         .def("__contains__", contains, py::arg("name"))
-        .def("list", list_names, "Return the names in file order.")
+        .def("names", list_names, "Return the names in file order.")
         .def("position", position, py::arg("name"),
              R"(Return the position of a name in the list of initializers.
 

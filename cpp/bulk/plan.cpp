@@ -75,7 +75,7 @@ void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Op
         item.stored_nbytes = values.payload()->nbytes;
     }
     item.source = source_number(source);
-    const std::uint64_t largest =
+    const auto largest =
         std::max<std::uint64_t>({item.made->itemsize(), item.array->itemsize(), 1});
     if (item.count > kMostBytes / largest) {
         throw Error("tensor.size_overflow",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <span>
 #include <tuple>
 
@@ -79,8 +80,7 @@ std::vector<std::int64_t> SparseTensor::dims() const {
         if (++rank <= tensor::kMaxRank) dims.push_back(value.int64());
     });
     if (rank > tensor::kMaxRank) {
-        fail("tensor.rank",
-             "it has " + std::to_string(rank) + " dimensions; NumPy supports at most 64");
+        fail("tensor.rank", tensor::too_many_dims(rank));
     }
     return dims;
 }
@@ -99,20 +99,13 @@ std::uint64_t SparseTensor::dense_size(const std::vector<std::int64_t>& dims,
     if (negative != dims.end()) {
         fail("tensor.negative_dim", "dimension " + std::to_string(*negative) + " is negative");
     }
-    // NumPy's item is a pointer for strings.
-    const std::uint64_t itemsize = type.bits == 0 ? sizeof(void*) : type.itemsize();
-    std::uint64_t nbytes = itemsize;
-    bool empty = false;
-    for (const std::int64_t dim : dims) {
-        // A zero in the shape does not excuse a product of the other dimensions that is too large.
-        if (dim == 0) {
-            empty = true;
-        } else if (!checked_mul(nbytes, static_cast<std::uint64_t>(dim), nbytes) ||
-                   nbytes > INT64_MAX) {
-            fail("tensor.sparse_overflow", "its shape has more than 2^63 elements or bytes");
-        }
+    if (!tensor::fits_numpy(dims, type)) {
+        fail("tensor.sparse_overflow", "its shape has more than 2^63 elements or bytes");
     }
-    return empty ? 0 : nbytes / itemsize;
+    return std::accumulate(dims.begin(), dims.end(), std::uint64_t{1},
+                           [](std::uint64_t size, std::int64_t dim) {
+                               return size * static_cast<std::uint64_t>(dim);
+                           });
 }
 
 SparseStructure SparseTensor::check_structure() const {

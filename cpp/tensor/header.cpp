@@ -70,8 +70,7 @@ const onnx::DataTypeInfo& element_type(const Header& header) {
 
 std::uint64_t element_count(const Header& header) {
     if (header.rank > kMaxRank) {
-        fail(header, "tensor.rank",
-             "it has " + std::to_string(header.rank) + " dimensions; NumPy supports at most 64");
+        fail(header, "tensor.rank", too_many_dims(header.rank));
     }
     bool empty = false;
     std::uint64_t count = 1;
@@ -89,17 +88,26 @@ std::uint64_t element_count(const Header& header) {
     return count;
 }
 
-void check_fits_numpy(const Header& header) {
-    const onnx::DataTypeInfo& type = element_type(header);
+bool fits_numpy(std::span<const std::int64_t> dims, const onnx::DataTypeInfo& type) noexcept {
     // NumPy's item is one byte for elements that ONNX packs tighter, and a pointer for strings.
     std::uint64_t nbytes = type.bits == 0 ? sizeof(void*) : type.itemsize();
-    for (const std::int64_t dim : header.dims()) {
+    for (const std::int64_t dim : dims) {
         // A zero in the shape does not excuse a product of the other dimensions that is too large.
         if (dim == 0) continue;
         if (!checked_mul(nbytes, static_cast<std::uint64_t>(dim), nbytes) || nbytes > INT64_MAX) {
-            fail_overflow(header);
+            return false;
         }
     }
+    return true;
+}
+
+std::string too_many_dims(std::uint64_t rank) {
+    return "it has " + std::to_string(rank) + " dimensions; NumPy supports at most " +
+           std::to_string(kMaxRank);
+}
+
+void check_fits_numpy(const Header& header) {
+    if (!fits_numpy(header.dims(), element_type(header))) fail_overflow(header);
 }
 
 std::uint64_t packed_nbytes(std::uint64_t count, std::uint32_t bits) noexcept {

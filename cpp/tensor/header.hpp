@@ -55,8 +55,15 @@ struct Header {
 /// `tensor.size_overflow`.
 [[nodiscard]] std::uint64_t element_count(const Header& header);
 
-/// Throws Error `tensor.size_overflow` for a shape that no NumPy array can have, even if it has no
-/// elements.
+/// Whether a NumPy array of this type can have the shape, even if it has no elements. No dimension
+/// is negative.
+[[nodiscard]] bool fits_numpy(std::span<const std::int64_t> dims,
+                              const onnx::DataTypeInfo& type) noexcept;
+
+/// The text of error `tensor.rank`.
+[[nodiscard]] std::string too_many_dims(std::uint64_t rank);
+
+/// Throws Error `tensor.size_overflow` if fits_numpy() is false.
 void check_fits_numpy(const Header& header);
 
 /// Bytes of `count` elements stored raw; sub-byte elements are packed.

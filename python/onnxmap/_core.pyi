@@ -749,7 +749,7 @@ class TensorNames:
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
-    def list(self) -> builtins.list[str]:
+    def names(self) -> builtins.list[str]:
         """
         Return the names in file order.
         """

@@ -36,7 +36,7 @@ class _ByName(Mapping[str, T_co]):
         self._names = names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names.list())
+        return iter(self._names.names())
 
     def __len__(self) -> int:
         return len(self._names)
