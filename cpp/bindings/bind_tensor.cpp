@@ -54,12 +54,11 @@ auto place_of(const Tensor& tensor, Ask&& ask) {
 }
 
 std::uint64_t values_nbytes(const Tensor& tensor) {
-    return place_of(tensor, [](const model::Tensor& found) { return found.stored_nbytes(); });
+    return place_of(tensor, [](const model::Tensor& core) { return core.stored_nbytes(); });
 }
 
 py::object external(const Tensor& tensor) {
-    const auto entry =
-        place_of(tensor, [](const model::Tensor& found) { return found.external(); });
+    const auto entry = place_of(tensor, [](const model::Tensor& core) { return core.external(); });
     if (!entry) return py::none();
     py::object length = py::none();
     if (entry->length) length = py::int_(*entry->length);
@@ -69,12 +68,12 @@ py::object external(const Tensor& tensor) {
 }
 
 py::object file(const Tensor& tensor) {
-    const auto path = place_of(tensor, [](const model::Tensor& found) { return found.file(); });
+    const auto path = place_of(tensor, [](const model::Tensor& core) { return core.file(); });
     return path ? py::object(to_str(*path)) : py::none();
 }
 
 py::object offset(const Tensor& tensor) {
-    const auto found = place_of(tensor, [](const model::Tensor& found) { return found.offset(); });
+    const auto found = place_of(tensor, [](const model::Tensor& core) { return core.offset(); });
     return found ? py::object(py::int_(*found)) : py::none();
 }
 
