@@ -193,14 +193,11 @@ py::dict views(const Graph& self) {
 
 py::dict views_at(const Graph& self, const std::vector<std::uint32_t>& positions) {
     ViewMaker make_view(self);
-    std::vector<std::pair<py::str, py::object>> made(positions.size());
-    self.graph->initializers().for_each_at(
-        positions, [&](std::uint32_t i, const onnx::Message& message) {
-            const model::Tensor tensor(*self.document, message);
-            made[i] = {to_str(tensor.header().name), make_view(tensor)};
-        });
     py::dict views;
-    for (const auto& [name, view] : made) views[name] = view;
+    for (const std::uint32_t position : positions) {
+        const model::Tensor tensor(*self.document, self.graph->initializers().at(position));
+        views[to_str(tensor.header().name)] = make_view(tensor);
+    }
     return views;
 }
 

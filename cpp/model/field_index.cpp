@@ -38,10 +38,20 @@ std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {
 }
 
 bool FieldIndex::Cursor::next(wire::Field& field) {
-    if (left_ == 0) return false;
-    --left_;
+    if (position_ == count_) return false;
+    ++position_;
     field = index_->find(*row_, walk_);
     return true;
+}
+
+void FieldIndex::Cursor::skip_to(std::uint64_t i) {
+    if (i == position_) return;
+    const auto& checkpoint = index_->entry(*row_).before(i);
+    if (checkpoint.ordinal > position_) {
+        walk_ = onnx::Message::Walk(index_->message_, index_->origin_ + checkpoint.offset);
+        position_ = checkpoint.ordinal;
+    }
+    for (; position_ < i; ++position_) index_->find(*row_, walk_);
 }
 
 }  // namespace onnxmap::model

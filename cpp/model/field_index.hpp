@@ -38,15 +38,23 @@ class FieldIndex {
     class Cursor {
       public:
         Cursor(const FieldIndex& index, const wire::FieldRow& row)
-            : index_(&index), row_(&row), left_(index.count(row)), walk_(index.message_) {}
+            : index_(&index), row_(&row), count_(index.count(row)), walk_(index.message_) {}
 
         /// Returns false after the last occurrence.
         bool next(wire::Field& field);
 
+        /// How many occurrences next() has passed.
+        [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+
+        /// Moves on to the i-th occurrence, position() <= i < count: next() then returns it. Takes
+        /// a short walk, however far it is.
+        void skip_to(std::uint64_t i);
+
       private:
         const FieldIndex* index_;
         const wire::FieldRow* row_;
-        std::uint64_t left_;
+        std::uint64_t count_;
+        std::uint64_t position_ = 0;
         onnx::Message::Walk walk_;
     };
 

@@ -52,17 +52,17 @@ class Initializers {
     }
 
     /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list. One walk
-    /// serves all positions; at() would walk over the neighbours of each tensor again. Throws
-    /// std::out_of_range before the first call of `visit`.
+    /// serves neighbouring positions; at() would walk over the neighbours of each tensor again.
+    /// Throws std::out_of_range before the first call of `visit`.
     template <class Visit>
     void for_each_at(std::span<const std::uint32_t> positions, Visit&& visit,
                      bool frugal = false) const {
         StructurePages pages(document_->source(), frugal);
         FieldIndex::Cursor cursor(*graph_, kField);
         wire::Field element;
-        std::uint64_t next = 0;
         for (const std::uint32_t i : in_list_order(positions)) {
-            for (; next <= positions[i]; ++next) {
+            if (positions[i] >= cursor.position()) {  // not the position of the call before
+                cursor.skip_to(positions[i]);
                 if (!cursor.next(element)) fail_changed();
                 pages.looked_at(element.bytes);
             }

@@ -94,6 +94,15 @@ void check_row(const model::FieldIndex& index, const wire::FieldRow& row,
     for (std::size_t i = 0; i < offsets.size(); ++i) REQUIRE(cursor.next(found));
     CHECK_FALSE(cursor.next(found));
     CHECK_FALSE(cursor.next(found));
+    for (const std::size_t step : {1U, 2U, 15U, 40U}) {
+        model::FieldIndex::Cursor skipping(index, row);
+        for (std::size_t i = 0; i < offsets.size(); i += step) {
+            skipping.skip_to(i);
+            REQUIRE(skipping.next(found));
+            REQUIRE(found.begin == origin + offsets[i]);
+            REQUIRE(skipping.position() == i + 1);
+        }
+    }
 }
 
 void check_index(const model::FieldIndex& index, Layout& layout, const std::uint8_t* origin) {
