@@ -222,6 +222,7 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
             values.check_padding();
             values.read_part(begin, count, Conversion::none(values.type()),
                              bytes->writable().data());
+            values.look_again();
         }
         const auto dim = static_cast<std::int64_t>(count);
         return make_owned(values.type(), {&dim, 1}, std::move(bytes), false);
