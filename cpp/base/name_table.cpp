@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -52,13 +51,6 @@ std::uint32_t hash_of(std::string_view name) {
 
 }  // namespace
 
-NameTable::NameTable(std::uint64_t count) {
-    ends_.reserve(count);
-    if (count > kFew) make_slots(std::bit_ceil(2 * count));
-}
-
-void NameTable::make_slots(std::size_t count) { slots_.assign(count, {0, kFree}); }
-
 std::size_t NameTable::slot_of(std::string_view name, std::uint32_t hash) const noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = hash & mask;
@@ -71,7 +63,7 @@ std::size_t NameTable::slot_of(std::string_view name, std::uint32_t hash) const 
 
 void NameTable::grow() {
     std::vector<Slot> old = std::move(slots_);
-    make_slots(std::max<std::size_t>(old.size() * 2, 4 * kFew));
+    slots_.assign(std::max<std::size_t>(old.size() * 2, 4 * kFew), {0, kFree});
     const auto put = [&](std::uint32_t hash, std::uint32_t position) {
         slots_[slot_of(name(position), hash)] = {hash, position};
     };

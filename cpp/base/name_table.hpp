@@ -17,10 +17,6 @@ class NameTable {
         bool is_new;
     };
 
-    NameTable() = default;
-    /// `count`: how many names will be added. The table then never grows.
-    explicit NameTable(std::uint64_t count);
-
     /// Returns the position of `name`, which is the next one if the name is new. The table keeps a
     /// copy. Throws std::length_error for more than 2^32 - 2 names.
     Added add(std::string_view name);
@@ -47,7 +43,6 @@ class NameTable {
     [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const noexcept;
     void append(std::string_view name);
     void grow();
-    void make_slots(std::size_t count);
 
     // Copies, because views of the file would map its pages at every look-up.
     std::vector<char> text_;

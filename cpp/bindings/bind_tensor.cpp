@@ -39,7 +39,7 @@ py::tuple shape(const Tensor& tensor) {
 
 py::object dtype(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
-    std::ignore = core.type_if_any();  // throws if ONNX has no such type
+    core.check_type();
     return data_type_or_int(core.header().data_type);
 }
 

@@ -29,7 +29,7 @@ std::vector<std::uint32_t> Initializers::in_list_order(
 
 const TensorNames& Initializers::names(bool frugal) const {
     return names_.get([&] {
-        auto names = std::make_unique<TensorNames>(count());
+        auto names = std::make_unique<TensorNames>();
         for_each_name([&](std::string_view name) { names->add(name); }, frugal);
         if (names->has_repeated()) {
             for_each([&](const onnx::Message& tensor) {

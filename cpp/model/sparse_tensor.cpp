@@ -88,7 +88,7 @@ std::vector<std::int64_t> SparseTensor::dims() const {
 // The values or indices, after checking their type and shape.
 Tensor SparseTensor::checked(const onnx::Message& part) const {
     Tensor tensor(document_, part);
-    std::ignore = tensor.type_if_any();
+    tensor.check_type();
     std::ignore = tensor.count();
     return tensor;
 }

@@ -1,5 +1,7 @@
 #include "model/tensor.hpp"
 
+#include <tuple>
+
 #include "tensor/payload.hpp"
 
 namespace onnxmap::model {
@@ -15,8 +17,8 @@ const onnx::DataTypeInfo& Tensor::type() const {
     return *naming([&] { return &tensor::element_type(header_); });
 }
 
-const onnx::DataTypeInfo* Tensor::type_if_any() const {
-    return header_.data_type == 0 ? nullptr : &type();
+void Tensor::check_type() const {
+    if (header_.data_type != 0) std::ignore = type();
 }
 
 tensor::Values Tensor::values(std::optional<source::Moment> since) const {

@@ -37,8 +37,9 @@ class Tensor {
     [[nodiscard]] std::uint64_t count() const;
     /// The element type. Throws Error `tensor.dtype`.
     [[nodiscard]] const onnx::DataTypeInfo& type() const;
-    /// The same, but null if the tensor has no element type: 0 is UNDEFINED.
-    [[nodiscard]] const onnx::DataTypeInfo* type_if_any() const;
+    /// Throws Error `tensor.dtype` if ONNX has no such type. No type at all (0, UNDEFINED) is no
+    /// fault here.
+    void check_type() const;
 
     /// Finds and checks the values, and opens the file that holds them. If the TensorProto is one
     /// segment of several, they are the values of the whole tensor. Files that were last checked

@@ -24,10 +24,6 @@ namespace onnxmap::model {
 /// The tensors of one list by name. Those without a name are left out.
 class TensorNames {
   public:
-    TensorNames() = default;
-    /// `count`: how many tensors the list has. Memory for their names is allocated at once.
-    explicit TensorNames(std::uint64_t count) : table_(count) { tensors_.reserve(count); }
-
     /// Notes the next tensor of the list.
     void add(std::string_view name);
 

@@ -6,7 +6,7 @@
 
 namespace onnxmap::test {
 
-class MemorySource final : public source::Source {
+class MemorySource : public source::Source {
   public:
     explicit MemorySource(ByteView bytes) : copy_(bytes) {
         data_ = copy_.data();

@@ -31,17 +31,6 @@ TEST_CASE("name_table: names get positions in the order in which they are added"
     }
 }
 
-TEST_CASE("name_table: a table for a number of names takes more and fewer") {
-    for (const std::uint32_t expected : {0U, 1U, 8U, 9U, 100U}) {
-        for (const std::uint32_t count : {0U, 8U, 9U, 100U, 1000U}) {
-            NameTable table(expected);
-            for (std::uint32_t i = 0; i < count; ++i) REQUIRE(table.add(std::to_string(i)).is_new);
-            for (std::uint32_t i = 0; i < count; ++i) REQUIRE(table.find(std::to_string(i)) == i);
-            CHECK_FALSE(table.find("x"));
-        }
-    }
-}
-
 TEST_CASE("name_table: names of all lengths, with zeros and with the same ends, are different") {
     NameTable table;
     std::uint32_t next = 0;

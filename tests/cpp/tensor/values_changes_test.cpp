@@ -7,8 +7,8 @@
 #include "base/error.hpp"
 #include "caught.hpp"
 #include "external_folder.hpp"
+#include "memory_source.hpp"
 #include "onnx/schema.hpp"
-#include "placed_bytes.hpp"
 #include "sample_models.hpp"
 #include "tensor/values.hpp"
 
@@ -17,13 +17,10 @@ namespace onnxmap::test {
 namespace {
 
 // A source that can report a change, as a file does that was cut within a page.
-class ChangingSource final : public source::Source {
+class ChangingSource final : public MemorySource {
   public:
-    explicit ChangingSource(ByteView bytes) : copy_(bytes) {
-        data_ = copy_.data();
-        size_ = bytes.size();
-    }
-    [[nodiscard]] const char* kind() const noexcept override { return "mmap"; }
+    using MemorySource::MemorySource;
+
     void change() noexcept { has_changed_ = true; }
 
   protected:
@@ -32,7 +29,6 @@ class ChangingSource final : public source::Source {
     }
 
   private:
-    HeapCopy copy_;
     bool has_changed_ = false;
 };
 
