@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.paged_models import external_entries, model_of, tensor_message
+from support.paged_models import KINDS, external_entries, model_of, stored, tensor_message
 from support.sample_models import external, floats, write
 from support.sample_models import model_of as message_of
 
@@ -155,6 +155,25 @@ def test_views_check_data_files_at_once(path: Path, io: str) -> None:
     overwritten(file, tensor.offset)
     with pytest.raises(onnxmap.FileChangedError):
         model.views()
+
+
+@pytest.mark.parametrize("io", ["mmap", "read"])
+@pytest.mark.parametrize("way", ["numpy", "copy", "slice", "tobytes"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_that_are_read_check_at_once(tmp_path: Path, kind: str, way: str, io: str) -> None:
+    """The check after reading is made at once. A view reads nothing, so its check may wait."""
+    case = stored(kind)
+    file = aged(case.write(tmp_path))
+    if case.values.dtype == object and way == "tobytes":
+        pytest.skip("strings have no raw bytes")
+    model = onnxmap.load(tmp_path / "model.onnx", io=io)
+    ACCESSES[way](model, "t")
+    file.touch()
+    if io == "mmap" and case.shows_file and way in ("numpy", "slice"):
+        ACCESSES[way](model, "t")
+        return
+    with pytest.raises(onnxmap.FileChangedError):
+        ACCESSES[way](model, "t")
 
 
 @pytest.mark.parametrize("name", ["inside", "outside"])
