@@ -27,7 +27,7 @@ torch: ## the tests of torch(), which is too large to be in the test extra
 cpp: ## the C++ tests, with assertions on (needs doctest: apt-get install doctest-dev)
 	$(IN_BIN) cmake --workflow --preset debug
 
-plain: ## the C++ tests with POSIX alone, without what Linux adds
+plain: ## the C++ tests with POSIX alone, without what Linux adds, under the sanitizers of asan
 	$(IN_BIN) cmake --workflow --preset plain
 
 asan: ## the C++ and the Python tests under AddressSanitizer and UndefinedBehaviorSanitizer
