@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from support.containment_child import NO_OPENAT2, NO_PROC, facts_after
 from support.containment_tree import CANARY, VALUES, model_bytes, write
-from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG
 from support.swapping import swapping
 
-SECONDS = 10.0 if LONG else 0.5 if SANITIZED else 1.0 if EXHAUSTIVE else 0.3
+SECONDS = 10.0 if LONG else 1.0 if EXHAUSTIVE else 0.3
 
 READER = """
 import time

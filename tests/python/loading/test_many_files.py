@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import wire_bytes as wire
 from support.paged_models import FLOAT, external_entries, model_of, tensor_message
-from support.run_options import LONG, SANITIZED
+from support.run_options import LONG
 from support.subprocesses import facts_from
 
 DATA_FILES = 2_000
-MODELS = 10_000 if LONG else 300 if SANITIZED else 1_000
+MODELS = 10_000 if LONG else 1_000
 FOLDERS = 300
 MOST_HELD = 32  # the most descriptors of files and folders in a process
 
@@ -283,7 +283,6 @@ report(without=without, also=also, after=answers(), used_up=len(used_up))
     assert facts["after"] == [3, 4, 5, errno.ENOENT]
 
 
-@pytest.mark.skipif(SANITIZED, reason="UBSan needs a descriptor to look at an exception's type")
 @pytest.mark.parametrize("io", ["mmap", "read", "auto"])
 def test_no_descriptor_from_the_start(sharded: Path, io: str) -> None:
     """If none of our descriptors can be closed, the system's error is raised."""
