@@ -73,10 +73,12 @@ def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
     """One thread copies good tensors in our guarded loops, while another has a fault of its own."""
     result = run_python(
         """
-        import os, threading, time
+        import faulthandler, os, threading, time
         import onnxmap
         from support.cut_model import CutModel
         from support.reading_in_threads import write_model
+        # Python reads the frames of threads that still run, and may then never end.
+        faulthandler.enable(all_threads=False)
         from pathlib import Path
         folder = sys.argv[1]
         os.mkdir(folder + "/good")
