@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Literal
 
 from onnxmap import _core
@@ -17,36 +16,46 @@ _NAMES = _core.option_names()
 _DEFAULT_LIMITS = Limits()
 
 
-@dataclasses.dataclass(frozen=True)
 class Options:
     """The checked arguments that `load` and its variants share, as the core takes them."""
 
-    link_policy: LinkPolicy = "contained"
-    allow_hardlinks: bool = False
-    io: Io = "auto"
-    check: Check = "full"
-    watch: bool = True
-    lenient: bool = False
-    limits: Limits | None = None
+    __slots__ = ("allow_hardlinks", "check", "io", "lenient", "limits", "link_policy", "watch")
 
-    def __post_init__(self) -> None:
-        for name, choices in _NAMES.items():
-            value = getattr(self, name)
-            # `in` would call __eq__ of the value, which may claim to equal every text.
-            found = [choice for choice in choices if _is_text(value, choice)]
-            if not found:
-                wanted = ", ".join(map(repr, choices))
-                raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
-            object.__setattr__(self, name, found[0])
-        for name in ("allow_hardlinks", "watch", "lenient"):
-            flag = getattr(self, name)
-            if not isinstance(flag, bool):
-                raise TypeError(f"{name} must be True or False, not {flag!r}")
-        limits: object = self.limits
-        if limits is None:
-            object.__setattr__(self, "limits", _DEFAULT_LIMITS)
-        elif not isinstance(limits, Limits):
-            raise TypeError(f"limits must be an onnxmap.Limits, not {type(limits).__name__}")
+    def __init__(
+        self,
+        link_policy: LinkPolicy = "contained",
+        allow_hardlinks: bool = False,
+        io: Io = "auto",
+        check: Check = "full",
+        watch: bool = True,
+        lenient: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        self.link_policy = _choice("link_policy", link_policy)
+        self.allow_hardlinks = _flag("allow_hardlinks", allow_hardlinks)
+        self.io = _choice("io", io)
+        self.check = _choice("check", check)
+        self.watch = _flag("watch", watch)
+        self.lenient = _flag("lenient", lenient)
+        given: object = limits
+        if not isinstance(given, Limits | None):
+            raise TypeError(f"limits must be an onnxmap.Limits, not {type(given).__name__}")
+        self.limits = _DEFAULT_LIMITS if given is None else given
+
+
+def _choice(name: str, value: object) -> str:
+    # `in` would call __eq__ of the value, which may claim to equal every text.
+    for choice in _NAMES[name]:
+        if _is_text(value, choice):
+            return choice
+    wanted = ", ".join(map(repr, _NAMES[name]))
+    raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return value
 
 
 def _is_text(value: object, text: str) -> bool:
