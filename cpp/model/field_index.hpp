@@ -46,8 +46,8 @@ class FieldIndex {
         /// How many occurrences next() has passed.
         [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
 
-        /// Moves on to the i-th occurrence, position() <= i < count: next() then returns it. Takes
-        /// a short walk, however far it is.
+        /// Moves on to the i-th occurrence, position() <= i < count: next() then returns it. The
+        /// walk is short, however far away that is.
         void skip_to(std::uint64_t i);
 
       private:

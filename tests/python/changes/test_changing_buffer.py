@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.run_options import LONG, SANITIZED
+from support.run_options import LONG
 from support.small_models import SMALL_MODELS
 from support.subprocesses import facts_from
 
@@ -88,7 +88,7 @@ report(**counts)
 
 @pytest.mark.parametrize("name", SMALL_MODELS)
 def test_changes_in_the_caller_s_buffer(name: str) -> None:
-    rounds = 3_000 if LONG else 50 if SANITIZED else 150  # the fuzz target changing does more
+    rounds = 3_000 if LONG else 150
     facts = facts_from(CHANGE_BUFFER, name, str(rounds))
     assert facts["answers"] > rounds
     assert facts["errors"] > rounds // 2

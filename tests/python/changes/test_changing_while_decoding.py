@@ -11,7 +11,7 @@ from support import wire_bytes as wire
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.subprocesses import facts_from
 
-ROUNDS = 5_000 if LONG else 40 if SANITIZED else 250 if EXHAUSTIVE else 150
+ROUNDS = 5_000 if LONG else 40 if SANITIZED else 400 if EXHAUSTIVE else 150
 
 CHANGE = """
 import threading, time

@@ -77,9 +77,9 @@ def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
         import onnxmap
         from support.cut_model import CutModel
         from support.reading_in_threads import write_model
-        # Python reads the frames of threads that still run, and may then never end.
-        faulthandler.enable(all_threads=False)
         from pathlib import Path
+        # With all threads, Python reads the frames of threads that still run, and may never end.
+        faulthandler.enable(all_threads=False)
         folder = sys.argv[1]
         os.mkdir(folder + "/good")
         write_model(Path(folder, "good"), 16)

@@ -16,7 +16,7 @@ from support.containment_tree import CANARY, VALUES, model_bytes, write
 from support.run_options import EXHAUSTIVE, LONG
 from support.swapping import swapping
 
-SECONDS = 10.0 if LONG else 0.5 if EXHAUSTIVE else 0.3
+SECONDS = 10.0 if LONG else 1.0 if EXHAUSTIVE else 0.3
 
 READER = """
 import time

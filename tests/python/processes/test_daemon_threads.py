@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from support import wire_bytes as wire
 from support.ending_in_threads import calls
-from support.run_options import EXHAUSTIVE, LONG
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
 SCRIPT = Path(__file__).parents[1] / "support/ending_in_threads.py"
-TOGETHER = 100 if LONG else 4 if EXHAUSTIVE else 2  # processes with all calls
+TOGETHER = 100 if LONG else 4 if EXHAUSTIVE or SANITIZED else 2  # processes with all calls
 ALONE = 10 if LONG else 0  # processes with one call, for each call
 
 FLOAT, INT64, UINT4 = 1, 7, 21

@@ -13,7 +13,7 @@ _PYTHON = "Python alone: no line of the core runs"
 _GOOD_FILES = "well-formed models; hostile ones are read by test_corpus, test_differential ..."
 _KERNELS = "every code of every type; tests/cpp/kernels do the same under the same sanitizers"
 _PATHS = "where a path leads; {link_walk,contained_open,random_links}_test in C++ test that too"
-_REMOTE = "servers and clients in Python; remote_file_test in C++ reads the ranges"
+_REMOTE = "servers and clients in Python; remote_file_test and test_remote_bulk read the ranges"
 
 LEFT_OUT = {
     "cli": _COMMANDS,
@@ -26,12 +26,11 @@ LEFT_OUT = {
     "external_data/test_swapped_after_opening.py": _PATHS,
     "loading/test_many_files.py": "counts descriptors; descriptor_pool_test in C++ does, too",
     "interop/test_dask_cluster.py": "processes; test_stream and test_arrays read the same bytes",
-    "processes/test_daemon_threads.py": "a process for each call; test_bulk_endings does the same",
     "processes/test_fork.py": "ASan keeps the marks of stacks whose threads the child lacks",
     "api/test_import.py": "starts interpreters, to see what they import and how long it takes",
     "interop/test_interop_dask.py": "processes; test_stream and test_arrays read the same bytes",
     "interop/test_interop_ir.py": _GOOD_FILES,
-    "tensor/test_element_types.py": _KERNELS,
+    "tensor/test_element_types.py": _GOOD_FILES,
     "tensor/test_kernels.py": _KERNELS,
     "model/test_node_cases.py": _GOOD_FILES,
     "tensor/test_official_deviations.py": "test_tensor_errors, test_lenient do the same",
@@ -40,7 +39,6 @@ LEFT_OUT = {
     "api/test_public_api.py": _TEXT,
     "project/test_readme.py": "runs pages and their commands",
     "model/test_real_models.py": _GOOD_FILES,
-    "remote/test_remote_bulk.py": _REMOTE,
     "remote/test_remote_dask.py": _REMOTE,
     "remote/test_remote_errors.py": _REMOTE,
     "remote/test_remote_folders.py": _REMOTE,
@@ -50,6 +48,5 @@ LEFT_OUT = {
     "remote/test_remote_stores.py": _REMOTE,
     "remote/test_remote_timeouts.py": _REMOTE,
     "project/test_security_page.py": _TEXT,
-    "wire/test_differential.py": "structure_differential_test in C++ does the same, for more bytes",
     "loading/test_special_model_files.py": "each file is refused before it is parsed",
 }
