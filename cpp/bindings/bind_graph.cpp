@@ -194,6 +194,7 @@ py::dict views(const Graph& self) {
 py::dict views_at(const Graph& self, const std::vector<std::uint32_t>& positions) {
     ViewMaker make_view(self);
     py::dict views;
+    // In the order of the caller, so that the first error is that of the first name.
     for (const std::uint32_t position : positions) {
         const model::Tensor tensor(*self.document, self.graph->initializers().at(position));
         views[to_str(tensor.header().name)] = make_view(tensor);

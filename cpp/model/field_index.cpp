@@ -45,9 +45,9 @@ bool FieldIndex::Cursor::next(wire::Field& field) {
 }
 
 void FieldIndex::Cursor::skip_to(std::uint64_t i) {
-    if (i == position_) return;
+    if (i == position_ && i != 0) return;  // the next one; the first may be far from the beginning
     const auto& checkpoint = index_->entry(*row_).before(i);
-    if (checkpoint.ordinal > position_) {
+    if (checkpoint.ordinal >= position_) {
         walk_ = onnx::Message::Walk(index_->message_, index_->origin_ + checkpoint.offset);
         position_ = checkpoint.ordinal;
     }

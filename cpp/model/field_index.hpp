@@ -43,11 +43,11 @@ class FieldIndex {
         /// Returns false after the last occurrence.
         bool next(wire::Field& field);
 
-        /// How many occurrences next() has passed.
+        /// How many occurrences lie behind: the index of the one that next() returns.
         [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
 
-        /// Moves on to the i-th occurrence, position() <= i < count: next() then returns it. The
-        /// walk is short, however far away that is.
+        /// Moves on to the i-th occurrence, position() <= i < count: next() then returns it. What
+        /// lies before the checkpoint of a later occurrence, or of the first, is not walked over.
         void skip_to(std::uint64_t i);
 
       private:

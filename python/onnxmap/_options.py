@@ -17,7 +17,10 @@ _DEFAULT_LIMITS = Limits()
 
 
 class Options:
-    """The checked arguments that `load` and its variants share, as the core takes them."""
+    """The checked arguments that `load` and its variants share, as the core takes them.
+
+    Nothing changes them later.
+    """
 
     __slots__ = ("allow_hardlinks", "check", "io", "lenient", "limits", "link_policy", "watch")
 

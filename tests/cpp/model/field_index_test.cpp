@@ -94,6 +94,12 @@ void check_row(const model::FieldIndex& index, const wire::FieldRow& row,
     for (std::size_t i = 0; i < offsets.size(); ++i) REQUIRE(cursor.next(found));
     CHECK_FALSE(cursor.next(found));
     CHECK_FALSE(cursor.next(found));
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        model::FieldIndex::Cursor first_jump(index, row);
+        first_jump.skip_to(i);
+        REQUIRE(first_jump.next(found));
+        REQUIRE(found.begin == origin + offsets[i]);
+    }
     for (const std::size_t step : {1U, 2U, 15U, 40U}) {
         model::FieldIndex::Cursor skipping(index, row);
         for (std::size_t i = 0; i < offsets.size(); i += step) {
