@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
 from onnxmap._text import bytes_in_words
@@ -139,60 +140,21 @@ class _Callback:
         pass
 
 
-class _RichBar:
-    def __init__(self, what: str, total: int, transient: bool) -> None:
-        from rich import progress
-        from rich.console import Console
+class TerminalLine:
+    """One line on standard error, which each text overwrites."""
 
-        # auto_refresh would draw in another thread. Standard output is not redirected: it may be a
-        # file while the bar is on the terminal.
-        self._bar = progress.Progress(
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(),
-            progress.DownloadColumn(),
-            progress.TransferSpeedColumn(),
-            progress.TimeRemainingColumn(),
-            console=Console(stderr=True),
-            auto_refresh=False,
-            transient=transient,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._task = self._bar.add_task(what, total=total)
-        self._bar.start()
-
-    def show(self, done: int) -> None:
-        self._bar.update(self._task, completed=done, refresh=True)
-
-    def close(self) -> None:
-        self._bar.stop()
-
-
-class _PlainLine:
-    """One line on standard error, overwritten at each update."""
-
-    def __init__(self, what: str, total: int, transient: bool) -> None:
-        self._what = what
-        self._total = total
-        self._transient = transient
-        self._start = time.monotonic()
-        self._start_done: int | None = None
+    def __init__(self) -> None:
         self._width = 0
 
-    def show(self, done: int) -> None:
-        if self._start_done is None:
-            self._start_done = done
-        line = f"{self._what}  {bytes_in_words(done)} of {bytes_in_words(self._total)}"
-        seconds = time.monotonic() - self._start
-        if (since := done - self._start_done) > 0 and seconds > 0:
-            rate = since / seconds
-            line += f", {bytes_in_words(int(rate))}/s, {(self._total - done) / rate:.0f} s left"
-        line = line[: shutil.get_terminal_size().columns - 1]  # a second line could not be erased
+    def show(self, text: str) -> None:
+        """Write the text, cut to the width of the terminal: a second line could not be erased."""
+        line = text[: shutil.get_terminal_size().columns - 1]
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)
 
-    def close(self) -> None:
-        self._write("\r" + " " * self._width + "\r" if self._transient else "\n")
+    def end(self, *, wiped: bool) -> None:
+        """Begin a new line, or wipe the text and leave the line to others."""
+        self._write("\r" + " " * self._width + "\r" if wiped else "\n")
 
     @staticmethod
     def _write(text: str) -> None:
@@ -200,17 +162,73 @@ class _PlainLine:
         sys.stderr.flush()
 
 
+class _Bar(ABC):
+    """Says how many bytes are done, how many a second, and how long the rest will take."""
+
+    def __init__(self, what: str, total: int, transient: bool) -> None:
+        self._what = what
+        self._total = total
+        self._transient = transient
+        self._start = time.monotonic()
+        self._start_done: int | None = None
+
+    def show(self, done: int) -> None:
+        if self._start_done is None:
+            self._start_done = done
+        text = f"{self._what}  {bytes_in_words(done)} of {bytes_in_words(self._total)}"
+        seconds = time.monotonic() - self._start
+        if (since := done - self._start_done) > 0 and seconds > 0:
+            rate = since / seconds
+            text += f", {bytes_in_words(int(rate))}/s, {(self._total - done) / rate:.0f} s left"
+        self._draw(text, done)
+
+    @abstractmethod
+    def _draw(self, text: str, done: int) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class _TerminalBar(_Bar):
+    def __init__(self, what: str, total: int, transient: bool) -> None:
+        super().__init__(what, total, transient)
+        self._line = TerminalLine()
+
+    def _draw(self, text: str, done: int) -> None:
+        self._line.show(text)
+
+    def close(self) -> None:
+        self._line.end(wiped=self._transient)
+
+
+class _NotebookBar(_Bar):
+    """An output of the cell, which each update replaces."""
+
+    def __init__(self, what: str, total: int, transient: bool) -> None:
+        from IPython.display import display
+
+        super().__init__(what, total, transient)
+        self._output = display(self._data("", 0), raw=True, display_id=True)
+
+    def _draw(self, text: str, done: int) -> None:
+        self._output.update(self._data(text, done), raw=True)
+
+    def close(self) -> None:
+        if self._transient:
+            self._output.update({"text/plain": "", "text/html": ""}, raw=True)
+
+    def _data(self, text: str, done: int) -> dict[str, str]:
+        bar = f'<progress value="{done}" max="{self._total}"></progress>'
+        return {"text/plain": text, "text/html": f"{bar} {text}"}
+
+
 def _bar(what: str, total: int, transient: bool) -> _Display | None:
-    """The best bar that this terminal or notebook can show; None if there is neither."""
-    notebook = _in_notebook()
-    if not notebook and not (sys.stderr is not None and sys.stderr.isatty()):
-        return None
-    try:
-        if notebook:  # rich needs this to draw in a notebook
-            import ipywidgets  # type: ignore[import-not-found, import-untyped, unused-ignore] # noqa: F401
-        return _RichBar(what, total, transient)
-    except ImportError:
-        return _PlainLine(what, total, transient)
+    """The bar of this terminal or notebook; None if there is neither."""
+    if _in_notebook():
+        return _NotebookBar(what, total, transient)
+    if sys.stderr is not None and sys.stderr.isatty():
+        return _TerminalBar(what, total, transient)
+    return None
 
 
 def _in_notebook() -> bool:

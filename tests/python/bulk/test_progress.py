@@ -52,12 +52,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal()
 
 
-@pytest.fixture
-def no_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich", None)
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-
-
 def work(
     progress: object,
     clock: Clock,
@@ -208,76 +202,8 @@ class TestNothing:
             Progress(wrong, TOTAL, "working")
 
 
-class TestBar:
-    def test_on_a_terminal(
-        self, clock: Clock, terminal: Terminal, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        work(True, clock, steps=10, stderr=terminal)
-        assert "working" in terminal.getvalue()
-        assert "━" in terminal.getvalue()
-        assert "1.0/1.0 MB" in terminal.getvalue()
-        assert "0.5/1.0 MB" in terminal.getvalue()
-        assert "/s" in terminal.getvalue()
-        assert "0:00:00" in terminal.getvalue()  # the stream was left
-        assert capsys.readouterr().out == ""
-
-    def test_standard_output_stays_what_it_is(self, clock: Clock, terminal: Terminal) -> None:
-        ours = sys.stdout
-        with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
-            assert sys.stdout is ours
-            assert sys.stderr is terminal
-
-    def test_no_thread_draws(self, clock: Clock, terminal: Terminal) -> None:
-        before = set(threading.enumerate())
-        with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
-            assert "working" in terminal.getvalue()
-            assert set(threading.enumerate()) == before
-
-    @pytest.mark.parametrize("without_rich", [False, True])
-    def test_short_work_shows_none(
-        self, clock: Clock, terminal: Terminal, without_rich: bool, request: pytest.FixtureRequest
-    ) -> None:
-        if without_rich:
-            request.getfixturevalue("no_rich")
-        work(True, clock, steps=10, stderr=terminal, delay=1.5)
-        assert terminal.getvalue() == ""
-        work(True, clock, steps=20, stderr=terminal, delay=1.5)
-        assert "working" in terminal.getvalue()
-
-    def test_transient_bars_are_wiped(self, clock: Clock, terminal: Terminal) -> None:
-        kept = Terminal()
-        work(True, clock, stderr=kept)
-        work(True, clock, stderr=terminal, transient=True)
-        erase_line = "\x1b[2K"
-        assert terminal.getvalue().rpartition("MB")[2].count(erase_line) == 1
-        assert kept.getvalue().rpartition("MB")[2].count(erase_line) == 0
-
-    def test_a_stream_that_is_left_shows_the_cursor_again(
-        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("onnxmap._bulk._DELAY", 0)
-        model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
-        with redirect_stderr(terminal):
-            for name, _ in model.stream(progress=True):
-                assert name == "v"
-                assert HIDE_CURSOR in terminal.getvalue()
-                break
-        assert SHOW_CURSOR in terminal.getvalue().rpartition(HIDE_CURSOR)[2]
-
-    def test_the_bar_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
-        def fail() -> None:
-            with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
-                assert SHOW_CURSOR not in terminal.getvalue()
-                raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            fail()
-        assert SHOW_CURSOR in terminal.getvalue()
-
-
-@pytest.mark.usefixtures("no_rich")
-class TestWithoutRich:
-    def test_a_plain_line(self, clock: Clock, terminal: Terminal) -> None:
+class TestTerminal:
+    def test_a_line_is_overwritten(self, clock: Clock, terminal: Terminal) -> None:
         work(True, clock, steps=4, stderr=terminal)
         shown = terminal.getvalue().split("\r")[1:]
         assert [line.rstrip() for line in shown] == [
@@ -288,9 +214,9 @@ class TestWithoutRich:
             "working  1.0 MB of 1.0 MB, 2.5 MB/s, 0 s left",
         ]
         assert shown[-1].endswith("\n")
-        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # the plain line is wiped
+        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # the longer line before is wiped
 
-    def test_the_line_is_cut_at_the_edge_of_the_terminal(
+    def test_the_line_is_cut_at_the_edge(
         self, clock: Clock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "20")
@@ -303,41 +229,95 @@ class TestWithoutRich:
         assert last.startswith("working")
         assert (wiped, end) == (" " * len(last.rstrip()), "")
 
+    def test_standard_output_stays_what_it_is(
+        self, clock: Clock, terminal: Terminal, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ours = sys.stdout
+        with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
+            assert sys.stdout is ours
+            assert sys.stderr is terminal
+        assert capsys.readouterr().out == ""
+
+    def test_no_thread_draws(self, clock: Clock, terminal: Terminal) -> None:
+        before = set(threading.enumerate())
+        with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
+            assert "working" in terminal.getvalue()
+            assert set(threading.enumerate()) == before
+
+    def test_short_work_shows_none(self, clock: Clock, terminal: Terminal) -> None:
+        work(True, clock, steps=10, stderr=terminal, delay=1.5)
+        assert terminal.getvalue() == ""
+        work(True, clock, steps=20, stderr=terminal, delay=1.5)
+        assert "working" in terminal.getvalue()
+
+    def test_the_line_ends_when_a_stream_is_left(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("onnxmap._bulk._DELAY", 0)
+        model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
+        with redirect_stderr(terminal):
+            for name, _ in model.stream(progress=True):
+                assert name == "v"
+                assert not terminal.getvalue().endswith("\n")
+                break
+        assert terminal.getvalue().endswith("\n")
+
+    def test_the_line_ends_when_the_work_fails(self, clock: Clock, terminal: Terminal) -> None:
+        def fail() -> None:
+            with redirect_stderr(terminal), Progress(True, TOTAL, "working"):
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert terminal.getvalue() == "\rworking  0 B of 1.0 MB\n"
+
+
+class Output:
+    """What a cell of a notebook shows: IPython's handle of a display."""
+
+    def __init__(self, data: dict[str, str]) -> None:
+        self.shown = [data]
+
+    def update(self, data: dict[str, str], raw: bool) -> None:
+        assert raw
+        self.shown.append(data)
+
 
 class TestNotebook:
     @pytest.fixture(params=["ZMQInteractiveShell", "Shell"])
-    def notebook(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outputs(
+        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> list[Output]:
+        """The outputs that IPython was asked for, in a notebook of Jupyter or Colab."""
+        made: list[Output] = []
+
+        def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Output:
+            assert raw
+            assert display_id
+            made.append(Output(data))
+            return made[-1]
+
         shell = type(request.param, (), {})()
         ipython = types.SimpleNamespace(get_ipython=lambda: shell)
         monkeypatch.setitem(sys.modules, "IPython", ipython)
+        monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+        return made
 
-    def test_without_widgets_a_plain_line(
-        self, notebook: None, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "ipywidgets", None)
-        output = io.StringIO()
-        work(True, clock, stderr=output)
-        assert output.getvalue().startswith("\rworking  0 B of 1.0 MB")
+    def test_one_output_is_updated(self, outputs: list[Output], clock: Clock) -> None:
+        stderr = Terminal()
+        work(True, clock, steps=4, stderr=stderr)
+        assert stderr.getvalue() == ""
+        [output] = outputs
+        assert output.shown[2] == {
+            "text/plain": "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
+            "text/html": '<progress value="250000" max="1000000"></progress> '
+            "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
+        }
+        assert 'value="1000000"' in output.shown[-1]["text/html"]
 
-    def test_with_widgets_a_bar(
-        self, notebook: None, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made: list[str] = []
-
-        class Bar:
-            def __init__(self, what: str, *_: object) -> None:
-                made.append(what)
-
-            def show(self, done: int) -> None: ...
-
-            def close(self) -> None: ...
-
-        monkeypatch.setitem(sys.modules, "ipywidgets", types.ModuleType("ipywidgets"))
-        monkeypatch.setattr(module, "_RichBar", Bar)
-        output = io.StringIO()
-        work(True, clock, stderr=output)
-        assert made == ["working"]
-        assert output.getvalue() == ""
+    def test_a_transient_output_is_emptied(self, outputs: list[Output], clock: Clock) -> None:
+        work(True, clock, steps=4, transient=True)
+        assert outputs[0].shown[-1] == {"text/plain": "", "text/html": ""}
 
     def test_ipython_without_a_terminal_is_not_a_notebook(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
