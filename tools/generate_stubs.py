@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pybind11_stubgen import main as stubgen_main
 
-from onnxmap import AttributeType, DataType, _core
+from onnxmap import AttributeType, DataLocation, DataType, OperatorStatus, Version, _core
 
 PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
 HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\n# ruff: noqa\n"
@@ -41,26 +41,37 @@ RETURNS = {
     "Attribute.value": "Any",
     "Bulk.arrays": f"dict[str, {ARRAY}]",
     "Document.root": "Any",
+    "Document.nodes": "builtins.list[tuple[str, Node]]",
     "Document.tensors": "builtins.list[tuple[str, Tensor]]",
     "ExternalFile.identity": "tuple[int, int]",
     "Graph.absent_pages": "builtins.list[tuple[int, int]]",
+    "Graph.consumers": "builtins.list[Node]",
+    "Graph.dimension_params": "builtins.list[str]",
     "Graph.initializer": "Tensor",
     "Graph.initializer_dtypes": "builtins.list[DataType | int]",
     "Graph.initializer_names": "builtins.list[str]",
     "Graph.initializer_nbytes": "builtins.list[int]",
     "Graph.initializer_shapes": "builtins.list[tuple[int, ...]]",
+    "Graph.inputs": "builtins.list[ValueInfo]",
     "Graph.node_inputs": "builtins.list[builtins.list[str]]",
     "Graph.node_names": "builtins.list[str]",
     "Graph.node_outputs": "builtins.list[builtins.list[str]]",
     "Graph.op_counts": "dict[str, int]",
     "Graph.op_types": "builtins.list[str]",
+    "Graph.producer": "Node | None",
     "Graph.residency": "builtins.list[tuple[int, int]]",
+    "Graph.topological_order": "builtins.list[Node]",
+    "Graph.uses": "builtins.list[Use]",
+    "Graph.value": "ValueInfo | None",
     "Graph.views": f"dict[str, {ARRAY}]",
     "Graph.views_at": f"dict[str, {ARRAY}]",
     "Graph.field": "Any",
+    "ProtoView.DESCRIPTOR": "MessageType",
     "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
     "ProtoView.WhichOneof": "str | None",
     "ProtoView.__getattr__": "Any",
+    "ProtoView.to_dict": "dict[str, Any]",
+    "ProtoView.to_json": "str",
     "SparseTensor.dtype": "DataType",
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
@@ -118,6 +129,7 @@ RETURNS = {
     "option_names": "dict[str, tuple[str, ...]]",
     "optional_value": "ProtoView | None",
     "schema": "dict[str, Any]",
+    "state_variables": "builtins.list[str]",
     "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
@@ -130,19 +142,29 @@ import numpy
 from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType
 from onnxmap._graph import Graph as _Graph
-from onnxmap.types import ExternalData
+from onnxmap._graph import Use
+from onnxmap.types import ExternalData, MessageType
 
 _Message_co = TypeVar("_Message_co", covariant=True)
 """
 # The lazy sequences, because pybind11-stubgen knows neither their elements nor their base class.
 SEQUENCES = {"MessageList": "_Message_co", "UnknownFieldList": "UnknownField"}
+# What the sequence of messages has beside that of a sequence.
+BY_NAME = """
+    @typing.overload
+    def __getitem__(self, index: str) -> _Message_co: ...
+    @property
+    def type_name(self) -> str:
+        '''The name of the messages' type, such as NodeProto.'''
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+    def _repr_html_(self) -> str: ..."""
 ITERATORS = {"MessageIterator": "_Message_co", "UnknownFieldIterator": "UnknownField"}
 SEQUENCE = """
 class {name}(Sequence[{element}]):
     @typing.overload
     def __getitem__(self, index: typing.SupportsIndex) -> {element}: ...
     @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[{element}]: ...
+    def __getitem__(self, index: slice) -> builtins.list[{element}]: ...{by_name}
     def __iter__(self) -> Iterator[{element}]: ...
     def __len__(self) -> int: ...
 """
@@ -174,7 +196,8 @@ class ReturnTypes(ast.NodeTransformer):
         """Note the class of the methods that follow. Replace sequences and iterators."""
         for elements, form in ((SEQUENCES, SEQUENCE), (ITERATORS, ITERATOR)):
             if node.name in elements:
-                text = form.format(name=node.name, element=elements[node.name])
+                by_name = BY_NAME if node.name == "MessageList" else ""
+                text = form.format(name=node.name, element=elements[node.name], by_name=by_name)
                 made = ast.parse(text).body[0]
                 assert isinstance(made, ast.ClassDef)
                 made.body = [*node.body[: ast.get_docstring(node) is not None], *made.body]
@@ -188,6 +211,9 @@ class ReturnTypes(ast.NodeTransformer):
         """Set the return type, and make vague arguments `Any`."""
         # Python cannot make objects of bound classes. The other two are declared by `object`.
         if node.name in ("__init__", "__eq__", "__hash__"):
+            return None
+        # Only the generic view has names that no stub lists. Elsewhere it raises the error.
+        if node.name == "__getattr__" and self.class_name != "ProtoView":
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
         told = field_type(ast.get_docstring(node) or "")
@@ -266,8 +292,13 @@ import numpy
         """{bits}"""
     def numpy(self) -> numpy.dtype[Any]:
         """{DataType.numpy.__doc__}"""
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
 
 {enum_class(AttributeType)}
+{enum_class(DataLocation)}
+{enum_class(OperatorStatus)}
+{enum_class(Version)}
 '''
 
 

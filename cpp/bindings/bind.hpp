@@ -17,6 +17,7 @@ void bind_lists(py::module_& module);
 void bind_unknown_fields(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
+void bind_graph_values(GuardedClass<Graph>& cls);
 void bind_page_cache(GuardedClass<Graph>& cls);
 void bind_tensor(py::module_& module);
 void bind_tensor_values(GuardedClass<Tensor>& cls);

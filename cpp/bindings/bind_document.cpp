@@ -11,7 +11,7 @@
 #include "bindings/remote.hpp"
 #include "contain/location.hpp"
 #include "model/load.hpp"
-#include "model/tensor_walk.hpp"
+#include "model/message_walk.hpp"
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
 
@@ -56,6 +56,29 @@ py::list tensors(const DocumentPtr& document) {
     return found;
 }
 
+py::list nodes(const DocumentPtr& document) {
+    static_cast<void>(document->look_for_changes());
+    py::list found;
+    model::for_each_node(document->root(), document->limits().depth,
+                         [&](const std::string& path, const onnx::Message& node) {
+                             found.append(py::make_tuple(to_str(path), Node{{document, node}}));
+                         });
+    return found;
+}
+
+py::bytes read(const DocumentPtr& document, std::uint64_t offset, std::uint64_t nbytes) {
+    const source::Source& source = document->source();
+    if (offset > source.size() || nbytes > source.size() - offset) {
+        throw py::index_error("no such bytes in the file");
+    }
+    std::vector<std::uint8_t> bytes(nbytes);
+    {
+        const WithoutLock unlocked;
+        source::guard_reads(source, [&] { source.read(offset, bytes); });
+    }
+    return to_bytes(bytes);
+}
+
 }  // namespace
 
 void bind_document(py::module_& module) {
@@ -69,7 +92,10 @@ void bind_document(py::module_& module) {
             "proto", [](const DocumentPtr& self) { return ProtoView{{self, self->root()}}; })
         .def("root",
              guarded([](const DocumentPtr& self) { return wrap_message({self, self->root()}); }))
-        .def("tensors", guarded(tensors));
+        .def("tensors", guarded(tensors))
+        .def("nodes", guarded(nodes))
+        .def("read", guarded(read), py::arg("offset"), py::arg("nbytes"),
+             "Return bytes of the file, read anew.");
 
     module.def(
         "option_names",

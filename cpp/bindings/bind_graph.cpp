@@ -13,6 +13,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/list_names.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/shared_objects.hpp"
@@ -221,55 +222,34 @@ void bind_columns(GuardedClass<Graph>& cls) {
         .def("views_at", views_at, py::arg("positions"));
 }
 
-const model::TensorNames& names_of(const TensorNames& self, bool frugal = false) {
+const model::ListNames& names_of(const TensorNames& self, bool frugal = false) {
     return self.sparse ? self.graph->sparse_initializer_names()
                        : self.graph->initializers().names(frugal);
-}
-
-// The name as the file has it. Nothing if no file can have it.
-std::optional<std::string> name_in_file(const py::object& name) {
-    if (!py::isinstance<py::str>(name)) return std::nullopt;
-    try {
-        return to_text(name);
-    } catch (py::error_already_set& error) {
-        if (!error.matches(PyExc_UnicodeEncodeError)) throw;
-        return std::nullopt;
-    }
-}
-
-std::uint32_t position(const TensorNames& self, const py::object& given) {
-    if (const auto name = name_in_file(given)) {
-        if (const auto found = names_of(self).position(*name)) return *found;
-    }
-    PyErr_SetObject(PyExc_KeyError, given.ptr());
-    throw py::error_already_set();
-}
-
-bool contains(const TensorNames& self, const py::object& given) {
-    const auto name = name_in_file(given);
-    return name && names_of(self).contains(*name);
-}
-
-py::list list_names(const TensorNames& self) {
-    const model::TensorNames& names = names_of(self);
-    py::list found(names.count());
-    for (std::uint32_t i = 0; i < names.count(); ++i) {
-        PyList_SET_ITEM(found.ptr(), i, to_str(names.name(i)).release().ptr());
-    }
-    return found;
 }
 
 void bind_tensor_names(py::module_& module) {
     GuardedClass<TensorNames> cls(module, "TensorNames",
                                   "The names of a graph's initializers, without repetition.");
     cls.def("__len__", [](const TensorNames& self) { return names_of(self).count(); })
-        .def("__contains__", contains, py::arg("name"))
-        .def("names", list_names, "Return the names in file order.")
-        .def("position", position, py::arg("name"),
-             R"(Return the position of a name in the list of initializers.
+        .def(
+            "__contains__",
+            [](const TensorNames& self, const py::object& name) {
+                return has_name(names_of(self), name);
+            },
+            py::arg("name"))
+        .def(
+            "names", [](const TensorNames& self) { return to_list(names_of(self)); },
+            "Return the names in file order.")
+        .def(
+            "position",
+            [](const TensorNames& self, const py::object& name) {
+                return position_of(names_of(self), name);
+            },
+            py::arg("name"),
+            R"(Return the position of a name in the list of initializers.
 
 Raises:
-    KeyError: no initializer has the name.
+    KeyError: no initializer has the name; the error suggests others.
     ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
         the name.)")
         .def(
@@ -294,6 +274,7 @@ void bind_graph(py::module_& module) {
     bind_tensor_names(module);
     GuardedClass<Graph> cls(module, "Graph", "The graph that onnxmap.Graph wraps.");
     bind_columns(cls);
+    bind_graph_values(cls);
     bind_page_cache(cls);
     cls.def_property_readonly("initializer_count",
                               [](const Graph& self) { return self.graph->initializers().count(); })

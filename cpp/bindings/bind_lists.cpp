@@ -1,7 +1,10 @@
 // Repeated message fields as sequences.
+#include <memory>
 #include <string>
 
 #include "bindings/bind.hpp"
+#include "bindings/list_names.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
 
@@ -22,11 +25,57 @@ struct ListTraits<MessageList> {
     }
 };
 
+namespace {
+
+std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
+    return self.messages.has_names() ? self.messages.names(*self.document) : nullptr;
+}
+
+py::object item_named(const MessageList& self, const py::str& name) {
+    const auto names = names_of(self);
+    if (!names) {
+        throw py::type_error("list indices must be integers or slices: a " +
+                             ListTraits<MessageList>::type_name(self) + " has no name");
+    }
+    return item(self, static_cast<py::ssize_t>(position_of(*names, name)));
+}
+
+// An element, or the name of one.
+bool contains(const py::object& self, const py::object& element) {
+    if (!py::isinstance<py::str>(element)) {
+        return is_true(
+            python_object<"collections.abc", "Sequence">().attr("__contains__")(self, element));
+    }
+    const auto& list = self.cast<const MessageList&>();
+    return source::guard_reads(source_of(list), [&] {
+        const auto names = names_of(list);
+        return names && has_name(*names, element);
+    });
+}
+
+py::list completions(const MessageList& self) {
+    const auto names = names_of(self);
+    return names ? to_list(*names) : py::list();
+}
+
+}  // namespace
+
 void bind_lists(py::module_& module) {
-    bind_sequence<MessageList>(
-        module, "MessageList", "MessageIterator",
-        "An immutable sequence of the messages of a repeated field. Each message is made "
-        "on access.");
+    auto cls =
+        bind_sequence<MessageList>(module, "MessageList", "MessageIterator",
+                                   R"(An immutable sequence of the messages of a repeated field.
+
+Each message is made on access. Messages that have a name are also found by it:
+`graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
+    cls.def("__getitem__", item_named, py::arg("index"))
+        .def("__contains__", unguarded(contains), py::arg("value"))
+        .def("_ipython_key_completions_", completions)
+        .def_property_readonly(
+            "type_name",
+            [](const MessageList& self) { return ListTraits<MessageList>::type_name(self); },
+            "The name of the messages' type, such as NodeProto.")
+        .def("_repr_html_",
+             unguarded([](const py::object& self) { return package::describe_html()(self); }));
 }
 
 }  // namespace onnxmap::bindings

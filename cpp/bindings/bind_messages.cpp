@@ -29,9 +29,11 @@ void bind_plain(py::module_& module, const char* name, const char* message) {
     bind_display(cls);
 }
 
-py::object by_name(const Handle& handle, const std::vector<model::Attribute>& attributes) {
+py::object by_name(const Handle& handle, const model::ByName<model::Attribute>& attributes,
+                   std::string_view field) {
+    warn_if_repeated(attributes.repeated, field);
     py::dict mapping;
-    for (const model::Attribute& attribute : attributes) {
+    for (const model::Attribute& attribute : attributes.entries) {
         mapping[to_str(attribute.name())] = Attribute{{handle.document, attribute.message()}};
     }
     return read_only(mapping);
@@ -78,8 +80,12 @@ void bind_node(py::module_& module) {
     bind_display(cls);
     cls.def_property_readonly(
         "attributes",
-        [](const Node& self) { return by_name(self, model::Node(self.message).attributes()); },
-        "The attributes as a read-only mapping of names to Attribute, in file order.");
+        [](const Node& self) {
+            return by_name(self, model::Node(self.message).attributes(), "attribute");
+        },
+        R"(The attributes as a read-only mapping of names to Attribute, in file order.
+
+If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)");
 }
 
 void bind_attribute(py::module_& module) {
@@ -126,7 +132,9 @@ void bind_function(py::module_& module) {
         "The imported operator sets as a read-only mapping of domains to versions.");
     cls.def_property_readonly(
         "attribute_protos",
-        [](const Function& self) { return by_name(self, model::default_attributes(self.message)); },
+        [](const Function& self) {
+            return by_name(self, model::default_attributes(self.message), "attribute_proto");
+        },
         "The attributes that have a default, as a read-only mapping of names to Attribute.");
 }
 
@@ -149,7 +157,15 @@ void bind_messages(py::module_& module) {
     bind_plain<QuantizationAnnotation>(module, "QuantizationAnnotation", "TensorAnnotation");
     module.def("opset_imports", guarded([](const ProtoView& view) { return opset_imports(view); }));
     module.def("metadata_props", guarded([](const ProtoView& view) {
-                   return read_only(model::metadata_props(*view.document, view.message));
+                   return read_only(model::metadata_props(*view.document, view.message),
+                                    "metadata_props");
+               }));
+    module.def("state_variables", guarded([](const ProtoView& view) {
+                   py::list names;
+                   for (const auto name : model::state_variables(*view.document, view.message)) {
+                       names.append(to_str(name));
+                   }
+                   return names;
                }));
     module.def("sequence_values", guarded([](const ProtoView& view) {
                    const auto* field = model::sequence_field(view.message);

@@ -4,9 +4,11 @@
 
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/message_equality.hpp"
+#include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "bindings/same_message.hpp"
 #include "onnx/text_format.hpp"
 
 namespace onnxmap::bindings {
@@ -94,6 +96,26 @@ UnknownFieldList unknown_fields(const ProtoView& view) {
     return {view.document, std::make_shared<const model::UnknownFields>(view.message)};
 }
 
+// The stored bytes, which are a serialization of the message: fields need not be in order.
+py::bytes serialized(const ProtoView& view) {
+    auto bytes = py::reinterpret_steal<py::bytes>(
+        PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(view.message.nbytes())));
+    if (!bytes) throw py::error_already_set();
+    auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes.ptr()));
+    const source::Source& source = view.document->source();
+    const WithoutLock unlocked;
+    source::guard_reads(source, [&] {
+        for (std::size_t i = 0; i < view.message.piece_count(); ++i) {
+            const ByteView piece = view.message.piece(i);
+            if (piece.empty()) continue;
+            source.read(source.offset_of(piece), {out, piece.size()});
+            out += piece.size();
+        }
+        view.document->store().check_after_reading(source);
+    });
+    return bytes;
+}
+
 // Writes the text twice, first to count its characters: the text may take most of the memory, and
 // two copies would not fit.
 py::str text_of(const ProtoView& view, std::uint64_t longest) {
@@ -162,8 +184,10 @@ Example:
                  for (const wire::FieldRow& row : self.message.table().fields) {
                      names.append(to_str(row.name));
                  }
-                 for (const char* name : {"HasField", "ListFields", "WhichOneof", "message_type",
-                                          "to_text", "unknown_fields"}) {
+                 for (const char* name :
+                      {"HasField", "ListFields", "WhichOneof", "SerializeToString", "ByteSize",
+                       "DESCRIPTOR", "message_type", "to_dict", "to_json", "to_text",
+                       "unknown_fields"}) {
                      names.append(name);
                  }
                  return names;
@@ -177,6 +201,41 @@ Example:
              "Return `(field, value)` for each field that is set, sorted by number.")
         .def("WhichOneof", which_oneof, py::arg("name"),
              "Return the name of the member of the oneof that is set, or None.")
+        .def("SerializeToString", serialized,
+             R"(Return the message as bytes.
+
+They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
+Protobuf itself would write the same fields sorted by number.)")
+        .def(
+            "ByteSize", [](const ProtoView& self) { return self.message.nbytes(); },
+            "Return the number of bytes of SerializeToString().")
+        .def_property_readonly(
+            "DESCRIPTOR",
+            [](const ProtoView& self) {
+                return package::message_type()(to_str(self.message.table().name));
+            },
+            "The type of the message: a `types.MessageType`, which lists its fields.")
+        .def("to_dict", unguarded([](const py::object& self, bool preserving_proto_field_name) {
+                 return package::to_dict()(self, preserving_proto_field_name);
+             }),
+             py::arg("preserving_proto_field_name") = false,
+             R"(Return the message as a dict, as protobuf's JSON mapping defines it.
+
+64-bit integers become text, bytes become Base64, enums become names. Unknown fields are left out.
+
+Args:
+    preserving_proto_field_name: use the names of onnx.proto instead of lowerCamelCase.)")
+        .def("to_json",
+             unguarded([](const py::object& self, const py::object& indent,
+                          bool preserving_proto_field_name) {
+                 return package::to_json()(self, indent, preserving_proto_field_name);
+             }),
+             py::arg("indent") = 2, py::arg("preserving_proto_field_name") = false,
+             R"(Return to_dict() as JSON, the text that protobuf's MessageToJson writes.
+
+Args:
+    indent: spaces for each level; None for one line.
+    preserving_proto_field_name: as for to_dict().)")
         .def_property_readonly("unknown_fields", unknown_fields,
                                R"(The fields that today's onnx.proto does not know, in file order.
 

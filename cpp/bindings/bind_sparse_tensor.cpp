@@ -7,6 +7,7 @@
 #include "bindings/display.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/package_seam.hpp"
+#include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/tensor.hpp"
@@ -41,6 +42,7 @@ py::object positions(const SparseTensor& self) {
 void bind_sparse_tensor(py::module_& module) {
     GuardedClass<SparseTensor> cls(module, "SparseTensor",
                                    "A sparse tensor: stored values and their indices.");
+    bind_proto(cls, "SparseTensorProto");
     cls.def_property_readonly(
            "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
            "The name, which is stored as the name of the values.")
@@ -62,9 +64,6 @@ void bind_sparse_tensor(py::module_& module) {
             },
             "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
         .def_property_readonly("nnz", count_of_values, "The number of stored values.")
-        .def_property_readonly(
-            "proto", [](const SparseTensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.")
         .def("to_dense",
              unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
                  return package::to_dense()(self, max_bytes);

@@ -106,9 +106,6 @@ void bind_facts(GuardedClass<Tensor>& cls) {
         .def_property_readonly("is_view", is_view, "Whether numpy() returns a view.")
         .def_property_readonly("is_aligned", is_aligned_view,
                                "Whether numpy() returns a view that is aligned for its type.")
-        .def_property_readonly(
-            "proto", [](const Tensor& self) { return ProtoView{self}; },
-            "The source message under the exact names of onnx.proto.")
         .def("verify", unguarded([](const py::object& self) -> py::object {
                  return package::verify_tensor()(self);
              }),
@@ -130,6 +127,7 @@ void bind_tensor(py::module_& module) {
     GuardedClass<Tensor> cls(
         module, "Tensor", py::buffer_protocol(),
         "A tensor of a model. The tensor and its arrays keep the model's bytes alive.");
+    bind_proto(cls, "TensorProto");
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_exchange(cls);

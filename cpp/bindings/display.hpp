@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bindings/guarded.hpp"
+#include "bindings/message_equality.hpp"
 #include "bindings/package_seam.hpp"
-#include "bindings/same_message.hpp"
 
 namespace onnxmap::bindings {
 

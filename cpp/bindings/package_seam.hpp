@@ -16,6 +16,8 @@ inline constexpr auto external_data = python_object<"onnxmap.types", "ExternalDa
 inline constexpr auto graph = python_object<"onnxmap._graph", "Graph">;
 inline constexpr auto make_error = python_object<"onnxmap.errors", "make_error">;
 inline constexpr auto map_type = python_object<"onnxmap.types", "MapType">;
+inline constexpr auto message_type = python_object<"onnxmap._schema", "message_type">;
+inline constexpr auto missing_attribute = python_object<"onnxmap._names", "missing_attribute">;
 inline constexpr auto opaque_type = python_object<"onnxmap.types", "OpaqueType">;
 inline constexpr auto optional_type = python_object<"onnxmap.types", "OptionalType">;
 inline constexpr auto read_slice = python_object<"onnxmap._slicing", "read_slice">;
@@ -23,12 +25,17 @@ inline constexpr auto reduce_tensor = python_object<"onnxmap._pickling", "reduce
 inline constexpr auto sequence_type = python_object<"onnxmap.types", "SequenceType">;
 inline constexpr auto sparse_tensor_type = python_object<"onnxmap.types", "SparseTensorType">;
 inline constexpr auto tensor_type = python_object<"onnxmap.types", "TensorType">;
+inline constexpr auto to_dict = python_object<"onnxmap._proto_json", "to_dict">;
+inline constexpr auto to_json = python_object<"onnxmap._proto_json", "to_json">;
 inline constexpr auto to_dense = python_object<"onnxmap._sparse", "to_dense">;
 inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;
 inline constexpr auto to_scipy = python_object<"onnxmap._sparse", "to_scipy">;
 inline constexpr auto to_torch = python_object<"onnxmap.interop.torch", "to_torch">;
+inline constexpr auto unknown_name = python_object<"onnxmap._names", "unknown_name">;
+inline constexpr auto use = python_object<"onnxmap._graph", "Use">;
 inline constexpr auto verify_tensor = python_object<"onnxmap._checksums", "verify_tensor">;
 inline constexpr auto warn_overlooked = python_object<"onnxmap.errors", "warn_overlooked">;
+inline constexpr auto warn_repeated = python_object<"onnxmap.errors", "warn_repeated">;
 inline constexpr auto write_values = python_object<"onnxmap._tofile", "write_values">;
 
 }  // namespace onnxmap::bindings::package

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 
 namespace onnxmap::bindings {
@@ -54,7 +55,7 @@ py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, b
 
 py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
     if (model::holds_strings(row)) {
-        return read_only(model::string_entries(*handle.document, handle.message, row));
+        return read_only(model::string_entries(*handle.document, handle.message, row), row.name);
     }
     if (row.repeated()) return repeated_to_python(handle, row, false);
     if (row.is_message()) {
@@ -74,10 +75,38 @@ const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     return *row;
 }
 
-py::object read_only(const std::vector<model::StringEntry>& entries) {
+py::ssize_t hash_of(const Handle& handle) {
+    py::list facts;
+    facts.append(to_str(handle.message.table().name));
+    for (const wire::FieldRow& row : handle.message.table().fields) {
+        const bool is_text = row.type == wire::Type::string;
+        if (row.repeated()) {
+            if (!is_text || model::Document::is_large(handle.message)) continue;
+            facts.append(py::tuple(repeated_to_python(handle, row, true)));
+        } else if (is_text || row.wire_type() == wire::WireType::varint) {
+            const auto value = handle.document->find(handle.message, row);
+            if (value) facts.append(to_python(handle.document, row, *value, true));
+        }
+    }
+    return py::hash(py::tuple(facts));
+}
+
+py::object fail_missing_attribute(const py::object& self, std::string_view message,
+                                  const py::str& name) {
+    const py::object error = package::missing_attribute()(py::type::of(self), message, name);
+    PyErr_SetObject(PyExc_AttributeError, error.ptr());
+    throw py::error_already_set();
+}
+
+py::object read_only(const model::ByName<model::StringEntry>& found, std::string_view field) {
+    warn_if_repeated(found.repeated, field);
     py::dict mapping;
-    for (const auto& [key, value] : entries) mapping[to_str(key)] = to_str(value);
+    for (const auto& [key, value] : found.entries) mapping[to_str(key)] = to_str(value);
     return read_only(mapping);
+}
+
+void warn_if_repeated(std::optional<std::string_view> name, std::string_view field) {
+    if (name) package::warn_repeated()(to_str(field), to_str(*name));
 }
 
 std::vector<FieldProperty> field_properties(std::string_view message,

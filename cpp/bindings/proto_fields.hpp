@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,16 @@ namespace py = pybind11;
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
-/// A read-only mapping of the keys to the values.
-[[nodiscard]] py::object read_only(const std::vector<model::StringEntry>& entries);
+/// A hash that messages with equal content share: of the texts and integers that are the message's
+/// own. Those of messages below it, and lists of a large message, are left out.
+[[nodiscard]] py::ssize_t hash_of(const Handle& handle);
+
+/// A read-only mapping of the keys of a field to the values. Warns of a repeated key.
+[[nodiscard]] py::object read_only(const model::ByName<model::StringEntry>& found,
+                                   std::string_view field);
+
+/// Warns that a mapping of a field lacks a value of this name, if there is one.
+void warn_if_repeated(std::optional<std::string_view> name, std::string_view field);
 
 /// A field and the name of its property, which is plural for a repeated field.
 struct FieldProperty {
@@ -51,6 +60,10 @@ struct FieldProperty {
 [[nodiscard]] std::vector<FieldProperty> field_properties(
     std::string_view message, std::initializer_list<std::string_view> except);
 
+/// Throws AttributeError for a name that an object of a message lacks; it says which name to use.
+[[noreturn]] py::object fail_missing_attribute(const py::object& self, std::string_view message,
+                                               const py::str& name);
+
 /// A property for one field of the message.
 template <class Class>
 void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
@@ -60,8 +73,18 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* 
         name, [row](const Class& self) { return friendly_value(self, *row); }, doc);
 }
 
-/// A property for each field of the message, except those in `except`, and one for its source
-/// message.
+/// A property for the source message, and errors for wrong names that say which name to use.
+template <class Class>
+void bind_proto(GuardedClass<Class>& cls, std::string_view message) {
+    cls.def_property_readonly(
+        "proto", [](const Class& self) { return ProtoView{self}; },
+        "The source message under the exact names of onnx.proto.");
+    cls.def("__getattr__", unguarded([message](const py::object& self, const py::str& name) {
+                return fail_missing_attribute(self, message, name);
+            }));
+}
+
+/// A property for each field of the message, except those in `except`, and bind_proto().
 template <class Class>
 void bind_fields(GuardedClass<Class>& cls, std::string_view message,
                  std::initializer_list<std::string_view> except = {}) {
@@ -71,9 +94,7 @@ void bind_fields(GuardedClass<Class>& cls, std::string_view message,
             [row = property.row](const Class& self) { return friendly_value(self, *row); },
             property.doc.c_str());
     }
-    cls.def_property_readonly(
-        "proto", [](const Class& self) { return ProtoView{self}; },
-        "The source message under the exact names of onnx.proto.");
+    bind_proto(cls, message);
 }
 
 }  // namespace onnxmap::bindings

@@ -91,6 +91,16 @@ py::str to_str(std::string_view text) {
 
 std::string to_text(const py::str& text) { return encoded(text, "surrogateescape"); }
 
+std::optional<std::string> name_in_file(const py::object& name) {
+    if (!py::isinstance<py::str>(name)) return std::nullopt;
+    try {
+        return to_text(name);
+    } catch (py::error_already_set& error) {
+        if (!error.matches(PyExc_UnicodeEncodeError)) throw;
+        return std::nullopt;
+    }
+}
+
 std::string to_printable(const py::str& text) { return encoded(text, "backslashreplace"); }
 
 py::bytes to_bytes(ByteView bytes) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ const py::object& python_object() {
 
 /// The inverse of to_str. Throws UnicodeEncodeError if to_str cannot produce the text.
 [[nodiscard]] std::string to_text(const py::str& text);
+
+/// The same for any object. Nothing if it is no text that to_str can produce, which no file has.
+[[nodiscard]] std::optional<std::string> name_in_file(const py::object& name);
 
 /// The UTF-8 of any `str`, for names and messages: surrogates become escapes like `\ud800`.
 [[nodiscard]] std::string to_printable(const py::str& text);

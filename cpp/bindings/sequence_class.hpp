@@ -106,8 +106,8 @@ inline void derive_sequence(const py::object& cls) {
 }
 
 template <class List>
-void bind_sequence(py::module_& module, const char* name, const char* iterator_name,
-                   const char* doc) {
+GuardedClass<List> bind_sequence(py::module_& module, const char* name, const char* iterator_name,
+                                 const char* doc) {
     using Iterator = ListIterator<List>;
     GuardedClass<Iterator>(module, iterator_name)
         .def("__iter__", [](Iterator& self) -> Iterator& { return self; })
@@ -131,6 +131,7 @@ void bind_sequence(py::module_& module, const char* name, const char* iterator_n
              })
         .def("__eq__", unguarded(equals<List>));
     derive_sequence(cls);
+    return cls;
 }
 
 }  // namespace onnxmap::bindings

@@ -1,7 +1,5 @@
 #include "model/attribute.hpp"
 
-#include "model/last_by_name.hpp"
-
 namespace onnxmap::model {
 
 using onnx::field;
@@ -48,17 +46,17 @@ const wire::FieldRow* Attribute::value_field() const {
     return field_of_type(type());
 }
 
-std::vector<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
+ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
     LastByName<Attribute> found;
     message.for_each_value(row, [&](const wire::Field& value) {
         Attribute attribute(onnx::message_in(row, value));
         const std::string_view name = attribute.name();
         found.set(name, std::move(attribute));
     });
-    return std::move(found).values();
+    return std::move(found).found();
 }
 
-std::vector<Attribute> default_attributes(const onnx::Message& function) {
+ByName<Attribute> default_attributes(const onnx::Message& function) {
     return attributes(function, field<"FunctionProto.attribute_proto">);
 }
 

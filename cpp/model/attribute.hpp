@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "model/last_by_name.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -30,16 +30,27 @@ class Attribute {
     /// refers to an attribute of the function (`ref_attr_name`).
     [[nodiscard]] const wire::FieldRow* value_field() const;
 
+    /// Calls visit(graph) for each GraphProto that is the value or in the value, in order.
+    template <class Visit>
+    void for_each_graph(Visit&& visit) const {
+        const wire::FieldRow* field = value_field();
+        if (field == &onnx::field<"AttributeProto.g">) {
+            if (const auto graph = message_.child(*field)) visit(*graph);
+        } else if (field == &onnx::field<"AttributeProto.graphs">) {
+            message_.for_each_value(
+                *field, [&](const wire::Field& value) { visit(onnx::message_in(*field, value)); });
+        }
+    }
+
   private:
     onnx::Message message_;
 };
 
 /// The attributes in a repeated field of a message. If a name is repeated, the last attribute
 /// counts, at the place of the first one.
-[[nodiscard]] std::vector<Attribute> attributes(const onnx::Message& message,
-                                                const wire::FieldRow& row);
+[[nodiscard]] ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row);
 
 /// The attributes of a FunctionProto that have a default, by the same rule.
-[[nodiscard]] std::vector<Attribute> default_attributes(const onnx::Message& function);
+[[nodiscard]] ByName<Attribute> default_attributes(const onnx::Message& function);
 
 }  // namespace onnxmap::model

@@ -70,7 +70,7 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
         auto graph = message_of(message<"GraphProto">, origin, structure.child_parts);
         const std::uint8_t* key = key_of(graph);
         if (graph.piece_count() > 1) {
-            merged_.emplace(MergedKey(key_of(root()), pass.indexed_child), graph);
+            merged_.emplace(FieldKey(key_of(root()), pass.indexed_child), graph);
         }
         indexes_.emplace(key, std::make_shared<const FieldIndex>(std::move(graph), origin,
                                                                  std::move(structure.child)));
@@ -117,7 +117,7 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     const std::uint64_t count = fields->count(row);
     if (count == 0) return std::nullopt;
     if (count == 1) return onnx::message_in(row, *fields->last(row));
-    const MergedKey key(key_of(message), &row);
+    const FieldKey key(key_of(message), &row);
     {
         const std::lock_guard lock(mutex_);
         const auto known = merged_.find(key);
@@ -134,6 +134,22 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     });
     const std::lock_guard lock(mutex_);
     return merged_.try_emplace(key, std::move(merged)).first->second;
+}
+
+std::shared_ptr<const ListNames> Document::names(const onnx::Message& message,
+                                                 const wire::FieldRow& row) const {
+    const FieldKey key(key_of(message), &row);
+    if (is_large(message)) {
+        const std::lock_guard lock(mutex_);
+        const auto known = names_.find(key);
+        if (known != names_.end()) return known->second;
+    }
+    auto made = source::guard_reads(*store_.source, [&] {
+        return std::make_shared<const ListNames>(names_in_list(*index(message), row));
+    });
+    if (!is_large(message)) return made;
+    const std::lock_guard lock(mutex_);
+    return names_.try_emplace(key, std::move(made)).first->second;
 }
 
 source::Moment Document::look_for_changes() const {

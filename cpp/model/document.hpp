@@ -12,6 +12,7 @@
 
 #include "base/made_once.hpp"
 #include "model/field_index.hpp"
+#include "model/list_names.hpp"
 #include "model/load_options.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
@@ -47,6 +48,11 @@ class Document {
     [[nodiscard]] std::optional<onnx::Message> child(const onnx::Message& message,
                                                      const wire::FieldRow& row) const;
 
+    /// The messages of a repeated field by their field `name`, which they must have. Like the
+    /// index, it is made once if the message is large.
+    [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& message,
+                                                         const wire::FieldRow& row) const;
+
     /// Checks whether the file has changed. Call it before an operation that reads much of the
     /// file. Pass the returned moment to Tensor::values(): each external file is then checked once,
     /// too.
@@ -59,8 +65,8 @@ class Document {
     [[nodiscard]] tensor::Segments segments_of(const onnx::Message& tensor) const;
 
   private:
-    // The address of the parent, and the field that occurs in it more than once.
-    using MergedKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
+    // The address of a message, and one of its fields.
+    using FieldKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
     tensor::Store store_;
     std::string folder_;
@@ -69,7 +75,8 @@ class Document {
     mutable os::ForkSafeMutex mutex_;
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
     // The merged children of large messages: finding their pieces walks over the whole parent.
-    mutable std::map<MergedKey, onnx::Message> merged_;
+    mutable std::map<FieldKey, onnx::Message> merged_;
+    mutable std::map<FieldKey, std::shared_ptr<const ListNames>> names_;  // of large messages
     mutable MadeOnce<SegmentGroups> segments_;
 };
 

@@ -1,6 +1,8 @@
 #include "model/entries.hpp"
 
-#include "model/last_by_name.hpp"
+#include <algorithm>
+
+#include "model/name_table.hpp"
 
 namespace onnxmap::model {
 
@@ -10,30 +12,54 @@ bool holds_strings(const wire::FieldRow& field) noexcept {
     return field.type_name == "StringStringEntryProto";
 }
 
-std::vector<StringEntry> string_entries(const Document& document, const onnx::Message& message,
-                                        const wire::FieldRow& row) {
+ByName<StringEntry> string_entries(const Document& document, const onnx::Message& message,
+                                   const wire::FieldRow& row) {
     LastByName<StringEntry> entries;
     document.index(message)->for_each(row, [&](const wire::Field& value) {
         const onnx::Message entry = onnx::message_in(row, value);
         const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
         entries.set(key, {key, entry.text(field<"StringStringEntryProto.value">)});
     });
-    return std::move(entries).values();
+    return std::move(entries).found();
 }
 
-std::vector<StringEntry> metadata_props(const Document& document, const onnx::Message& message) {
+ByName<StringEntry> metadata_props(const Document& document, const onnx::Message& message) {
     return string_entries(document, message, *message.table().find("metadata_props"));
 }
 
+std::vector<std::string_view> state_variables(const Document& document,
+                                              const onnx::Message& model) {
+    NameTable known;
+    std::vector<std::string_view> names;
+    const wire::FieldRow& trainings = field<"ModelProto.training_info">;
+    const wire::FieldRow& bindings = field<"TrainingInfoProto.update_binding">;
+    document.index(model)->for_each(trainings, [&](const wire::Field& training) {
+        onnx::message_in(trainings, training)
+            .for_each_value(bindings, [&](const wire::Field& entry) {
+                const auto name =
+                    onnx::message_in(bindings, entry).text(field<"StringStringEntryProto.key">);
+                if (known.add(name).is_new) names.push_back(name);
+            });
+    });
+    return names;
+}
+
 std::vector<OpsetImport> opset_imports(const Document& document, const onnx::Message& message) {
-    LastByName<OpsetImport> imports;
+    NameTable domains;
+    std::vector<OpsetImport> imports;
     const wire::FieldRow& row = *message.table().find("opset_import");
     document.index(message)->for_each(row, [&](const wire::Field& value) {
         const onnx::Message opset = onnx::message_in(row, value);
         const std::string_view domain = opset.text(field<"OperatorSetIdProto.domain">);
-        imports.set(domain, {domain, opset.int64(field<"OperatorSetIdProto.version">)});
+        const std::int64_t version = opset.int64(field<"OperatorSetIdProto.version">);
+        const auto [position, is_new] = domains.add(domain);
+        if (is_new) {
+            imports.push_back({domain, version});
+        } else {
+            imports[position].version = std::max(imports[position].version, version);
+        }
     });
-    return std::move(imports).values();
+    return imports;
 }
 
 }  // namespace onnxmap::model

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/document.hpp"
+#include "model/last_by_name.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -21,21 +22,26 @@ struct StringEntry {
 
 /// The entries of a field of a message of the document. If a key is repeated, the last entry
 /// counts.
-[[nodiscard]] std::vector<StringEntry> string_entries(const Document& document,
-                                                      const onnx::Message& message,
-                                                      const wire::FieldRow& row);
+[[nodiscard]] ByName<StringEntry> string_entries(const Document& document,
+                                                 const onnx::Message& message,
+                                                 const wire::FieldRow& row);
 
 /// The entries of the field `metadata_props`, which the message must have.
-[[nodiscard]] std::vector<StringEntry> metadata_props(const Document& document,
-                                                      const onnx::Message& message);
+[[nodiscard]] ByName<StringEntry> metadata_props(const Document& document,
+                                                 const onnx::Message& message);
+
+/// The initializers that a training step changes: the keys of each `update_binding` of a
+/// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.
+[[nodiscard]] std::vector<std::string_view> state_variables(const Document& document,
+                                                            const onnx::Message& model);
 
 struct OpsetImport {
     std::string_view domain;
     std::int64_t version;
 };
 
-/// The operator sets that a ModelProto or FunctionProto imports. If a domain is repeated, the last
-/// entry counts.
+/// The operator sets that a ModelProto or FunctionProto imports. If a domain is repeated, the
+/// highest version counts. Source: onnx.proto, ModelProto.opset_import.
 [[nodiscard]] std::vector<OpsetImport> opset_imports(const Document& document,
                                                      const onnx::Message& message);
 

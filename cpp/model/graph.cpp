@@ -1,12 +1,26 @@
 #include "model/graph.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.hpp"
-#include "base/name_table.hpp"
+#include "model/name_table.hpp"
 #include "model/sparse_tensor.hpp"
+#include "model/value_type.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+constexpr const wire::FieldRow& kInput = field<"GraphProto.input">;
+// The lists that say what types values have.
+constexpr std::array kValueLists{&kInput, &field<"GraphProto.output">,
+                                 &field<"GraphProto.value_info">};
+
+}  // namespace
 
 std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const {
     NameTable names;
@@ -22,13 +36,75 @@ std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const
     return counts;
 }
 
+const ValueUses& Graph::uses() const {
+    return uses_.get([&] {
+        return source::guard_reads(document().source(), [&] {
+            return std::make_unique<ValueUses>(*fields_, document().limits().depth);
+        });
+    });
+}
+
+onnx::Message Graph::user(const Use& use) const {
+    if (use.inner != Use::kNone) return uses().inner_user(use);
+    return use.node == Use::kNone ? fields_->message() : node(use.node);
+}
+
+std::optional<onnx::Message> Graph::value(std::string_view name) const {
+    for (const wire::FieldRow* list : kValueLists) {
+        const auto position = document().names(fields_->message(), *list)->position(name);
+        if (position) return onnx::message_in(*list, fields_->at(*list, *position));
+    }
+    return std::nullopt;
+}
+
+std::vector<onnx::Message> Graph::inputs(bool with_default) const {
+    std::vector<onnx::Message> found;
+    fields_->for_each(kInput, [&](const wire::Field& element) {
+        onnx::Message input = onnx::message_in(kInput, element);
+        const std::string_view name = input.text(field<"ValueInfoProto.name">);
+        const bool has_default =
+            initializers_.names().contains(name) || sparse_initializer_names().contains(name);
+        if (has_default == with_default) found.push_back(std::move(input));
+    });
+    return found;
+}
+
+namespace {
+
+void add_params(NameTable& known, std::vector<std::string_view>& found, const ValueType& type) {
+    if (type.shape) {
+        for (const Dimension& dimension : *type.shape) {
+            if (!dimension.param.empty() && known.add(dimension.param).is_new) {
+                found.push_back(dimension.param);
+            }
+        }
+    }
+    if (type.inner) add_params(known, found, *type.inner);
+}
+
+}  // namespace
+
+std::vector<std::string_view> Graph::dimension_params() const {
+    NameTable known;
+    std::vector<std::string_view> found;
+    for (const wire::FieldRow* list : kValueLists) {
+        fields_->for_each(*list, [&](const wire::Field& element) {
+            const auto type = type_of_value(document(), onnx::message_in(*list, element));
+            if (type) add_params(known, found, *type);
+        });
+    }
+    return found;
+}
+
 onnx::Message Graph::sparse_initializer(std::uint64_t position) const {
     return onnx::message_in(kSparse, fields_->at(kSparse, position));
 }
 
-const TensorNames& Graph::sparse_initializer_names() const {
+const ListNames& Graph::sparse_initializer_names() const {
     return sparse_names_.get([&] {
-        auto names = std::make_unique<TensorNames>();
+        auto names = std::make_unique<ListNames>(
+            "tensor", "iterate over sparse_initializers.all() to reach each of them",
+            NameTable::Text::copied);
         fields_->for_each(kSparse, [&](const wire::Field& element) {
             names->add(SparseTensor(document(), onnx::message_in(kSparse, element)).name());
         });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,8 +12,9 @@
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/initializers.hpp"
+#include "model/list_names.hpp"
 #include "model/node.hpp"
-#include "model/tensor_names.hpp"
+#include "model/value_uses.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::model {
@@ -40,6 +42,30 @@ class Graph {
         });
     }
 
+    /// The NodeProto at a position of the list, which must exist.
+    [[nodiscard]] onnx::Message node(std::uint64_t position) const {
+        return onnx::message_in(kNode, fields_->at(kNode, position));
+    }
+
+    /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
+    [[nodiscard]] const ValueUses& uses() const;
+
+    /// The user of a value: a NodeProto, or the GraphProto that has the value as an output.
+    [[nodiscard]] onnx::Message user(const Use& use) const;
+
+    /// The ValueInfoProto of a value, from the inputs, the outputs or the list of inner values, in
+    /// this order. Throws Error `model.duplicate_name` if the first of these lists that has the
+    /// name has it twice.
+    [[nodiscard]] std::optional<onnx::Message> value(std::string_view name) const;
+
+    /// The inputs that have an initializer of their name as default, or those that have none.
+    /// Source: IR.md, "Graphs".
+    [[nodiscard]] std::vector<onnx::Message> inputs(bool with_default) const;
+
+    /// The names of the dimensions of the inputs, outputs and inner values, each once, in the order
+    /// of first use. The text points into the model.
+    [[nodiscard]] std::vector<std::string_view> dimension_params() const;
+
     /// Each op_type and how many nodes have it, the commonest first. The text points into the
     /// model.
     [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> op_counts() const;
@@ -53,7 +79,7 @@ class Graph {
     [[nodiscard]] onnx::Message sparse_initializer(std::uint64_t position) const;
 
     /// The sparse initializers by the names of their values; made at the first call.
-    [[nodiscard]] const TensorNames& sparse_initializer_names() const;
+    [[nodiscard]] const ListNames& sparse_initializer_names() const;
 
   private:
     static constexpr const wire::FieldRow& kNode = onnx::field<"GraphProto.node">;
@@ -64,7 +90,8 @@ class Graph {
 
     std::shared_ptr<const FieldIndex> fields_;
     Initializers initializers_;
-    mutable MadeOnce<const TensorNames> sparse_names_;
+    mutable MadeOnce<const ListNames> sparse_names_;
+    mutable MadeOnce<const ValueUses> uses_;
 };
 
 /// The GraphProto of a ModelProto. Throws Error `model.no_graph` if there is none.

@@ -11,6 +11,12 @@ namespace onnxmap::model {
 
 using onnx::field;
 
+namespace {
+
+constexpr const char* kAdvice = "iterate over initializers.all() to reach each of them";
+
+}  // namespace
+
 onnx::Message Initializers::at(std::uint64_t position) const {
     if (position >= count()) throw std::out_of_range("no such initializer");
     return tensor_of(graph_->at(kField, position));
@@ -27,9 +33,11 @@ std::vector<std::uint32_t> Initializers::in_list_order(
     return order;
 }
 
-const TensorNames& Initializers::names(bool frugal) const {
+const ListNames& Initializers::names(bool frugal) const {
     return names_.get([&] {
-        auto names = std::make_unique<TensorNames>();
+        // Weights lie between the names: views of the file would map pages of them at every
+        // look-up.
+        auto names = std::make_unique<ListNames>("tensor", kAdvice, NameTable::Text::copied);
         for_each_name([&](std::string_view name) { names->add(name); }, frugal);
         if (names->has_repeated()) {
             for_each([&](const onnx::Message& tensor) {

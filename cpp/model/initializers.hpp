@@ -11,9 +11,9 @@
 #include "base/made_once.hpp"
 #include "model/document.hpp"
 #include "model/field_index.hpp"
+#include "model/list_names.hpp"
 #include "model/structure_pages.hpp"
 #include "model/tensor.hpp"
-#include "model/tensor_names.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -89,7 +89,7 @@ class Initializers {
     }
 
     /// The initializers by name; made at the first call. `frugal`: as for for_each().
-    [[nodiscard]] const TensorNames& names(bool frugal = false) const;
+    [[nodiscard]] const ListNames& names(bool frugal = false) const;
 
     /// Bytes of all initializers, as stored.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
@@ -107,7 +107,7 @@ class Initializers {
 
     std::shared_ptr<const Document> document_;
     std::shared_ptr<const FieldIndex> graph_;
-    mutable MadeOnce<const TensorNames> names_;
+    mutable MadeOnce<const ListNames> names_;
 };
 
 }  // namespace onnxmap::model

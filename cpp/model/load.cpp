@@ -20,7 +20,7 @@ namespace {
 // If the file has a known other format, the text names the format before the parse error. The code
 // stays.
 Error explained(const Error& error, const source::Source& source) {
-    std::array<std::uint8_t, 32> head{};
+    std::array<std::uint8_t, 256> head{};
     const std::size_t count = std::min<std::uint64_t>(head.size(), source.size());
     source.read(0, std::span(head).first(count));
     const std::string_view kind = recognize(std::span(head).first(count));

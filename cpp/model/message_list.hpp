@@ -6,7 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "model/document.hpp"
 #include "model/field_index.hpp"
+#include "model/list_names.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -22,6 +24,17 @@ class MessageList {
     [[nodiscard]] std::string_view type_name() const noexcept { return field_->type_name; }
 
     [[nodiscard]] std::uint64_t count() const noexcept { return fields_->count(*field_); }
+
+    /// Whether the messages have a field `name`.
+    [[nodiscard]] bool has_names() const noexcept {
+        return onnx::kSchema.message_of(*field_).find("name") != nullptr;
+    }
+
+    /// The messages by their field `name`, which they must have. `document`: the document that they
+    /// are in.
+    [[nodiscard]] std::shared_ptr<const ListNames> names(const Document& document) const {
+        return document.names(fields_->message(), *field_);
+    }
 
     /// The i-th message, i < count(). Throws Error if the bytes changed after loading.
     [[nodiscard]] onnx::Message at(std::uint64_t i) const {

@@ -3,13 +3,17 @@
 
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "model/attribute.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
+
+/// Whether a message is a NodeProto.
+[[nodiscard]] inline bool is_node(const onnx::Message& message) noexcept {
+    return &message.table() == &onnx::message<"NodeProto">;
+}
 
 class Node {
   public:
@@ -28,7 +32,7 @@ class Node {
     }
 
     /// If a name is repeated, the last attribute counts, at the place of the first one.
-    [[nodiscard]] std::vector<Attribute> attributes() const {
+    [[nodiscard]] ByName<Attribute> attributes() const {
         return model::attributes(message_, onnx::field<"NodeProto.attribute">);
     }
 
@@ -42,6 +46,12 @@ class Node {
     template <class Visit>
     void for_each_output(Visit&& visit) const {
         for_each_text(onnx::field<"NodeProto.output">, visit);
+    }
+
+    /// Calls visit(graph) for each GraphProto that an attribute holds, in order.
+    template <class Visit>
+    void for_each_subgraph(Visit&& visit) const {
+        for (const Attribute& each : attributes().entries) each.for_each_graph(visit);
     }
 
   private:

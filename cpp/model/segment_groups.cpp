@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "model/tensor_names.hpp"
-#include "model/tensor_walk.hpp"
+#include "model/list_names.hpp"
+#include "model/message_walk.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -71,7 +71,7 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
             tensors.emplace_back(onnx::message<"TensorProto">, pieces_[i].bytes);
         }
         if (!is_one_tensor(tensors.size() + (others_[first] ? 1 : 0), tensors.size())) {
-            throw duplicate_name(key.name, "not all of them are segments of one tensor");
+            throw duplicate_name("tensor", key.name, "not all of them are segments of one tensor");
         }
         return {std::make_shared<const tensor::SegmentedTensor>(tensor::join_segments(tensors)),
                 std::nullopt};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/tensor_walk.hpp"
+#include "model/message_walk.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {

@@ -65,6 +65,14 @@ Payload find_external(const onnx::Message& message, const Header& header, const 
     return {std::move(file), entry.offset, expected};
 }
 
+// The likely cause if a type smaller than a byte has as many bytes or values as elements.
+std::string maybe_unpacked(const Header& header, std::uint64_t found) {
+    const onnx::DataTypeInfo& type = element_type(header);
+    if (!type.sub_byte() || found != element_count(header)) return {};
+    return "; is each element stored by itself, as onnx.parser writes them? Elements of " +
+           std::string(type.name) + " are packed: " + std::to_string(type.bits) + " bits each";
+}
+
 }  // namespace
 
 void overlook_or_fail(const Header& header, const Store& store, const char* code,
@@ -113,7 +121,8 @@ std::optional<Payload> find_payload(const onnx::Message& message, const Header& 
         check_value_count(header, expected / width, bytes.size() / width);
     } else if (bytes.size() != expected) {
         const std::string sizes = "expected " + std::to_string(expected) + " bytes, found " +
-                                  std::to_string(bytes.size());
+                                  std::to_string(bytes.size()) +
+                                  maybe_unpacked(header, bytes.size());
         if (!type.sub_byte() || bytes.size() < expected) fail(header, "tensor.data_size", sizes);
         overlook_or_fail(header, store, "tensor.data_size", sizes);
         bytes = bytes.first(expected);
@@ -124,7 +133,8 @@ std::optional<Payload> find_payload(const onnx::Message& message, const Header& 
 void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found) {
     if (found == expected) return;
     fail(header, "tensor.data_size",
-         "expected " + std::to_string(expected) + " values, found " + std::to_string(found));
+         "expected " + std::to_string(expected) + " values, found " + std::to_string(found) +
+             maybe_unpacked(header, found));
 }
 
 std::uint64_t stored_nbytes(const onnx::Message& message, const Header& header) {

@@ -26,19 +26,17 @@ from onnxmap._core import (
     ValueInfo,
 )
 from onnxmap._core import UnknownFieldList as _UnknownFieldList
-from onnxmap._enums import AttributeType, DataType
-from onnxmap._graph import Graph, Initializers
+from onnxmap._enums import AttributeType, DataLocation, DataType, OperatorStatus, Version
+from onnxmap._graph import Graph, Initializers, Use
 from onnxmap._limits import Limits
-from onnxmap._loading import (
-    load,
-    load_arrays,
+from onnxmap._loading import load, load_arrays, load_proto, loads, loads_proto, wrap
+from onnxmap._loading_data import (
     load_operator_set,
-    load_proto,
     load_tensor,
     load_test_data,
     load_value,
-    loads,
-    loads_proto,
+    loads_tensor,
+    loads_value,
 )
 from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
@@ -54,10 +52,12 @@ from onnxmap.errors import (
     MissingDataError,
     OnnxMapError,
     ParseError,
+    RepeatedKeyWarning,
     SaveError,
     TensorError,
     TensorWarning,
     TransferTimeoutError,
+    UnknownNameError,
     UnsafePathError,
 )
 
@@ -66,6 +66,7 @@ __all__ = [
     "AttributeType",
     "CheckError",
     "ChecksumError",
+    "DataLocation",
     "DataPermissionError",
     "DataType",
     "DeviceConfiguration",
@@ -85,9 +86,11 @@ __all__ = [
     "OnnxMapError",
     "Operator",
     "OperatorSet",
+    "OperatorStatus",
     "ParseError",
     "ProtoView",
     "QuantizationAnnotation",
+    "RepeatedKeyWarning",
     "Residency",
     "ResidentBytes",
     "SaveError",
@@ -100,8 +103,11 @@ __all__ = [
     "TensorWarning",
     "TrainingInfo",
     "TransferTimeoutError",
+    "UnknownNameError",
     "UnsafePathError",
+    "Use",
     "ValueInfo",
+    "Version",
     "__version__",
     "load",
     "load_arrays",
@@ -112,7 +118,10 @@ __all__ = [
     "load_value",
     "loads",
     "loads_proto",
+    "loads_tensor",
+    "loads_value",
     "relocate",
+    "wrap",
 ]
 
 # Pickles, tracebacks and help show a public name without the private module that defines it.
@@ -122,6 +131,8 @@ for _name in __all__:
     # The classes of _core are sealed.
     if _module.startswith("onnxmap._") and _module != "onnxmap._core":
         _value.__module__ = "onnxmap"
+
+import onnxmap._pickled_models  # noqa: F401 -- registers how models and messages are pickled
 
 _Sequence.register(MessageList)
 _Sequence.register(_UnknownFieldList)

@@ -9,7 +9,8 @@ import numpy
 from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType
 from onnxmap._graph import Graph as _Graph
-from onnxmap.types import ExternalData
+from onnxmap._graph import Use
+from onnxmap.types import ExternalData, MessageType
 
 _Message_co = TypeVar("_Message_co", covariant=True)
 """
@@ -69,6 +70,7 @@ __all__: list[str] = [
     "schema",
     "sequence_values",
     "start_stream",
+    "state_variables",
     "tensor_path",
     "usable_cpus",
     "use_kernels",
@@ -79,6 +81,16 @@ class Document:
     """
     A loaded file or buffer.
     """
+
+    def nodes(self) -> builtins.list[tuple[str, Node]]: ...
+    def read(
+        self,
+        offset: typing.SupportsInt | typing.SupportsIndex,
+        nbytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> bytes:
+        """
+        Return bytes of the file, read anew.
+        """
 
     def root(self) -> Any: ...
     def tensors(self) -> builtins.list[tuple[str, Tensor]]: ...
@@ -94,13 +106,24 @@ class MessageIterator(Iterator[_Message_co]):
 
 class MessageList(Sequence[_Message_co]):
     """
-    An immutable sequence of the messages of a repeated field. Each message is made on access.
+    An immutable sequence of the messages of a repeated field.
+
+    Each message is made on access. Messages that have a name are also found by it:
+    `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.
     """
 
     @typing.overload
     def __getitem__(self, index: typing.SupportsIndex) -> _Message_co: ...
     @typing.overload
     def __getitem__(self, index: slice) -> builtins.list[_Message_co]: ...
+    @typing.overload
+    def __getitem__(self, index: str) -> _Message_co: ...
+    @property
+    def type_name(self) -> str:
+        """The name of the messages' type, such as NodeProto."""
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+    def _repr_html_(self) -> str: ...
     def __iter__(self) -> Iterator[_Message_co]: ...
     def __len__(self) -> int: ...
 
@@ -156,6 +179,11 @@ class ProtoView:
         >>> model.proto.graph.node[0].op_type
     """
 
+    def ByteSize(self) -> int:
+        """
+        Return the number of bytes of SerializeToString().
+        """
+
     def HasField(self, name: str) -> bool:
         """
         Return whether a singular field is present, even if it holds its default.
@@ -164,6 +192,14 @@ class ProtoView:
     def ListFields(self) -> builtins.list[tuple[FieldName, Any]]:
         """
         Return `(field, value)` for each field that is set, sorted by number.
+        """
+
+    def SerializeToString(self) -> bytes:
+        """
+        Return the message as bytes.
+
+        They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
+        Protobuf itself would write the same fields sorted by number.
         """
 
     def WhichOneof(self, name: str) -> str | None:
@@ -181,6 +217,25 @@ class ProtoView:
         Call `write` with the text of to_text(), in parts.
         """
 
+    def to_dict(self, preserving_proto_field_name: bool = False) -> dict[str, Any]:
+        """
+        Return the message as a dict, as protobuf's JSON mapping defines it.
+
+        64-bit integers become text, bytes become Base64, enums become names. Unknown fields are left out.
+
+        Args:
+            preserving_proto_field_name: use the names of onnx.proto instead of lowerCamelCase.
+        """
+
+    def to_json(self, indent: Any = 2, preserving_proto_field_name: bool = False) -> str:
+        """
+        Return to_dict() as JSON, the text that protobuf's MessageToJson writes.
+
+        Args:
+            indent: spaces for each level; None for one line.
+            preserving_proto_field_name: as for to_dict().
+        """
+
     def to_text(
         self, longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615
     ) -> str:
@@ -192,6 +247,12 @@ class ProtoView:
 
         Raises:
             LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
+        """
+
+    @property
+    def DESCRIPTOR(self) -> MessageType:
+        """
+        The type of the message: a `types.MessageType`, which lists its fields.
         """
 
     @property
@@ -218,6 +279,8 @@ class Node:
     def attributes(self) -> Mapping[str, Attribute]:
         """
         The attributes as a read-only mapping of names to Attribute, in file order.
+
+        If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.
         """
 
     @property
@@ -759,7 +822,7 @@ class TensorNames:
         Return the position of a name in the list of initializers.
 
         Raises:
-            KeyError: no initializer has the name.
+            KeyError: no initializer has the name; the error suggests others.
             ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
                 the name.
         """
@@ -786,6 +849,8 @@ class Graph:
     """
 
     def absent_pages(self) -> builtins.list[tuple[int, int]]: ...
+    def consumers(self, value: str) -> builtins.list[Node]: ...
+    def dimension_params(self) -> builtins.list[str]: ...
     def evict(
         self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
     ) -> None: ...
@@ -799,6 +864,7 @@ class Graph:
     def initializer_names(self) -> builtins.list[str]: ...
     def initializer_nbytes(self) -> builtins.list[int]: ...
     def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
+    def inputs(self, with_default: bool) -> builtins.list[ValueInfo]: ...
     def names(self, sparse: bool) -> TensorNames: ...
     def node_inputs(self) -> builtins.list[builtins.list[str]]: ...
     def node_names(self) -> builtins.list[str]: ...
@@ -816,12 +882,16 @@ class Graph:
     def prefetch(
         self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
     ) -> None: ...
+    def producer(self, value: str) -> Node | None: ...
     def residency(
         self,
         positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         absent: Any,
     ) -> builtins.list[tuple[int, int]]: ...
+    def topological_order(self) -> builtins.list[Node]: ...
     def total_nbytes(self) -> int: ...
+    def uses(self, value: str) -> builtins.list[Use]: ...
+    def value(self, name: str) -> ValueInfo | None: ...
     def views(self) -> dict[str, _ndarray[Any, Any]]: ...
     def views_at(
         self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
@@ -1400,6 +1470,7 @@ def start_stream(
     window: typing.SupportsInt | typing.SupportsIndex,
     threads: typing.SupportsInt | typing.SupportsIndex,
 ) -> Stream: ...
+def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.

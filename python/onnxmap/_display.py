@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._schema import type_name
 from onnxmap._text import bytes_in_words, escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from onnxmap import _core
 
 _LONGEST = 80  # characters shown of a name from the file
 _MOST_NAMES = 8  # names shown of a list
+_MOST_ROWS = 50  # elements shown of a list in a notebook
 
 
 def _short(text: str) -> str:
@@ -28,15 +31,66 @@ def describe(thing: Any) -> str:
 
 
 def describe_html(thing: Any) -> str:
-    """Return a small HTML table for notebooks."""
-    import html
+    """Return an HTML table for notebooks: facts of an object, or the first elements of a list."""
+    kind = type(thing).__name__
+    if kind in _HTML_ROWS:
+        rows = [
+            _row([(name, "th"), (_short(str(value)), "td")])
+            for name, value in _HTML_ROWS[kind](thing)
+        ]
+        return _table(f"onnxmap.{kind}", rows)
+    headings, elements = _elements(thing)
+    rows = [_row([(heading, "th") for heading in headings])] if headings else []
+    rows += [
+        _row([(_short(cell), "td") for cell in cells]) for cells in islice(elements, _MOST_ROWS)
+    ]
+    if len(thing) > _MOST_ROWS:
+        rows.append(_row([(f"... {len(thing) - _MOST_ROWS:,} more", "td")]))
+    return _table(describe(thing) if kind == "Initializers" else repr(thing), rows)
 
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{html.escape(_short(str(value)))}</td></tr>"
-        for name, value in _HTML_ROWS[type(thing).__name__](thing)
+
+def _html(text: str) -> str:
+    import html  # not needed by `import onnxmap`
+
+    return html.escape(text)
+
+
+def _table(caption: str, rows: Iterable[str]) -> str:
+    return f"<table><caption>{_html(caption)}</caption>{''.join(rows)}</table>"
+
+
+def _row(cells: Iterable[tuple[str, str]]) -> str:
+    return (
+        "<tr>"
+        + "".join(f"<{tag} style='text-align:left'>{_html(text)}</{tag}>" for text, tag in cells)
+        + "</tr>"
     )
-    return f"<table><caption>onnxmap.{type(thing).__name__}</caption>{rows}</table>"
+
+
+def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
+    """The headings and the cells of a list: of initializers, of nodes, or of other messages."""
+    if type(things).__name__ == "Initializers":
+        return ("name", "dtype", "shape", "size", "stored"), map(_tensor_cells, things.all())
+    of = things.type_name
+    if of == "NodeProto":
+        cells = (
+            (
+                node.name,
+                f"{node.domain}.{node.op_type}".lstrip("."),
+                _names(node.inputs),
+                _names(node.outputs),
+            )
+            for node in things
+        )
+        return ("name", "op_type", "inputs", "outputs"), cells
+    if of == "ValueInfoProto":
+        return ("name", "type"), ((info.name, _type_words(info)) for info in things)
+    return (), ((repr(thing),) for thing in things)
+
+
+def _tensor_cells(tensor: Any) -> tuple[str, ...]:
+    dtype, shape, place = _tensor_words(tensor)
+    return tensor.name, dtype, shape, bytes_in_words(tensor.nbytes), place
 
 
 def _names(texts: Iterable[str]) -> str:
@@ -100,19 +154,23 @@ def _attribute(attribute: Any) -> str:
 
 
 def _value_info(info: Any) -> str:
+    return f"{_quoted(info.name)}: {_type_words(info)}"
+
+
+def _type_words(info: Any) -> str:
     if info.dtype is None:
-        return f"{_quoted(info.name)}: {_short(repr(info.type))}"
+        return _short(repr(info.type))
     shape = "unknown rank" if info.shape is None else _shape(info.shape)
-    return f"{_quoted(info.name)}: {getattr(info.dtype, 'name', info.dtype)} {shape}"
+    return f"{type_name(info.dtype)} {shape}"
 
 
 def _tensor_words(tensor: Any) -> tuple[str, str, str]:
     from onnxmap.errors import OnnxMapError
 
     try:
-        dtype = getattr(tensor.dtype, "name", str(tensor.dtype))
+        dtype = type_name(tensor.dtype)
     except OnnxMapError:
-        dtype = f"data_type {tensor.proto.data_type}"
+        dtype = type_name(tensor.proto.data_type)
     shape = _shape_of(tensor)
     try:
         where = tensor.external
@@ -171,6 +229,21 @@ def _model_rows(model: Any) -> list[tuple[str, object]]:
     ]
 
 
+def _graph_rows(graph: Any) -> list[tuple[str, object]]:
+    count = graph._core.initializer_count
+    return [
+        ("name", graph.name),
+        ("nodes", len(graph.nodes)),
+        (
+            "operators",
+            ", ".join(f"{name} {n}" for name, n in islice(graph.op_counts().items(), _MOST_NAMES)),
+        ),
+        ("initializers", f"{count}, {bytes_in_words(graph._core.total_nbytes())}"),
+        ("inputs", "; ".join(_value_info(info) for info in islice(graph.inputs, _MOST_NAMES))),
+        ("outputs", "; ".join(_value_info(info) for info in islice(graph.outputs, _MOST_NAMES))),
+    ]
+
+
 def _tensor_rows(tensor: Any) -> list[tuple[str, object]]:
     dtype, shape, place = _tensor_words(tensor)
     return [
@@ -198,6 +271,7 @@ _DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
     "OperatorSet": _operator_set,
 }
 _HTML_ROWS: dict[str, Callable[[Any], list[tuple[str, object]]]] = {
+    "Graph": _graph_rows,
     "Model": _model_rows,
     "Tensor": _tensor_rows,
     "SparseTensor": _sparse_rows,

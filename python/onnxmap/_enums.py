@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class _DataTypeFacts(IntEnum):
+class _NamedInt(IntEnum):
+    """An IntEnum whose text is the name of the member. As a number it formats like an int."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self) if spec[-1:] in set("bcdeEfFgGnoxX%") else self.name, spec)
+
+
+class _DataTypeFacts(_NamedInt):
     @property
     def bits(self) -> int:
         """Bits of one element; 0 for STRING, whose elements have no fixed width."""
@@ -25,16 +35,48 @@ class _DataTypeFacts(IntEnum):
         """
         return _core.numpy_dtype(self.value)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether `other` is this member, its number, or NumPy's type or dtype of its elements."""
+        if isinstance(other, int):
+            return int(self) == int(other)
+        import numpy as np
 
-DataType = _DataTypeFacts(  # type: ignore[call-overload]
-    "DataType", _core.enum_values("TensorProto.DataType"), module="onnxmap", qualname="DataType"
+        is_numpy_type = isinstance(other, type) and issubclass(other, np.generic)
+        if not isinstance(other, np.dtype) and not is_numpy_type:
+            return NotImplemented
+        return bool(self) and bool(self.numpy() == np.dtype(other))
+
+    __hash__ = IntEnum.__hash__
+
+
+def _enum(name: str, of_schema: str, base: type[IntEnum], doc: str) -> type[IntEnum]:
+    made = base(name, _core.enum_values(of_schema), module="onnxmap", qualname=name)  # type: ignore[call-overload]
+    made.__doc__ = doc
+    return made  # type: ignore[no-any-return]
+
+
+DataType = _enum(
+    "DataType",
+    "TensorProto.DataType",
+    _DataTypeFacts,
+    """Element types, with the names and numbers of `TensorProto.DataType`.
+
+    A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
+    """,
 )
-DataType.__doc__ = "Element types, with the names and numbers of `TensorProto.DataType`."
-
-AttributeType = IntEnum(  # type: ignore[misc]
+AttributeType = _enum(
     "AttributeType",
-    _core.enum_values("AttributeProto.AttributeType"),
-    module="onnxmap",
-    qualname="AttributeType",
+    "AttributeProto.AttributeType",
+    _NamedInt,
+    "Kinds of attribute, as in `AttributeProto.AttributeType`.",
 )
-AttributeType.__doc__ = "Kinds of attribute, as in `AttributeProto.AttributeType`."
+DataLocation = _enum(
+    "DataLocation",
+    "TensorProto.DataLocation",
+    _NamedInt,
+    "Where the values of a tensor are, as in `TensorProto.DataLocation`.",
+)
+OperatorStatus = _enum(
+    "OperatorStatus", "OperatorStatus", _NamedInt, "The stability of an operator or function."
+)
+Version = _enum("Version", "Version", _NamedInt, "The versions of the ONNX format (`ir_version`).")

@@ -7,7 +7,10 @@ from typing import Any
 import numpy
 
 class DataType(IntEnum):
-    """Element types, with the names and numbers of `TensorProto.DataType`."""
+    """Element types, with the names and numbers of `TensorProto.DataType`.
+
+    A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
+    """
 
     UNDEFINED = 0
     FLOAT = 1
@@ -48,6 +51,8 @@ class DataType(IntEnum):
         Raises:
             TypeError: for UNDEFINED.
         """
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
 
 class AttributeType(IntEnum):
     """Kinds of attribute, as in `AttributeProto.AttributeType`."""
@@ -67,3 +72,34 @@ class AttributeType(IntEnum):
     GRAPHS = 10
     SPARSE_TENSORS = 12
     TYPE_PROTOS = 14
+
+class DataLocation(IntEnum):
+    """Where the values of a tensor are, as in `TensorProto.DataLocation`."""
+
+    DEFAULT = 0
+    EXTERNAL = 1
+
+class OperatorStatus(IntEnum):
+    """The stability of an operator or function."""
+
+    EXPERIMENTAL = 0
+    STABLE = 1
+
+class Version(IntEnum):
+    """The versions of the ONNX format (`ir_version`)."""
+
+    _START_VERSION = 0
+    IR_VERSION_2017_10_10 = 1
+    IR_VERSION_2017_10_30 = 2
+    IR_VERSION_2017_11_3 = 3
+    IR_VERSION_2019_1_22 = 4
+    IR_VERSION_2019_3_18 = 5
+    IR_VERSION_2019_9_19 = 6
+    IR_VERSION_2020_5_8 = 7
+    IR_VERSION_2021_7_30 = 8
+    IR_VERSION_2023_5_5 = 9
+    IR_VERSION_2024_3_25 = 10
+    IR_VERSION_2025_05_12 = 11
+    IR_VERSION_2025_08_26 = 12
+    IR_VERSION_2025_11_06 = 13
+    IR_VERSION = 14

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
-from onnxmap._display import describe
+from onnxmap._display import describe, describe_html
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +18,12 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def names_meant(text: str, names: Collection[str]) -> list[str]:
-    """Return `text` if it is one of the names, else the names that it matches as a glob."""
-    if text in names:
+    """Return `text` if it is one of the names, or cannot be a glob; else the names that it matches.
+
+    A text without `*`, `?` and `[` that is none of the names is returned as well: looking it up
+    raises the error.
+    """
+    if text in names or not any(c in text for c in "*?["):
         return [text]
     import fnmatch
 
@@ -44,6 +48,9 @@ class _ByName(Mapping[str, T_co]):
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._names.names()
+
     def __repr__(self) -> str:
         return f"<onnxmap.{type(self).__name__} of {len(self)} tensors>"
 
@@ -63,6 +70,9 @@ class Initializers(_ByName["_core.Tensor"]):
 
     def __getitem__(self, name: str) -> _core.Tensor:
         return self._core.initializer(self._names.position(name))
+
+    def _repr_html_(self) -> str:
+        return describe_html(self)
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""
@@ -127,6 +137,15 @@ class SparseInitializers(_ByName["_core.SparseTensor"]):
     def all(self) -> Iterator[_core.SparseTensor]:
         """Every sparse initializer in file order, repeated and unnamed ones included."""
         return iter(self._core.field("sparse_initializer"))
+
+
+class Use(NamedTuple):
+    """One place where a value is used."""
+
+    user: _core.Node | Graph
+    """The Node that has the value as an input, or the Graph that has it as an output."""
+    position: int
+    """The position in `user.inputs` or `user.outputs`."""
 
 
 class Graph:
@@ -195,7 +214,7 @@ class Graph:
 
     @property
     def metadata_props(self) -> Mapping[str, str]:
-        """Named values."""
+        """Named values, as for Model."""
         return self._core.field("metadata_props")
 
     def op_types(self) -> list[str]:
@@ -218,10 +237,82 @@ class Graph:
         """Return the output names of each node."""
         return self._core.node_outputs()
 
+    def producer(self, value: str) -> _core.Node | None:
+        """Return the node that has `value` among its outputs; None if no node of this graph has.
+
+        The first call of this method, `consumers`, `uses` or `topological_order` reads all nodes.
+        Later calls look a name up.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several nodes have an output of this name.
+        """
+        return self._core.producer(value)
+
+    def consumers(self, value: str) -> list[_core.Node]:
+        """Return the nodes that have `value` among their inputs, in order, each once.
+
+        Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` has them too.
+        """
+        return self._core.consumers(value)
+
+    def uses(self, value: str) -> list[Use]:
+        """Return the places where `value` is used, in order.
+
+        A `Use` is a pair: a Node and a position among its inputs, or a Graph and a position among
+        its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph
+        that has a value of the same name uses its own.
+        """
+        return self._core.uses(value)
+
+    def value(self, name: str) -> _core.ValueInfo | None:
+        """Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several of them have this name.
+        """
+        return self._core.value(name)
+
+    def topological_order(self) -> list[_core.Node]:
+        """Return the nodes so that each follows the nodes whose outputs it uses.
+
+        What its subgraphs use counts as well. If the nodes of the graph are in such an order, as
+        ONNX demands, it is theirs.
+
+        Raises:
+            ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes
+                have an output of the same name.
+        """
+        return self._core.topological_order()
+
+    @property
+    def required_inputs(self) -> list[_core.ValueInfo]:
+        """The inputs that a caller must give: those without an initializer of their name."""
+        return self._core.inputs(with_default=False)
+
+    @property
+    def overridable_inputs(self) -> list[_core.ValueInfo]:
+        """The inputs that a caller may give: an initializer of their name is their default."""
+        return self._core.inputs(with_default=True)
+
+    @property
+    def dimension_params(self) -> list[str]:
+        """The names of dimensions in the types of values, each once, in the order of first use."""
+        return self._core.dimension_params()
+
     @property
     def proto(self) -> _core.ProtoView:
         """The source message, with the exact names of onnx.proto."""
         return self._core.proto
 
+    if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from onnxmap._names import missing_attribute
+
+            raise missing_attribute(Graph, "GraphProto", name)
+
     def __repr__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        return describe_html(self)

@@ -1,7 +1,9 @@
-"""Opening models, tensors, values and operator sets."""
+"""Opening models, and files of any message."""
 
 from __future__ import annotations
 
+import errno
+import mmap
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +12,10 @@ from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
+from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
-    import mmap
-    import pathlib
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from onnxmap._options import Check, Io, LinkPolicy
     from onnxmap._progress import ProgressArgument
     from onnxmap._remote.files import RemoteFolder
-    from onnxmap._values import Kind, Value
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
@@ -89,8 +89,8 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    document, name = _open(path, "ModelProto", options, external_root, storage_options)
-    return Model(document, name)
+    document, name = open_file(path, "ModelProto", options, external_root, storage_options)
+    return Model(document, name, _arguments(options, external_root))
 
 
 def loads(
@@ -111,9 +111,8 @@ def loads(
     only. For the arguments and errors, see `load`.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    root = b"" if external_root is None else _root(external_root, None, options.limits)
-    document = _core.load_buffer(buffer, "ModelProto", options, root, require_model=True)
-    return Model(document, None)
+    document = open_buffer(buffer, "ModelProto", options, external_root, "loads")
+    return Model(document, None, _arguments(options, external_root))
 
 
 def load_arrays(
@@ -165,99 +164,43 @@ def load_proto(
     it: it needs no graph, and may even be empty.
     """
     _check_name(message)
-    return _load_document(path, message, Options(io=io, limits=limits)).proto
+    return open_file(path, message, Options(io=io, limits=limits))[0].proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """Return a view of a message in a buffer, without copying it; see `load_proto`."""
     _check_name(message)
-    return _core.load_buffer(buffer, message, Options(limits=limits), b"").proto
+    return open_buffer(buffer, message, Options(limits=limits), None, "loads_proto").proto
 
 
-def load_tensor(
-    path: Path,
-    *,
-    link_policy: LinkPolicy = "contained",
-    allow_hardlinks: bool = False,
-    io: Io = "auto",
-    watch: bool = True,
-    lenient: bool = False,
-    limits: Limits | None = None,
-) -> _core.Tensor:
-    """Return the tensor in a file that holds one TensorProto. For the arguments, see `load`."""
-    options = Options(link_policy, allow_hardlinks, io, "full", watch, lenient, limits)
-    tensor = _load_document(path, "TensorProto", options).root()
-    assert isinstance(tensor, _core.Tensor)
-    return tensor
+def wrap(view: _core.ProtoView) -> Any:
+    """Return the object that a view is the message of: a Node, a Graph, a Tensor ...
 
+    It is the inverse of `.proto`, and shares the file or buffer of the view.
 
-def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = None) -> OperatorSet:
-    """Return the operator set in a file that holds one OperatorSetProto."""
-    options = Options(io=io, limits=limits)
-    return OperatorSet(_load_document(path, "OperatorSetProto", options).proto)
+    Raises:
+        TypeError: the message has no class of its own.
 
-
-def load_value(
-    path: Path,
-    kind: Kind,
-    *,
-    limits: Limits | None = None,
-) -> Value:
-    """Return the value in a file of test data: an input or output, as onnx-data.proto stores it.
-
-    Args:
-        path: the path of the file.
-        kind: "tensor" gives an array, "sequence" a list, "map" a dict, "optional" a value or None.
-            Arrays are read-only views if the stored bytes allow it.
-        limits: as for `load`.
-
-    Source: onnx-data.proto.
+    Example:
+        >>> node = onnxmap.wrap(onnxmap.load_proto("node.pb", "NodeProto"))  # doctest: +SKIP
     """
-    from onnxmap._values import MESSAGE_OF_KIND, value_of
-
-    if kind not in MESSAGE_OF_KIND:
-        raise ValueError(f"kind must be one of {sorted(MESSAGE_OF_KIND)}, not {kind!r}")
-    document = _load_document(path, MESSAGE_OF_KIND[kind], Options(limits=limits))
-    return value_of(document.proto)
-
-
-def load_test_data(
-    folder: Path, model: Model | Path | None = None
-) -> tuple[list[Value], list[Value]]:
-    """Return the inputs and outputs in a backend-test folder, like `test_data_set_0`.
-
-    Args:
-        folder: the folder with the files `input_0.pb`, `output_0.pb` and so on.
-        model: the model whose inputs and outputs say which values are sequences or optionals. By
-            default, `model.onnx` beside the folder; if there is none, every value is a tensor.
-
-    Returns:
-        Two lists in the order of the files. Their items are arrays, or lists, dicts or None if the
-        model declares such types.
-    """
-    import pathlib
-
-    place = pathlib.Path(os.fsdecode(folder)).absolute()
-    if model is None:
-        beside = place.parent / "model.onnx"
-        model = beside if beside.exists() else None
-    if model is not None and not isinstance(model, Model):
-        model = load(model)
-    inputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.inputs
-    outputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.outputs
-    return _numbered_values(place, "input", inputs), _numbered_values(place, "output", outputs)
+    if not isinstance(view, _core.ProtoView):
+        raise TypeError(f"wrap takes a ProtoView, not {type(view).__name__}")
+    if view.message_type == "OperatorSetProto":
+        return OperatorSet(view)
+    found = _core.wrap(view)
+    if isinstance(found, _core.ProtoView):
+        raise TypeError(f"{view.message_type} has no class of its own; use the view itself")
+    return found
 
 
-def _numbered_values(
-    folder: pathlib.Path, stem: str, declared: Iterable[_core.ValueInfo]
-) -> list[Value]:
-    from onnxmap._values import kind_of, numbered_files
-
-    kinds = [kind_of(info) for info in declared]
-    return [
-        load_value(file, kinds[number] if number < len(kinds) else "tensor")
-        for number, file in numbered_files(folder, stem)
-    ]
+def _arguments(options: Options, external_root: Path | None) -> dict[str, Any]:
+    """The arguments that open the model again in another process."""
+    given: dict[str, Any] = {name: getattr(options, name) for name in Options.__slots__}
+    if external_root is not None:
+        root = without_file_scheme(os.fsencode(external_root))
+        given["external_root"] = os.fsdecode(root if is_url(root) else absolute_path(root))
+    return given
 
 
 def _check_name(message: object) -> None:
@@ -265,18 +208,47 @@ def _check_name(message: object) -> None:
         raise TypeError(f"message must be a str like 'NodeProto', not {type(message).__name__}")
 
 
-def _load_document(path: Path, message: str, options: Options) -> _core.Document:
-    return _open(path, message, options, None, None)[0]
+def open_buffer(
+    buffer: Buffer, message: str, options: Options, external_root: Path | None, caller: str
+) -> _core.Document:
+    """Open the document of a message in a buffer; `caller` is the function that was called."""
+    given: object = buffer
+    if hasattr(given, "SerializeToString"):
+        name = type(given).__name__
+        raise TypeError(f"{caller} takes bytes; give it message.SerializeToString() of the {name}")
+    if isinstance(given, str) or hasattr(given, "__fspath__"):
+        raise TypeError(
+            f"{caller} takes the bytes themselves; {caller.replace('loads', 'load')} takes a path"
+        )
+    if hasattr(given, "read") and not isinstance(given, mmap.mmap):
+        raise TypeError(f"{caller} takes bytes, not a file object; give it file.read()")
+    root = b"" if external_root is None else _root(external_root, None, options.limits)
+    is_model = message == "ModelProto" and caller == "loads"
+    try:
+        return _core.load_buffer(buffer, message, options, root, require_model=is_model)
+    except ParseError as error:
+        if not _is_path(given):
+            raise
+        advice = (
+            f"; these bytes are the path of a file, which {caller.replace('loads', 'load')} opens"
+        )
+        raise ParseError(
+            f"{error}{advice}", code=error.code, offset=error.offset, path=error.path
+        ) from None
 
 
-def _open(
+def _is_path(given: object) -> bool:
+    return isinstance(given, bytes) and b"\0" not in given and os.path.exists(given)
+
+
+def open_file(
     path: Path,
     message: str,
     options: Options,
-    external_root: Path | None,
-    storage_options: Mapping[str, object] | None,
+    external_root: Path | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[_core.Document, bytes]:
-    """The document of a file or a URL, and its name as bytes."""
+    """Open the document of a file or a URL. Return its name as bytes, too."""
     name = _file_name(path)
     given = None
     if external_root is not None:
@@ -284,7 +256,13 @@ def _open(
     if not is_url(name):
         folder = _folder_of(name)
         root = folder if given is None else given
-        return _core.load_file(name, message, options, root, folder), name
+        try:
+            return _core.load_file(name, message, options, root, folder), name
+        except OSError as error:
+            # The bytes of a file are hardly ever a name: they have control characters.
+            if error.errno in (errno.ENOENT, errno.ENAMETOOLONG) and _has_controls(name):
+                error.strerror = f"{error.strerror}; onnxmap.loads takes the bytes of a model"
+            raise
     if options.io == "mmap":
         raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
     from onnxmap._remote.files import RemoteFolder, opening_file
@@ -308,14 +286,24 @@ def _root(
     return RemoteFolder(os.fsdecode(name), storage_options, limits)
 
 
+def _has_controls(name: bytes) -> bool:
+    return any(byte < ord(" ") for byte in name)
+
+
 def _file_name(path: Path) -> bytes:
-    if hasattr(path, "read"):
+    given: object = path
+    if hasattr(given, "read"):
         raise TypeError(
             "path must be a path, not a file object; use onnxmap.loads(file.read()) for that"
         )
+    if hasattr(given, "SerializeToString"):
+        raise TypeError(
+            f"path must be a path, not a {type(given).__name__}; "
+            "use onnxmap.loads(message.SerializeToString()) for that"
+        )
     name = without_file_scheme(os.fsencode(path))
     if b"\0" in name:
-        raise ValueError("embedded null byte")
+        raise ValueError("embedded null byte in a path; onnxmap.loads takes the bytes of a model")
     return name
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from onnxmap import _core, _page_cache
 from onnxmap._display import describe, describe_html
+from onnxmap._model_fields import ModelFields
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     import dask.array
     import numpy as np
+    import torch
 
     from onnxmap._bulk import FloatType, TensorStream
     from onnxmap._graph import Graph, Initializers
@@ -23,19 +25,22 @@ if TYPE_CHECKING:
     from onnxmap.interop.dask import ChunksArgument
 
 
-class Model:
+class Model(ModelFields):
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.
     `close()`, or leaving a `with` block, drops only the model's own reference.
     """
 
-    __slots__ = ("_document", "_graph", "_path")
+    __slots__ = ("_document", "_graph", "_options", "_path")
 
-    def __init__(self, document: _core.Document, path: bytes | None) -> None:
+    def __init__(
+        self, document: _core.Document, path: bytes | None, options: Mapping[str, Any]
+    ) -> None:
         self._document: _core.Document | None = document
         self._graph: Graph | None = _core.friendly(document.proto, "graph")
         self._path = None if path is None else os.fsdecode(path)
+        self._options = options  # the arguments of `load`, to open the model again
 
     def _open(self) -> _core.Document:
         if self._document is None:
@@ -93,61 +98,6 @@ class Model:
         return self.graph._core.total_nbytes()
 
     @property
-    def ir_version(self) -> int:
-        """The version of the ONNX format (IR version)."""
-        return self.proto.ir_version
-
-    @property
-    def opset_imports(self) -> Mapping[str, int]:
-        """The versions of the operator sets by domain."""
-        return _core.opset_imports(self.proto)
-
-    @property
-    def producer_name(self) -> str:
-        """The name of the tool that made the model."""
-        return self.proto.producer_name
-
-    @property
-    def producer_version(self) -> str:
-        """The version of the tool that made the model."""
-        return self.proto.producer_version
-
-    @property
-    def domain(self) -> str:
-        """The domain of the model, in reverse DNS order."""
-        return self.proto.domain
-
-    @property
-    def model_version(self) -> int:
-        """The version of the model itself."""
-        return self.proto.model_version
-
-    @property
-    def doc_string(self) -> str:
-        """The documentation of the model, in Markdown."""
-        return self.proto.doc_string
-
-    @property
-    def metadata_props(self) -> Mapping[str, str]:
-        """Named values. If a key is repeated, its last value counts."""
-        return _core.metadata_props(self.proto)
-
-    @property
-    def functions(self) -> _core.MessageList[_core.Function]:
-        """The functions that the model defines, a sequence of Function."""
-        return _core.friendly(self.proto, "functions")
-
-    @property
-    def training_info(self) -> _core.MessageList[_core.TrainingInfo]:
-        """A sequence of TrainingInfo."""
-        return _core.friendly(self.proto, "training_info")
-
-    @property
-    def device_configurations(self) -> _core.MessageList[_core.DeviceConfiguration]:
-        """A sequence of DeviceConfiguration."""
-        return _core.friendly(self.proto, "configuration")
-
-    @property
     def external_files(self) -> list[str]:
         """The paths of the external files, each once, in the order of first use."""
         files: dict[str, None] = {}
@@ -167,6 +117,17 @@ class Model:
             Pairs like `('graph.node[3].attribute["value"].t', tensor)`.
         """
         return self._open().tensors()
+
+    def all_nodes(self) -> list[tuple[str, _core.Node]]:
+        """Return every node anywhere in the model, with its path.
+
+        The nodes of a subgraph follow the node that holds it. Those of functions and of training
+        information follow those of the graph.
+
+        Returns:
+            Pairs like `('graph.node[3].attribute["body"].g.node[0]', node)`.
+        """
+        return self._open().nodes()
 
     def views(self, names: Sequence[str] | str | None = None) -> dict[str, np.ndarray[Any, Any]]:
         """Return the initializers as read-only arrays by name.
@@ -321,6 +282,35 @@ class Model:
         """
         return _page_cache.residency(self.initializers, names)
 
+    def torch(
+        self,
+        names: Sequence[str] | str | None = None,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> dict[str, torch.Tensor]:
+        """Return the initializers as torch tensors by name, ready for `load_state_dict`.
+
+        On the CPU they are on copy-on-write pages: nothing is copied until it is written to, and
+        the file never changes. See `Tensor.torch` for the types that NumPy lacks.
+
+        Exporters rename and fold weights, so names and shapes may not be those of the torch module.
+
+        Args:
+            names: as for `views`.
+            device: where the tensors go, as for `torch.Tensor.to`. By default, the CPU.
+            dtype: a floating-point type of torch. All floating-point tensors are converted to it.
+
+        Raises:
+            KeyError: there is no initializer of a name.
+            TypeError: torch has no type for the elements of an initializer.
+            TensorError: an initializer cannot be read.
+            ExternalDataError: an external file cannot be read.
+            ImportError: torch is not installed.
+        """
+        from onnxmap.interop.torch import to_torch_tensors
+
+        return to_torch_tensors(self.initializers, names, device, dtype)
+
     def to_dask(
         self,
         names: Sequence[str] | str | None = None,
@@ -380,6 +370,13 @@ class Model:
         from onnxmap._checksums import verify_tensors
 
         return verify_tensors((tensor for _, tensor in self.tensors()), progress)
+
+    if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from onnxmap._names import missing_attribute
+
+            raise missing_attribute(Model, "ModelProto", name)
 
     def __repr__(self) -> str:
         return describe(self)

@@ -24,6 +24,8 @@ from onnxmap.errors import ExternalDataError, FileChangedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    _Read = Callable[[int, int], bytes | bytearray]
+
     from onnxmap._remote.files import PickledFile, PickledFolder
 
 # In a reference, the options of `load` are one text, like "contained+hardlinks+io=read".
@@ -257,25 +259,31 @@ def _tensor_of(
 
 
 def _digest(tensor: _core.Tensor, nbytes: int) -> bytes:
+    is_remote = tensor.file is not None and is_url(os.fsencode(tensor.file))
+    return digest_of(tensor._read, nbytes, is_remote)
+
+
+def digest_of(read: _Read, nbytes: int, is_remote: bool) -> bytes:
+    """Return a digest of samples of `nbytes` bytes; `read(offset, count)` returns bytes of them."""
     import hashlib
 
     digest = hashlib.blake2b(digest_size=16)
     if nbytes <= _SAMPLES * _SAMPLE:
-        digest.update(tensor._read(0, nbytes))
+        digest.update(read(0, nbytes))
     else:
         begins = [i * (nbytes - _SAMPLE) // (_SAMPLES - 1) for i in range(_SAMPLES)]
-        for sample in _samples(tensor, begins):
+        for sample in _samples(read, begins, is_remote):
             digest.update(sample)
     return digest.digest()
 
 
-def _samples(tensor: _core.Tensor, begins: list[int]) -> list[bytearray]:
-    if tensor.file is None or not is_url(os.fsencode(tensor.file)):
-        return [tensor._read(begin, _SAMPLE) for begin in begins]
+def _samples(read: _Read, begins: list[int], is_remote: bool) -> list[bytes | bytearray]:
+    if not is_remote:
+        return [read(begin, _SAMPLE) for begin in begins]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(len(begins), "onnxmap-samples") as pool:  # each sample is a request
-        return list(pool.map(lambda begin: tensor._read(begin, _SAMPLE), begins))
+        return list(pool.map(lambda begin: read(begin, _SAMPLE), begins))
 
 
 def _message(tensor: _core.Tensor) -> bytes:

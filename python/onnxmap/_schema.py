@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from onnxmap import _core
+from onnxmap.types import FieldType, MessageType
 
 # A field's declaration: "name", "number", "label", "type", "type_name" and more.
 Row = dict[str, Any]
@@ -20,6 +21,25 @@ def _schema() -> dict[str, Any]:
 def message_rows(message: str) -> dict[str, Row]:
     """Return the declarations of a message's fields by name, like "TensorProto.Segment"."""
     return {row["name"]: row for row in _schema()["messages"][message]}
+
+
+@cache
+def message_type(message: str) -> MessageType:
+    """Return the type of a message, like "TensorProto.Segment"."""
+    rows = message_rows(message).values()
+    fields = [
+        FieldType(
+            row["name"],
+            row["number"],
+            row["type"],
+            row["type_name"],
+            is_repeated(row),
+            row["oneof"],
+        )
+        for row in rows
+        if not row["retired"]
+    ]
+    return MessageType(message, tuple(sorted(fields, key=lambda field: field.number)))
 
 
 @cache

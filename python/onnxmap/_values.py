@@ -17,12 +17,23 @@ if TYPE_CHECKING:
 
 Kind = Literal["tensor", "sequence", "map", "optional"]
 
-MESSAGE_OF_KIND = {
+_MESSAGE_OF_KIND = {
     "tensor": "TensorProto",
     "sequence": "SequenceProto",
     "map": "MapProto",
     "optional": "OptionalProto",
 }
+
+
+def message_of_kind(kind: Kind) -> str:
+    """Return the name of the message that holds a value of this kind.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    if kind not in _MESSAGE_OF_KIND:
+        raise ValueError(f"kind must be one of {sorted(_MESSAGE_OF_KIND)}, not {kind!r}")
+    return _MESSAGE_OF_KIND[kind]
 
 
 def value_of(proto: _core.ProtoView) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 
 class OnnxMapError(Exception):
@@ -66,8 +67,27 @@ class TensorError(OnnxMapError, ValueError):
     tensor: str = ""
 
 
+class UnknownNameError(OnnxMapError, KeyError):
+    """Nothing has the name that was asked for; the message suggests names that exist.
+
+    Attributes:
+        name: what was asked for.
+        nearest: up to three names that exist, the one that is most like `name` first.
+    """
+
+    _fields = ("code", "name", "nearest")
+    name: object = None
+    nearest: Sequence[str] = ()
+
+    __str__ = OnnxMapError._message  # KeyError's shows the message in quotes
+
+
 class TensorWarning(UserWarning):
     """A tensor is wrong, and `lenient=True` read it as onnx does."""
+
+
+class RepeatedKeyWarning(UserWarning):
+    """A mapping lacks a value of the file, because a key occurs more than once there."""
 
 
 class ExternalDataError(OnnxMapError, ValueError):
@@ -184,6 +204,14 @@ def warn_overlooked(message: str) -> None:
     import warnings
 
     warnings.warn(printable(message), TensorWarning, stacklevel=2)
+
+
+def warn_repeated(field: str, key: str) -> None:
+    """Warn that a mapping of a field has only the last value of a key."""
+    import warnings
+
+    text = f"{key!r} occurs more than once; the last one counts, and .proto.{field} has all"
+    warnings.warn(printable(f"{field}: {text}"), RepeatedKeyWarning, stacklevel=2)
 
 
 def printable(message: str) -> str:

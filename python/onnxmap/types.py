@@ -1,4 +1,4 @@
-"""The types of values, as `TypeProto` describes them, and `ExternalData`."""
+"""The types of values, as `TypeProto` describes them; the types of messages; `ExternalData`."""
 
 from __future__ import annotations
 
@@ -63,3 +63,45 @@ class OpaqueType(NamedTuple):
 
     domain: str
     name: str
+
+
+class FieldType(NamedTuple):
+    """A field of a message type.
+
+    Attributes:
+        name: the name in onnx.proto.
+        number: the number that marks the field in a file.
+        type: `int64`, `int32`, `uint64`, `float`, `double`, `string`, `bytes`, `enum` or `message`.
+        type_name: the name of the enum or message type, else an empty string.
+        is_repeated: whether the field holds a list.
+        oneof: the name of the oneof that the field is a member of, else an empty string.
+    """
+
+    name: str
+    number: int
+    type: str
+    type_name: str
+    is_repeated: bool
+    oneof: str
+
+
+class MessageType(NamedTuple):
+    """A type of message.
+
+    Attributes:
+        name: the name in onnx.proto, like "NodeProto".
+        fields: its fields, sorted by number.
+    """
+
+    name: str
+    fields: tuple[FieldType, ...]
+
+    @property
+    def fields_by_name(self) -> dict[str, FieldType]:
+        """The fields by name."""
+        return {field.name: field for field in self.fields}
+
+    @property
+    def fields_by_number(self) -> dict[int, FieldType]:
+        """The fields by number."""
+        return {field.number: field for field in self.fields}

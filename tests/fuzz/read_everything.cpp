@@ -13,8 +13,8 @@
 #include "bulk/read_items.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
+#include "model/message_walk.hpp"
 #include "model/tensor_path.hpp"
-#include "model/tensor_walk.hpp"
 #include "onnx/text_format.hpp"
 #include "os/parallel.hpp"
 

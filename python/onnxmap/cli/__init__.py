@@ -60,8 +60,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell and stop, if it asks how a command line may go on."""
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+
+
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
+    _complete(parser)
     arguments, rest = parser.parse_known_args(argv)
     # For argparse, a command's list of names ends at its first option. The names after the option
     # are in `rest`: `ls FILE --sort size NAME`.

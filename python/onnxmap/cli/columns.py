@@ -1,18 +1,13 @@
-"""Lays out very long lists in columns, with one pass over each column, then a line at a time.
-
-rich's own table measures and wraps every cell, which takes ten seconds for 100,000 rows.
-"""
+"""Lays out lists in columns: one pass over each column, then one line at a time."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from onnxmap.cli.screen import Screen
 from onnxmap.cli.text import cut
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _GAP = "  "
 # In a pipe, columns are padded to at most 120 characters: a few very long names must not push all
@@ -43,8 +38,8 @@ class Column:
     droppable: bool = False
 
 
-def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
-    """Return the lines of the table.
+def lay_out(columns: Sequence[Column], screen: Screen, *, headed: bool = True) -> Iterator[str]:
+    """Return the lines of the table, the first one with the headings if it is `headed`.
 
     On a terminal they are cut to its width. Elsewhere each cell is cut to 1000 characters.
     """
@@ -52,9 +47,10 @@ def lay_out(columns: Sequence[Column], screen: Console) -> Iterator[str]:
         columns, widths = _fit(columns, screen.width)
     else:
         widths = [min(max(_widths(column)), _WIDEST_IN_A_PIPE) for column in columns]
-    heading = [_codes(screen, "bold")] * len(columns)
-    yield _line([column.heading for column in columns], columns, widths, heading)
-    codes = [_codes(screen, column.style) for column in columns]
+    if headed:
+        heading = [screen.codes("bold")] * len(columns)
+        yield _line([column.heading for column in columns], columns, widths, heading)
+    codes = [screen.codes(column.style) for column in columns]
     longest = [_LONGEST_IN_A_PIPE] * len(columns)
     for cells in zip(*(column.cells for column in columns), strict=True):
         shown = map(_fitted, cells, widths if screen.is_terminal else longest)
@@ -85,8 +81,9 @@ def _fit(columns: Sequence[Column], available: int) -> tuple[Sequence[Column], l
 
 
 def _usual_width(column: Column) -> int:
-    widths = sorted(_widths(column))
-    return int(widths[int((len(widths) - 1) * _NEARLY_ALL)] * _SO_MUCH_LONGER)
+    widths = sorted(map(_width, column.cells)) or [0]
+    usual = int(widths[int((len(widths) - 1) * _NEARLY_ALL)] * _SO_MUCH_LONGER)
+    return max(usual, _width(column.heading))
 
 
 def _spare(column: Column, width: int) -> int:
@@ -101,9 +98,13 @@ def _width(text: str) -> int:
     """The width of `text` on a terminal: a Chinese or Japanese character takes two columns."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len
+    return sum(map(_character_width, text))
 
-    return cell_len(text)
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _fitted(text: str, width: int) -> str:
@@ -113,16 +114,6 @@ def _fitted(text: str, width: int) -> str:
     while _width(shorter := cut(text, characters)) > width:
         characters -= 1
     return shorter
-
-
-def _codes(screen: Console, style: str) -> tuple[str, str]:
-    """The escape codes before and after a cell of this style; empty if colour is off."""
-    if not style:
-        return "", ""
-    with screen.capture() as written:
-        screen.print("\0", style=style, end="")
-    before, _, after = written.get().partition("\0")
-    return before, after
 
 
 def _line(

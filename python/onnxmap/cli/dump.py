@@ -1,4 +1,4 @@
-"""Print the protobuf text of a model, or of one field of it."""
+"""Print the protobuf text of a model, a tensor or an operator set, or of one field of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from onnxmap._schema import enum_names
 from onnxmap._text import escape
 from onnxmap.cli.field_path import Found, follow
+from onnxmap.cli.model_file import add_opening_options, open_message
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 
@@ -19,7 +20,7 @@ LONGEST = 128
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap dump`."""
-    parser.add_argument("file", help="the model")
+    parser.add_argument("file", help="the model, tensor or operator set; - is standard input")
     parser.add_argument(
         "field",
         nargs="?",
@@ -33,29 +34,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print protobuf's JSON, with onnx.proto's field names"
     )
+    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap dump`."""
-    import onnxmap
-
     longest = sys.maxsize if arguments.full else LONGEST
-    with onnxmap.load(arguments.file) as model:
-        found = follow(model.proto, arguments.field)
-        if arguments.json:
-            json.dump(_json(found, longest), sys.stdout, indent=2)
-            sys.stdout.write("\n")
-        else:
-            _write_text(found, longest, limited=not arguments.full)
+    found = follow(open_message(arguments.file, arguments), arguments.field)
+    if arguments.json:
+        json.dump(_json(found, longest), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _write_text(found, longest, limited=not arguments.full)
     return 0
 
 
 def _json(found: Found, longest: int) -> Any:
-    from onnxmap.cli.proto_json import field_json, message_json
+    from onnxmap._proto_json import Form, field_json, message_json
 
+    form = Form(proto_names=True, longest=longest)
     if found.row is None:
-        return message_json(found.value, longest)
-    return field_json(found.row, found.value, longest, found.is_list)
+        return message_json(found.value, form)
+    return field_json(found.row, found.value, form, found.is_list)
 
 
 def _write_text(found: Found, longest: int, *, limited: bool) -> None:
@@ -91,7 +91,7 @@ def _plain(row: dict[str, Any], value: Any, longest: int) -> str:
         case "enum":
             return enum_names(row["type_name"]).get(value, str(value))
         case "float":
-            from onnxmap.cli.proto_json import shortest_single
+            from onnxmap._proto_json import shortest_single
 
             return str(shortest_single(value))
         case _:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from onnxmap._text import escape
+from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
 from onnxmap.errors import OnnxMapError
 
@@ -49,11 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap verify`."""
     parser.add_argument("names", nargs="+", metavar="FILE", help="a model")
     parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
+    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap verify`."""
-    models = {name: model for name in arguments.names if (model := _loaded(name)) is not None}
+    models = {
+        name: model for name in arguments.names if (model := _loaded(name, arguments)) is not None
+    }
     rows = _rows(models)
     if not models:
         return BAD_INPUT
@@ -66,12 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE if all(row.status in _GOOD for row in rows) else FINDINGS
 
 
-def _loaded(name: str) -> onnxmap.Model | None:
+def _loaded(name: str, arguments: argparse.Namespace) -> onnxmap.Model | None:
     """The model, or None after an error message: the other models are still checked."""
-    import onnxmap
-
     try:
-        return onnxmap.load(name)
+        return open_model(name, arguments)
     except (OnnxMapError, OSError) as failure:
         complain(failure)
         return None

@@ -8,7 +8,10 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from onnxmap import _core
+    from onnxmap._graph import Initializers
 
 _NATIVE = "?bBhHiIlLqQefdFD"  # NumPy's type characters that torch.from_numpy() takes
 
@@ -32,3 +35,18 @@ def to_torch(tensor: _core.Tensor) -> Any:
     array = tensor.numpy(writable=True)
     data = torch.from_numpy(array.reshape(-1).view(np.uint8))
     return data.view(torch_dtype).reshape(array.shape)
+
+
+def to_torch_tensors(
+    initializers: Initializers, names: Sequence[str] | str | None, device: Any, dtype: Any
+) -> dict[str, Any]:
+    """See `Model.torch`."""
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"dtype must be a floating-point type of torch, not {dtype!r}")
+    tensors = {}
+    for position in initializers._chosen(names):
+        tensor = initializers._core.initializer(position)
+        made = to_torch(tensor)
+        is_converted = dtype is not None and made.is_floating_point()
+        tensors[tensor.name] = made.to(device=device, dtype=dtype if is_converted else None)
+    return tensors

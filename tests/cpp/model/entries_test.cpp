@@ -14,9 +14,9 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-Pairs pairs(const std::vector<model::StringEntry>& entries) {
+Pairs pairs(const model::ByName<model::StringEntry>& all) {
     Pairs found;
-    for (const auto& [key, value] : entries) found.emplace_back(key, value);
+    for (const auto& [key, value] : all.entries) found.emplace_back(key, value);
     return found;
 }
 
@@ -30,7 +30,22 @@ TEST_CASE("entries: the last of a repeated key counts, in the place of the first
     const onnx::Message& message = loaded.graph.fields()->message();
     CHECK(pairs(model::metadata_props(*loaded.document, message)) ==
           Pairs{{"a", "3"}, {"b", "2"}, {"", ""}});
-    CHECK(pairs(model::metadata_props(*loaded.document, loaded.document->root())).empty());
+    CHECK(model::metadata_props(*loaded.document, message).repeated == "a");
+    const auto none = model::metadata_props(*loaded.document, loaded.document->root());
+    CHECK(none.entries.empty());
+    CHECK_FALSE(none.repeated);
+}
+
+TEST_CASE("entries: the state variables are the keys of all update bindings, each once") {
+    const auto training = [](const Bytes& fields) { return blob(20, fields); };
+    const auto binding = [](std::string_view key) { return blob(4, string_entry(key, "new")); };
+    const auto document = LoadedModel::whole(
+        join(training(join(binding("w"), blob(3, string_entry("only set", "x")), binding("b"))),
+             training(join(binding("w"), binding("m")))));
+    CHECK(model::state_variables(*document, document->root()) ==
+          std::vector<std::string_view>{"w", "b", "m"});
+    const auto untrained = LoadedModel::whole(tiny_model());
+    CHECK(model::state_variables(*untrained, untrained->root()).empty());
 }
 
 TEST_CASE("entries: only repeated StringStringEntryProto can be found by key") {
@@ -40,17 +55,17 @@ TEST_CASE("entries: only repeated StringStringEntryProto can be found by key") {
     CHECK_FALSE(model::holds_strings(onnx::field<"GraphProto.name">));
 }
 
-TEST_CASE("entries: operator sets are found by domain, and the last of a domain counts") {
+TEST_CASE("entries: operator sets are found by domain, and the highest of a domain counts") {
     const auto opset = [](std::string_view domain, std::uint64_t version) {
         return blob(8, join(blob(1, domain), scalar(2, version)));
     };
     const auto document =
-        LoadedModel::whole(join(opset("", 12), opset("ai.onnx.ml", 3), opset("", 9)));
+        LoadedModel::whole(join(opset("", 9), opset("ai.onnx.ml", 3), opset("", 12), opset("", 7)));
     std::vector<std::pair<std::string, std::int64_t>> found;
     for (const auto& [domain, version] : model::opset_imports(*document, document->root())) {
         found.emplace_back(domain, version);
     }
-    CHECK(found == std::vector<std::pair<std::string, std::int64_t>>{{"", 9}, {"ai.onnx.ml", 3}});
+    CHECK(found == std::vector<std::pair<std::string, std::int64_t>>{{"", 12}, {"ai.onnx.ml", 3}});
 }
 
 }  // namespace onnxmap::test

@@ -51,7 +51,7 @@ TEST_CASE("graph: repeated names of sparse initializers are treated like those o
     const LoadedModel model(join(blob(15, sparse("s")), blob(15, sparse("twice")),
                                  blob(15, sparse("")), blob(15, sparse("twice"))));
     CHECK(model.graph.sparse_initializer_count() == 4);
-    const model::TensorNames& names = model.graph.sparse_initializer_names();
+    const model::ListNames& names = model.graph.sparse_initializer_names();
     CHECK(names.count() == 2);
     CHECK(names.position("s") == 0U);
     CHECK_FALSE(names.position("t"));

@@ -55,7 +55,7 @@ TEST_CASE("initializers: all are listed in order, even unnamed and repeated ones
 
 TEST_CASE("initializers: a name of several tensors finds one only if all are its segments") {
     const LoadedModel model = sample();
-    const model::TensorNames& names = model.graph.initializers().names();
+    const model::ListNames& names = model.graph.initializers().names();
     CHECK(names.count() == 4);
     Strings each;
     for (std::uint32_t i = 0; i < names.count(); ++i) each.emplace_back(names.name(i));

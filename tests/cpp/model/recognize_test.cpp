@@ -39,6 +39,14 @@ TEST_CASE("recognize: files that users give to an ONNX reader by mistake are nam
         {"\x1f\x8b\x08", "gzip"},
         {"\x40\0\0\0\0\0\0\0{\"__metadata__\":{"sv, "safetensors"},
         {"\x02\0\0\0\0\0\0\0{}"sv, "safetensors"},
+        {"\x93NUMPY\x01\0"sv, "NumPy"},
+        {"\x1c\0\0\0TFL3\x14"sv, "TensorFlow Lite"},
+        {"{\"irVersion\": \"8\"}", "JSON"},
+        {"{\n  \"irVersion\"", "JSON"},
+        {"[]", "JSON"},
+        {"ir_version: 8\nproducer_name", "text format"},
+        {"# a model\n\ngraph {\n", "text format"},
+        {"opset_import{", "text format"},
     };
     for (const auto& [head, word] : files) {
         CAPTURE(std::string(word));
@@ -56,13 +64,21 @@ TEST_CASE("recognize: models, and files that are too short to tell, are not name
     CHECK(kind_of("\x1c\0\0\0ORT"sv).empty());
     CHECK(kind_of("\x40\0\0\0\0\0\0\0{"sv).empty());
     CHECK(kind_of("\x40\0\0\0\0\0\0\1{\""sv).empty());
+    CHECK(kind_of("{").empty());
+    CHECK(kind_of("{ x").empty());
+    CHECK(kind_of("[1, 2]").empty());
+    CHECK(kind_of("graph").empty());
+    CHECK(kind_of("graph of a model: ").empty());
+    CHECK(kind_of("# only a comment").empty());
+    CHECK(kind_of("\x08\x08:").empty());
     CHECK(kind_of(as_text(tiny_model())).empty());
     CHECK(kind_of(as_text(varied_model())).empty());
 }
 
 TEST_CASE("recognize: every prefix of every signature can be looked at safely") {
     const std::string_view heads[] = {"version https://git-lfs", "  <a", "\x1c\0\0\0ORTM"sv,
-                                      "\x40\0\0\0\0\0\0\0{\""sv};
+                                      "\x40\0\0\0\0\0\0\0{\""sv, "{ \"", "# x\n ab:",
+                                      "\x1c\0\0\0TFL3"sv};
     for (const std::string_view head : heads) {
         for (std::size_t size = 0; size < head.size(); ++size) {
             CHECK(kind_of(head.substr(0, size)).empty());

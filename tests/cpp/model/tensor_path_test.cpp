@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "memory_source.hpp"
-#include "model/tensor_walk.hpp"
+#include "model/message_walk.hpp"
 #include "onnx/schema.hpp"
 #include "sample_models.hpp"
 

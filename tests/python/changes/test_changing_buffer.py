@@ -11,8 +11,11 @@ from support.subprocesses import facts_from
 
 READ_EVERYTHING = """
 import random
+import warnings
 import numpy as np
 import onnxmap
+
+warnings.simplefilter("ignore", onnxmap.RepeatedKeyWarning)  # a changed key may be a repeated one
 
 def read_everything(model):
     graph = model.graph

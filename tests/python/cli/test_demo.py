@@ -74,6 +74,6 @@ class TestDemo:
         assert page.status == 0
         assert page.text.count("✓") == 3
         assert "✗" not in page.text
-        assert "…" not in page.text.replace("… 15 like", "")
+        assert "…" not in page.text.replace("… 35 more", "")
         assert max(map(len, page.text.splitlines())) <= width
         assert "\x1b[" in page.raw

@@ -153,13 +153,19 @@ class TestLs:
         assert [line.split()[0] for line in lines[1:4]] == [f"{name}.{i}" for i in range(3)]
 
     def test_wide_characters_keep_the_columns(self, tmp_path: Path) -> None:
-        from rich.cells import cell_len
-
         path = tmp_path / "wide.onnx"
         save(path, tensor("重み", np.ones(1)), tensor("plain name", np.ones(1)))
         lines = piped("ls", path).stdout.splitlines()[1:]
-        starts = {cell_len(line[: line.index("DOUBLE")]) for line in lines}
-        assert starts == {len("plain name  ")}
+        wide, plain = (line[: line.index("DOUBLE")] for line in lines)
+        assert len(plain) == len("plain name  ")
+        assert len(wide) == len(plain) - 2  # each of the two characters takes two columns
+
+    def test_colours_can_be_turned_off(self, small: Path) -> None:
+        screen = on_terminal(80, "ls", small)
+        assert "\x1b[" in screen.raw
+        for off in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            plain = on_terminal(80, "ls", small, environment=off)
+            assert plain.raw == plain.text == screen.text
 
     def test_pipe_has_no_colour_and_cuts_nothing(self, small: Path) -> None:
         ran = piped("ls", small, environment={"COLUMNS": "40"})

@@ -276,3 +276,30 @@ def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
     assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
     made = torch.from_dlpack(onnxmap.load_tensor(path))
     assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
+
+
+def test_all_weights_in_one_call(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3), "weight")
+    bias = TensorProto(name="bias", data_type=TensorProto.BFLOAT16, dims=[2], raw_data=bytes(4))
+    steps = numpy_helper.from_array(np.int64([7]), "steps")
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model_of([weight, bias, steps]).SerializeToString())
+    before = path.read_bytes()
+    model = onnxmap.load(path)
+    found = model.torch()
+    assert list(found) == ["weight", "bias", "steps"]
+    assert [one.dtype for one in found.values()] == [torch.float32, torch.bfloat16, torch.int64]
+    linear = torch.nn.Linear(3, 2)
+    linear.load_state_dict(model.torch(["weight", "bias"], dtype=torch.float32))
+    assert linear.weight.tolist() == [[0, 1, 2], [3, 4, 5]]
+    found["weight"].fill_(9)
+    assert path.read_bytes() == before
+    assert model.torch("weight")["weight"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    halves = model.torch(dtype=torch.float16)
+    assert [one.dtype for one in halves.values()] == [torch.float16, torch.float16, torch.int64]
+    assert {one.device.type for one in model.torch(device="meta").values()} == {"meta"}
+    assert model.torch("no such*") == {}
+    with pytest.raises(KeyError, match="did you mean 'weight'"):
+        model.torch("wieght")
+    with pytest.raises(ValueError, match="floating-point type of torch"):
+        model.torch(dtype=torch.int8)

@@ -13,6 +13,8 @@ from support.worst_files import FILES
 
 import onnxmap
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
+
 SIZE = 4_000 if LONG else 300
 MOST_TIMES = 2.5  # quadratic work takes four times as long
 TRIES = 8  # the fastest counts: other processes may take the cache or the processor
@@ -95,7 +97,7 @@ def test_errors_of_a_large_file(shape: str) -> None:
 
 
 # No model leads to these classes: other functions load or return them.
-OF_NO_MODEL = {"Operator", "OperatorSet", "Residency", "ResidentBytes"}
+OF_NO_MODEL = {"Use", "Operator", "OperatorSet", "Residency", "ResidentBytes"}
 
 
 def test_every_public_class_is_reached() -> None:

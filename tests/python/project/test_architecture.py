@@ -55,11 +55,22 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 LEVELS: list[set[str]] = [
     {"_core"},
     {"errors", "_arguments", "_limits", "_paths", "_text"},
-    {"_display", "_enums", "_options", "_proto_writer", "_progress", "_schema", "types"},
+    {
+        "_display",
+        "_enums",
+        "_names",
+        "_options",
+        "_progress",
+        "_proto_json",
+        "_proto_writer",
+        "_schema",
+        "types",
+    },
     {
         "_bulk",
         "_checksums",
         "_graph",
+        "_model_fields",
         "_operator_set",
         "_page_cache",
         "_pickling",
@@ -70,7 +81,7 @@ LEVELS: list[set[str]] = [
     },
     {"_values", "interop"},
     {"_model"},
-    {"_loading"},
+    {"_loading", "_loading_data", "_pickled_models"},
     {""},  # onnxmap itself
     {"cli"},
     {"__main__"},
@@ -280,11 +291,11 @@ def imports_in_package(path: Path, modules: set[str]) -> set[str]:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             inner = {name for name in names if name.removeprefix("onnxmap.") in modules}
             found |= inner | ({node.module or ""} if inner < names else set())
-        elif isinstance(node, ast.JoinedStr):  # import_module(f"onnxmap.cli.{name}")
-            prefix = str(getattr(node.values[0], "value", ""))
-            if prefix.startswith("onnxmap."):
-                below = prefix.removeprefix("onnxmap.")
-                found |= {f"onnxmap.{name}" for name in modules if name.startswith(below)}
+        elif isinstance(node, ast.Call) and "import_module" in ast.dump(node.func):
+            # import_module(f"onnxmap.cli.{name}")
+            prefix = str(getattr(node.args[0], "values", [node.args[0]])[0].value)
+            below = prefix.removeprefix("onnxmap.")
+            found |= {f"onnxmap.{name}" for name in modules if name.startswith(below)}
     ours = {name for name in found if name.partition(".")[0] == "onnxmap"}
     return {name.removeprefix("onnxmap").removeprefix(".") for name in ours}
 

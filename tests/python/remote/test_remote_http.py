@@ -147,10 +147,11 @@ def test_files_of_other_messages(server: Server) -> None:
     view = onnxmap.load_proto(url, "TensorProto")
     assert view.data_type == TensorProto.FLOAT
     assert view.raw_data == proto.raw_data
-    (server.folder / "ops.onnx").write_bytes(b"")
+    (server.folder / "ops.onnx").write_bytes(b"\x0a\x09ONNXOPSET")
     assert list(onnxmap.load_operator_set(f"{server.url}/ops.onnx").operators) == []
+    (server.folder / "empty.onnx").write_bytes(b"")
     with pytest.raises(onnxmap.ParseError) as caught:
-        onnxmap.load(f"{server.url}/ops.onnx")
+        onnxmap.load(f"{server.url}/empty.onnx")
     assert caught.value.code == "model.empty"
 
 

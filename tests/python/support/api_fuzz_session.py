@@ -119,6 +119,7 @@ class Session:
             self._tour_from(f"onnxmap.loads(SMALL_MODELS[{name!r}])", calls)
         for name in ("model", "large", "external"):
             self._tour_from(f"onnxmap.load(PATHS[{name!r}])", calls)
+        self._tour_from("onnxmap.load_operator_set(PATHS['operators'])", calls)
         for name in onnxmap.__all__:
             function = getattr(onnxmap, name)
             if callable(function):

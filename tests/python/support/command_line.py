@@ -67,7 +67,9 @@ class Screen(NamedTuple):
     text: str
 
 
-def on_terminal(width: int, *arguments: object) -> Screen:
+def on_terminal(
+    width: int, *arguments: object, environment: Mapping[str, str] | None = None
+) -> Screen:
     """The command on a terminal of `width` columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
@@ -76,7 +78,7 @@ def on_terminal(width: int, *arguments: object) -> Screen:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=_environment({"TERM": "xterm-256color"}),
+        env=_environment({"TERM": "xterm-256color", **(environment or {})}),
     )
     os.close(theirs)
     raw = _read_all(ours).decode().replace("\r\n", "\n")

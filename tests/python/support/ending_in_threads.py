@@ -21,6 +21,7 @@ import numpy as np
 import onnxmap
 
 GOOD = ["w0", "w1", "typed", "packed", "one", "outside"]
+ABOUT_A_VALUE = ("producer", "consumers", "uses", "value")  # methods of a graph
 SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
@@ -31,7 +32,7 @@ def touch(value: object) -> None:
             continue
         found = getattr(value, name)
         if callable(found) and type(value).__name__ in ("Graph", "Initializers"):
-            found()
+            found(*(["w0"] if name in ABOUT_A_VALUE else []))
     repr(value)
 
 
@@ -42,6 +43,7 @@ def drain(values: Iterable[object]) -> None:
 def calls(path: str) -> dict[str, Callable[[], object]]:
     """Every public function, and every method of an object of a model, with arguments that work."""
     data = Path(path).read_bytes()
+    single = Path(path + ".tensor").read_bytes()
     model = onnxmap.load(path)
     read = onnxmap.load(path, io="read")
     graph, initializers = model.graph, model.graph.initializers
@@ -69,6 +71,9 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "loads_proto": lambda: onnxmap.loads_proto(data, "ModelProto"),
         "load_proto": lambda: onnxmap.load_proto(path, "ModelProto"),
         "load_tensor": lambda: onnxmap.load_tensor(path + ".tensor"),
+        "loads_tensor": lambda: onnxmap.loads_tensor(single),
+        "loads_value": lambda: onnxmap.loads_value(single, "tensor"),
+        "wrap": lambda: onnxmap.wrap(node.proto),
         "load_value": lambda: onnxmap.load_value(path + ".tensor", "tensor"),
         "load_arrays": lambda: onnxmap.load_arrays(path + ".good"),
         "relocate": relocated,
@@ -82,6 +87,7 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "Model.evict": lambda: model.evict(GOOD),
         "Model.residency": lambda: model.residency(GOOD),
         "Model.tensors": lambda: drain(model.tensors()),
+        "Model.all_nodes": lambda: drain(model.all_nodes()),
         "Model.verify": lambda: model.verify(),
         "Model.external_files": lambda: touch(model),
         "Model.to_dask": lambda: model.to_dask(["w0"]),

@@ -34,12 +34,17 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "UnknownFieldList.count": lambda them: them.count(None),
     "UnknownFieldList.index": lambda them: them.index(None),
     "Tensor.tofile": lambda tensor: tensor.tofile(_Nowhere()),
+    **{
+        f"Graph.{name}": lambda graph, name=name: getattr(graph, name)("x")
+        for name in ("producer", "consumers", "uses", "value")
+    },
     "Initializers.get": lambda them: [them.get(name) for name in them],
 }
 
 # Members that do not read a model, each with the reason.
 NOT_TRIED = {
     "Model.close": "ends the walk",
+    "Model.torch": "the tests do not require torch",
     "Tensor.torch": "the tests do not require torch",
     "SparseTensor.to_scipy": "the tests do not require SciPy",
     "Model.to_dask": "the tests do not require Dask",

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxmap.cli.model_file import add_opening_options, opening_options
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,16 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take the files out of the page cache before each sample, instead of into it",
     )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap bench`."""
-    if arguments.json:
-        screen = None
-    else:
-        from onnxmap.cli.screen import open_screen
-
-        screen = open_screen()
     from onnxmap.cli.bench.counter_bar import CounterBar
     from onnxmap.cli.bench.samples import take_samples
 
@@ -55,14 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
     with CounterBar(plan.total) as bar:
         samples = take_samples(plan, bar.next)
     facts |= {"versions": _versions(samples), "results": _results(samples)}
-    if screen is None:
+    if arguments.json:
         json.dump(facts, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         from onnxmap.cli.bench.page import page
-        from onnxmap.cli.screen import draw
+        from onnxmap.cli.screen import draw, open_screen
 
-        draw(screen, page(facts, screen.width))
+        draw(page(facts, open_screen()))
     return 0
 
 
@@ -84,10 +81,11 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
     check_is_known()
     nbytes = Path(arguments.file).stat().st_size  # peers read only files: no URL, no pipe
     # Not mapped: pages that a mapping has touched cannot leave the page cache.
-    with onnxmap.load(arguments.file, io="read") as model:
+    options = opening_options(arguments)
+    with onnxmap.load(arguments.file, **{**options, "io": "read"}) as model:
         model.residency()  # raises if external data are unsafe: the peers do not check them
         data = model.external_files
-        files = Files(arguments.file, data)
+        files = Files(arguments.file, data, options)
         if arguments.cold:
             drop(files)
             if (stays := model.residency().share) > _MOST_THAT_STAYS:

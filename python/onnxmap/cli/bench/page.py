@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.text import Text
-
 from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.bench.samples import WORKS
+from onnxmap.cli.screen import Screen
 from onnxmap.cli.text import TIMES, count, cut, seconds_in_words
 
 _HEADINGS = ("", "median", "min", "max", "to ours", "own", "of files", "peak")
@@ -17,28 +16,29 @@ _INDENT = "  "
 _FEW_DIGITS = 100
 
 
-def page(facts: Mapping[str, Any], width: int) -> Text:
-    """Return the whole page, in lines of at most `width` characters."""
+def page(facts: Mapping[str, Any], screen: Screen) -> Iterator[str]:
+    """Return the lines of the whole page."""
     rows = {id(result): _row(result) for result in facts["results"]}
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows.values(), strict=True)]
-    lines = [*_head(facts, width), Text(_line(_HEADINGS, widths), "bold")]
+    yield from _head(facts, screen)
+    yield screen.styled(_line(_HEADINGS, widths), "bold")
     for work, words in WORKS.items():
-        lines.append(Text(words, "bold cyan"))
-        of_work = [result for result in facts["results"] if result["work"] == work]
-        lines += [_told(result, rows[id(result)], widths, width) for result in of_work]
-    return Text("\n").join(lines)
+        yield screen.styled(words, "bold cyan")
+        for result in facts["results"]:
+            if result["work"] == work:
+                yield _told(result, rows[id(result)], widths, screen)
 
 
-def _head(facts: Mapping[str, Any], width: int) -> Iterator[Text]:
+def _head(facts: Mapping[str, Any], screen: Screen) -> Iterator[str]:
     total = facts["nbytes"] + sum(file["nbytes"] or 0 for file in facts["external_files"])
     tensors = count(facts["initializers"]["count"], "initializer")
-    name = cut(escape(facts["path"]), max(width // 2, 1))
-    yield Text(f"{name}  {bytes_in_words(total)}, {tensors}", "bold")
+    name = cut(escape(facts["path"]), max(screen.width // 2, 1))
+    yield screen.styled(f"{name}  {bytes_in_words(total)}, {tensors}", "bold")
     state = "not in the page cache" if facts["cold"] else "in the page cache"
-    yield Text(f"{count(facts['rounds'], 'round')}, {count(facts['cores'], 'core')}, files {state}")
+    yield f"{count(facts['rounds'], 'round')}, {count(facts['cores'], 'core')}, files {state}"
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    yield Text(versions, "dim")
-    yield Text()
+    yield screen.styled(versions, "dim")
+    yield ""
 
 
 def _row(result: Mapping[str, Any]) -> tuple[str, ...]:
@@ -63,12 +63,15 @@ def _times(quotient: float | None) -> str:
     return f"{TIMES}{digits}"
 
 
-def _told(result: Mapping[str, Any], row: Sequence[str], widths: Sequence[int], width: int) -> Text:
+def _told(
+    result: Mapping[str, Any], row: Sequence[str], widths: Sequence[int], screen: Screen
+) -> str:
     """The line of a result: its figures, or why there are none."""
     if result["error"] is None:
-        return Text(_line(row, widths), "bold" if result["contender"] == "onnxmap" else "")
+        style = "bold" if result["contender"] == "onnxmap" else ""
+        return screen.styled(_line(row, widths), style)
     name = row[0].ljust(widths[0]) + _GAP
-    return Text.assemble(name, (cut(escape(result["error"]), width - len(name)), "red"))
+    return name + screen.styled(cut(escape(result["error"]), screen.width - len(name)), "red")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ must not import onnxmap for a peer: `bench/` loads it by its path, without the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,10 +23,15 @@ SAFETENSORS = "safetensors"
 
 @dataclass(frozen=True)
 class Files:
-    """A model, and the files that hold its external data."""
+    """A model, and the files that hold its external data.
+
+    Attributes:
+        options: further arguments of `onnxmap.load`. The peers have no such options.
+    """
 
     model: str
     data: Sequence[str]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def all(self) -> list[str]:
@@ -60,16 +65,19 @@ def onnxmap() -> Peer:
 
     import onnxmap
 
+    def load(files: Files) -> onnxmap.Model:
+        return onnxmap.load(files.model, **files.options)
+
     def each(files: Files) -> Iterator[np.ndarray[Any, Any]]:
-        with onnxmap.load(files.model) as model, model.stream() as arrays:
+        with load(files) as model, model.stream() as arrays:
             for _, array in arrays:
                 yield array
 
     return Peer(
-        open=lambda files: onnxmap.load(files.model),
+        open=load,
         outline=lambda model: (model.initializers.names(), len(model.graph.nodes)),
-        arrays=lambda files: onnxmap.load(files.model).views(),
-        copies=lambda files: onnxmap.load_arrays(files.model),
+        arrays=lambda files: load(files).views(),
+        copies=lambda files: onnxmap.load_arrays(files.model, **files.options),
         each=each,
     )
 

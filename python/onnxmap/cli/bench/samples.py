@@ -145,7 +145,7 @@ def take_samples(plan: Plan, tell: Callable[[str], object]) -> list[Samples]:
 
 def _take(plan: Plan, name: str, work: str) -> dict[str, Any]:
     """Take one sample."""
-    request = json.dumps([sys.path, [name, work, *plan.files.all]])
+    request = json.dumps([sys.path, [name, work, plan.files.options, *plan.files.all]])
     with (
         tempfile.TemporaryFile() as complaints,
         subprocess.Popen(

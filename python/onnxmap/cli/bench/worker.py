@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     Witness = Callable[[Any], object]
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Take one sample. Arguments: the peer, the work, the model, and its external files."""
+def main(arguments: Sequence[Any]) -> None:
+    """Take one sample. Arguments: peer, work, options, the model, and its external files."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    peer, work, model, *data = arguments
-    answer.write(json.dumps(_sample(peer, work, Files(model, data), answer.write, answer.flush)))
+    peer, work, options, model, *data = arguments
+    files = Files(model, data, options)
+    answer.write(json.dumps(_sample(peer, work, files, answer.write, answer.flush)))
     answer.flush()
     os._exit(0)  # do not spend time on freeing gigabytes
 

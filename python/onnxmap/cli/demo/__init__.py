@@ -29,12 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap demo`."""
-    if arguments.json:
-        screen = None
-    else:
-        from onnxmap.cli.screen import open_screen
-
-        screen = open_screen()
     from onnxmap.cli.demo.model import DemoFiles, write_demo_model
     from onnxmap.cli.demo.steps import run_demo
     from onnxmap.cli.process_memory import check_is_known
@@ -50,13 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
         write_demo_model(files)
         sizes = {str(path): path.stat().st_size for path in (files.model, files.weights)}
         facts = run_demo(files)
-    if screen is None:
+    if arguments.json:
         json.dump({"files": sizes, **asdict(facts)}, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        from onnxmap.cli.demo.page import draw_demo
+        from onnxmap.cli.demo.page import page
+        from onnxmap.cli.screen import draw, open_screen
 
-        draw_demo(screen, sizes, facts, kept=arguments.keep is not None)
+        draw(page(open_screen(), sizes, facts, kept=arguments.keep is not None))
     return 0
 
 

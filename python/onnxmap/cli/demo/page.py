@@ -3,137 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 
 from onnxmap._text import bytes_in_words
+from onnxmap.cli.columns import Column, lay_out
 from onnxmap.cli.demo.steps import DemoFacts, Step, Weight
-from onnxmap.cli.screen import draw
+from onnxmap.cli.screen import Screen
 from onnxmap.cli.text import count, seconds_in_words, shape_in_words
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-# All layers are alike, so the table shows only the first one.
-SHOWN_LAYER, OTHER_LAYERS = "layers.0.", "layers."
+# A few rows show what there is; `onnxmap ls` lists all.
+SHOWN = ("embedding.weight", "layers.0.up.weight", "sample.")
+MOST_SAMPLES = 4
 
 
-def draw_demo(screen: Console, sizes: Mapping[str, int], facts: DemoFacts, *, kept: bool) -> None:
-    """Print the whole page."""
-    draw(screen, Panel.fit(_files(sizes, kept=kept), title="onnxmap demo", border_style="blue"))
-    draw(screen, _done('model = onnxmap.load("demo.onnx")', facts.load))
-    draw(screen, _found(facts))
-    draw(screen, _done("views = model.views()", facts.views))
-    draw(screen, _taken(facts))
-    draw(screen, _weights(facts.weights))
-    for proof in _proofs(facts):
-        draw(screen, proof)
-    draw(screen, Text())
-    draw(screen, _comparison(facts))
+def page(
+    screen: Screen, sizes: Mapping[str, int], facts: DemoFacts, *, kept: bool
+) -> Iterator[str]:
+    """Return the lines of the whole page."""
+    yield from _files(screen, sizes, kept=kept)
+    yield ""
+    yield _done(screen, 'model = onnxmap.load("demo.onnx")', facts.load)
+    yield _found(facts)
+    yield ""
+    yield _done(screen, "views = model.views()", facts.views)
+    yield _taken(facts)
+    yield ""
+    yield from _weights(screen, facts.weights)
+    yield ""
+    yield from _proofs(screen, facts)
+    yield ""
+    yield from _comparison(screen, facts)
+    yield ""
+    yield from _next_steps(screen, next(iter(sizes)), kept=kept)
 
 
-def _files(sizes: Mapping[str, int], *, kept: bool) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
+def _files(screen: Screen, sizes: Mapping[str, int], *, kept: bool) -> Iterator[str]:
     total = bytes_in_words(sum(sizes.values()))
     kind = "A small language model with random weights" + ("" if kept else ", gone after this")
-    table.add_row(kind, total, style="bold")
-    for path, nbytes in sizes.items():
-        table.add_row(path, bytes_in_words(nbytes), style="dim")
-    return table
+    yield screen.styled(f"{kind}  {total}", "bold")
+    columns = [
+        Column("", list(sizes), style="dim", narrowest=20),
+        Column("", [bytes_in_words(nbytes) for nbytes in sizes.values()], right=True, style="dim"),
+    ]
+    yield from lay_out(columns, screen, headed=False)
 
 
-def _done(code: str, step: Step) -> Text:
-    return Text.assemble("\n", (code, "bold cyan"), "  ", (seconds_in_words(step.seconds), "green"))
+def _done(screen: Screen, code: str, step: Step) -> str:
+    took = screen.styled(seconds_in_words(step.seconds), "green")
+    return f"{screen.styled(code, 'bold cyan')}  {took}"
 
 
-def _found(facts: DemoFacts) -> Text:
+def _found(facts: DemoFacts) -> str:
     more = facts.tensor_count_with_subgraphs - len(facts.weights)
     parts = [
         count(facts.node_count, "node"),
         count(facts.function_count, "function"),
         f"{count(len(facts.weights), 'initializer')}, {more} more in a subgraph",
     ]
-    return Text(f"  {' · '.join(parts)}")
+    return f"  {' · '.join(parts)}"
 
 
-def _taken(facts: DemoFacts) -> Text:
+def _taken(facts: DemoFacts) -> str:
     types = len({weight.dtype for weight in facts.weights})
-    return Text(
+    return (
         f"  {count(len(facts.weights), 'array')} of {types} element types · "
         f"{bytes_in_words(facts.mapped_bytes)} mapped from {count(facts.mapped_files, 'file')}, "
-        f"{bytes_in_words(facts.copied_bytes)} copied\n"
+        f"{bytes_in_words(facts.copied_bytes)} copied"
     )
 
 
-def _weights(weights: Sequence[Weight]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("dtype", no_wrap=True)
-    table.add_column("shape", no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("where", no_wrap=True)
-    table.add_column("first", justify="right", no_wrap=True)
-    left_out = 0
-    for weight in weights:
-        if weight.name.startswith(OTHER_LAYERS) and not weight.name.startswith(SHOWN_LAYER):
-            left_out += 1
-            continue
-        table.add_row(
-            weight.name,
-            weight.dtype,
-            shape_in_words(weight.shape),
-            bytes_in_words(weight.nbytes),
-            "external" if weight.is_external else "inline",
-            weight.first,
-        )
-    if left_out:
-        table.add_row(Text(f"… {left_out} like layers.0", style="dim"))
-    return table
+def _weights(screen: Screen, weights: Sequence[Weight]) -> Iterator[str]:
+    shown: list[Weight] = []
+    for begin in SHOWN:
+        shown += [weight for weight in weights if weight.name.startswith(begin)][:MOST_SAMPLES]
+    columns = [
+        Column("name", [weight.name for weight in shown], style="cyan", narrowest=20),
+        Column("dtype", [weight.dtype for weight in shown]),
+        Column("shape", [shape_in_words(weight.shape) for weight in shown]),
+        Column("size", [bytes_in_words(weight.nbytes) for weight in shown], right=True),
+        Column("where", ["external" if weight.is_external else "inline" for weight in shown]),
+        Column("first", [weight.first for weight in shown], right=True, droppable=True),
+    ]
+    yield from lay_out(columns, screen)
+    yield screen.styled(f"… {len(weights) - len(shown)} more", "dim")
 
 
-def _proofs(facts: DemoFacts) -> Iterator[Text]:
+def _proofs(screen: Screen, facts: DemoFacts) -> Iterator[str]:
     total = len(facts.weights)
-    yield Text()
     yield _proof(
+        screen,
         facts.views_inside_mapping == total,
         f"{facts.views_inside_mapping} of {total} arrays lie inside the mapped files, "
         "as /proc/self/maps shows",
     )
     yield _proof(
+        screen,
         bool(facts.refusal_to_write),
         f"writing to a view is refused: {facts.refusal_to_write or 'it is not!'}",
     )
-    yield _proof(facts.alive_after_close, "the arrays outlive the model: close() left them intact")
-
-
-def _proof(holds: bool, text: str) -> Text:
-    mark, style = ("✓", "green") if holds else ("✗", "red")
-    return Text.assemble("  ", (mark, style), f" {text}")
-
-
-def _comparison(facts: DemoFacts) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    table.add_column("  what it took", no_wrap=True)
-    table.add_column("all at hand", justify="right", no_wrap=True)
-    table.add_column("every byte seen", justify="right", no_wrap=True)
-    table.add_column("own memory", justify="right", no_wrap=True)
-    rows = (
-        ("onnxmap, views of the files", "bold", [facts.load, facts.views], facts.touch),
-        ("read(), copies of the files", "", [facts.plain_read], facts.plain_touch),
+    yield _proof(
+        screen, facts.alive_after_close, "the arrays outlive the model: close() left them intact"
     )
-    for label, style, available, touch in rows:
-        at_hand = sum(step.seconds for step in available)
-        memory = sum(step.own_memory for step in (*available, touch))
-        table.add_row(
-            f"  {label}",
-            seconds_in_words(at_hand),
-            seconds_in_words(at_hand + touch.seconds),
-            bytes_in_words(memory),
-            style=style,
-        )
-    return table
+
+
+def _proof(screen: Screen, holds: bool, text: str) -> str:
+    mark, style = ("✓", "green") if holds else ("✗", "red")
+    return f"  {screen.styled(mark, style)} {text}"
+
+
+def _comparison(screen: Screen, facts: DemoFacts) -> Iterator[str]:
+    rows = (
+        ("onnxmap, views of the files", [facts.load, facts.views], facts.touch),
+        ("read(), copies of the files", [facts.plain_read], facts.plain_touch),
+    )
+    at_hand = [sum(step.seconds for step in available) for _, available, _ in rows]
+    seen = [at + touch.seconds for at, (_, _, touch) in zip(at_hand, rows, strict=True)]
+    memory = [sum(step.own_memory for step in (*steps, touch)) for _, steps, touch in rows]
+    columns = [
+        Column("  what it took", [f"  {label}" for label, _, _ in rows]),
+        Column("all at hand", list(map(seconds_in_words, at_hand)), right=True),
+        Column("every byte seen", list(map(seconds_in_words, seen)), right=True),
+        Column("own memory", list(map(bytes_in_words, memory)), right=True),
+    ]
+    yield from lay_out(columns, screen)
+
+
+def _next_steps(screen: Screen, path: str, *, kept: bool) -> Iterator[str]:
+    yield screen.styled("next", "bold")
+    if not kept:
+        path = "demo.onnx"
+        yield "  onnxmap demo --keep .   # leave the model here"
+    yield f"  onnxmap show {path}"
+    yield f"  onnxmap ls {path} 'layers.0.*'"
+    yield f"""  python -c 'import onnxmap; print(onnxmap.load("{path}"))'"""

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
+from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.screen import draw, open_screen
+from onnxmap.cli.show.page import page
 from onnxmap.cli.type_text import type_in_words
-from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     import onnxmap
@@ -22,33 +24,23 @@ SUMMARY = "show a model on one screen: interface, operators, weights, files"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap show`."""
-    parser.add_argument("file", help="the model")
+    parser.add_argument("file", help="the model; - is standard input")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap show`."""
-    import onnxmap
-
-    if arguments.json:
-        screen = None
-    else:
-        from onnxmap.cli.screen import open_screen
-
-        screen = open_screen()
     start = time.perf_counter()
-    model = onnxmap.load(arguments.file)
+    model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
         facts = {**_file(arguments.file), "load_seconds": seconds, **summary(model)}
-    if screen is None:
+    if arguments.json:
         json.dump(facts, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        from onnxmap.cli.screen import draw
-        from onnxmap.cli.show.page import page
-
-        draw(screen, page(facts))
+        draw(page(facts, open_screen()))
     return 0
 
 
@@ -73,7 +65,7 @@ def summary(model: onnxmap.Model) -> dict[str, Any]:
             for function in model.functions
         ],
         "initializers": _initializers(graph.initializers),
-        "external_files": [_file(path) for path in _external_files(model)],
+        "external_files": _external_files(model),
         "metadata_props": dict(model.metadata_props),
     }
 
@@ -98,15 +90,27 @@ def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
     }
 
 
-def _external_files(model: onnxmap.Model) -> list[str]:
-    try:
-        return model.external_files
-    except OnnxMapError:  # the external data of a tensor are malformed; `ls` shows which tensor
-        return []
+def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
+    """Each data file once, with the reason if it cannot be opened."""
+    from onnxmap._checksums import data_files
+
+    tensors = (tensor for _, tensor in model.tensors())
+    return [
+        {
+            "path": file.path,
+            "nbytes": None if file.opened is None else file.opened.size,
+            "error": None if file.failure is None else _reason(file.failure),
+        }
+        for file in data_files(tensors, declared_only=False)
+    ]
+
+
+def _reason(failure: Exception) -> str:
+    return "missing" if isinstance(failure, FileNotFoundError) else str(failure)
 
 
 def _file(path: str) -> dict[str, Any]:
     try:
-        return {"path": path, "nbytes": Path(path).stat().st_size}
-    except OSError:
-        return {"path": path, "nbytes": None}
+        return {"path": path, "nbytes": Path(path).stat().st_size, "error": None}
+    except OSError as error:
+        return {"path": path, "nbytes": None, "error": error.strerror}

@@ -2,130 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
-
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 from onnxmap._text import bytes_in_words, escape
+from onnxmap.cli.columns import Column, lay_out
+from onnxmap.cli.screen import Screen
 from onnxmap.cli.text import count, cut, seconds_in_words
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # These keep the page to one screen; --json prints everything.
 MOST_LINES = 8
 MOST_CHARACTERS = 200
 BAR_WIDTH = 20
 
-
-def page(facts: dict[str, Any]) -> RenderableType:
-    """Return the page, for rich to print."""
-    sections = Table.grid(padding=(0, 2))
-    sections.add_column(style="dim", no_wrap=True)
-    sections.add_column()
-    for label, content in _sections(facts):
-        sections.add_row(label, content)
-    return sections
+_LABEL_WIDTH = 11  # of the longest label, and a gap
+_NARROWEST = 12  # of a name on a small terminal
 
 
-def _sections(facts: dict[str, Any]) -> Iterable[tuple[str, RenderableType]]:
-    yield "model", _headline(facts)
+def page(facts: dict[str, Any], screen: Screen) -> Iterator[str]:
+    """Return the lines of the page."""
+    room = screen.narrowed(_LABEL_WIDTH)
+    for label, lines in _sections(facts, room):
+        shown = label
+        for line in lines:
+            yield screen.styled(shown.ljust(_LABEL_WIDTH), "dim") + line
+            shown = ""
+
+
+def _sections(facts: dict[str, Any], screen: Screen) -> Iterator[tuple[str, Iterable[str]]]:
+    yield "model", [_headline(facts, screen)]
     producer = f"{facts['producer_name']} {facts['producer_version']}".strip()
     if producer:
-        yield "producer", _line(producer)
-    yield "versions", _versions(facts)
+        yield "producer", [_line(producer, screen)]
+    yield "versions", [_versions(facts, screen)]
     if facts["doc_string"]:
-        yield "about", _line(facts["doc_string"])
-    yield "graph", _graph_line(facts)
-    yield "inputs", _named([(value["name"], value["type"]) for value in facts["inputs"]])
-    yield "outputs", _named([(value["name"], value["type"]) for value in facts["outputs"]])
+        yield "about", [_line(facts["doc_string"], screen)]
+    yield "graph", [_graph_line(facts, screen)]
+    for label in ("inputs", "outputs"):
+        yield label, _named([(value["name"], value["type"]) for value in facts[label]], screen)
     if facts["op_counts"]:
-        yield "operators", _operators(facts["op_counts"])
+        yield "operators", _operators(facts["op_counts"], screen)
     if facts["initializers"]["count"]:
-        yield "weights", _weights(facts["initializers"])
+        yield "weights", _weights(facts["initializers"], screen)
     if facts["external_files"]:
-        yield "files", _named([_file_row(file) for file in facts["external_files"]])
+        yield "files", _named([_file_row(file) for file in facts["external_files"]], screen)
     if facts["functions"]:
-        yield "functions", _named([_function_row(function) for function in facts["functions"]])
+        yield "functions", _named([_function_row(each) for each in facts["functions"]], screen)
     if facts["metadata_props"]:
-        yield "metadata", _named(list(facts["metadata_props"].items()))
+        yield "metadata", _named(list(facts["metadata_props"].items()), screen)
 
 
-def _headline(facts: dict[str, Any]) -> Text:
-    return Text.assemble(
-        (escape(PurePath(facts["path"]).name), "bold"),
-        f"  {bytes_in_words(facts['nbytes'])}",
-        (f"  opened in {seconds_in_words(facts['load_seconds'])}", "green"),
-        no_wrap=True,
-        overflow="ellipsis",
-    )
+def _headline(facts: dict[str, Any], screen: Screen) -> str:
+    name = escape(PurePath(facts["path"]).name)
+    size = "" if facts["nbytes"] is None else f"  {bytes_in_words(facts['nbytes'])}"
+    opened = f"  opened in {seconds_in_words(facts['load_seconds'])}"
+    name = cut(name, max(screen.width - len(size) - len(opened), _NARROWEST))
+    return screen.styled(name, "bold") + size + screen.styled(opened, "green")
 
 
-def _line(text: str) -> Text:
-    shown = cut(escape(text[: 2 * MOST_CHARACTERS]), MOST_CHARACTERS)
-    return Text(shown, no_wrap=True, overflow="ellipsis")
+def _short(text: str) -> str:
+    return cut(escape(text[: 2 * MOST_CHARACTERS]), MOST_CHARACTERS)
 
 
-def _versions(facts: dict[str, Any]) -> Text:
+def _line(text: str, screen: Screen) -> str:
+    return next(lay_out([Column("", [_short(text)], narrowest=1)], screen, headed=False))
+
+
+def _versions(facts: dict[str, Any], screen: Screen) -> str:
     opsets = (
         f"{domain or 'ai.onnx'} {version}" for domain, version in facts["opset_imports"].items()
     )
-    return _line(" · ".join((f"IR {facts['ir_version']}", *opsets)))
+    return _line(" · ".join((f"IR {facts['ir_version']}", *opsets)), screen)
 
 
-def _graph_line(facts: dict[str, Any]) -> Text:
+def _graph_line(facts: dict[str, Any], screen: Screen) -> str:
     weights = facts["initializers"]
     parts = [
         count(facts["node_count"], "node"),
         count(weights["count"], "initializer"),
         bytes_in_words(weights["nbytes"]),
     ]
-    return _line(f"{facts['graph_name']}  {' · '.join(parts)}".lstrip())
+    return _line(f"{facts['graph_name']}  {' · '.join(parts)}".lstrip(), screen)
 
 
-def _named(rows: Sequence[tuple[str, str]]) -> Table:
-    """A table of names and texts. If there is little room, the names keep it."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True, overflow="ellipsis")
-    table.add_column(no_wrap=True, overflow="ellipsis")
-    for name, said in islice(rows, MOST_LINES):
-        table.add_row(_line(name or "(unnamed)"), _line(said))
-    _add_rest(table, len(rows))
-    return table
+def _named(rows: Sequence[tuple[str, str]], screen: Screen) -> Iterator[str]:
+    """Lines of names and texts. If there is little room, the names keep it."""
+    shown = rows[:MOST_LINES]
+    columns = [
+        Column(
+            "",
+            [_short(name or "(unnamed)") for name, _ in shown],
+            style="cyan",
+            narrowest=_NARROWEST,
+        ),
+        Column("", [_short(said) for _, said in shown], narrowest=1),
+    ]
+    yield from lay_out(columns, screen, headed=False)
+    yield from _rest(len(rows), screen)
 
 
-def _operators(op_counts: dict[str, int]) -> Table:
-    table = _bar_table(numbers=1)
+def _operators(op_counts: dict[str, int], screen: Screen) -> Iterator[str]:
     ranked = sorted(op_counts.items(), key=lambda item: (-item[1], item[0]))
-    most = ranked[0][1]
-    for name, number in ranked[:MOST_LINES]:
-        table.add_row(_line(name), f"{number:,}", _bar(number, most))
-    _add_rest(table, len(ranked))
-    return table
+    shown = ranked[:MOST_LINES]
+    columns = [
+        Column("", [_short(name) for name, _ in shown], style="cyan", narrowest=_NARROWEST),
+        Column("", [f"{number:,}" for _, number in shown], right=True),
+        _bars([number for _, number in shown]),
+    ]
+    yield from lay_out(columns, screen, headed=False)
+    yield from _rest(len(ranked), screen)
 
 
-def _weights(initializers: dict[str, Any]) -> Table:
-    table = _bar_table(numbers=2)
+def _weights(initializers: dict[str, Any], screen: Screen) -> Iterator[str]:
     by_type = initializers["by_dtype"]
-    most = max(sums["nbytes"] for sums in by_type.values())
-    for name, sums in islice(by_type.items(), MOST_LINES):
-        size = bytes_in_words(sums["nbytes"])
-        table.add_row(name, f"{sums['count']:,}", size, _bar(sums["nbytes"], most))
-    _add_rest(table, len(by_type))
-    return table
+    shown = dict(islice(by_type.items(), MOST_LINES))
+    columns = [
+        Column("", list(shown), style="cyan"),
+        Column("", [f"{sums['count']:,}" for sums in shown.values()], right=True),
+        Column("", [bytes_in_words(sums["nbytes"]) for sums in shown.values()], right=True),
+        _bars([sums["nbytes"] for sums in shown.values()]),
+    ]
+    yield from lay_out(columns, screen, headed=False)
+    yield from _rest(len(by_type), screen)
 
 
-def _bar_table(numbers: int) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True, overflow="ellipsis")
-    for _ in range(numbers):
-        table.add_column(justify="right", no_wrap=True)
-    table.add_column(style="blue", no_wrap=True)
-    return table
+def _bars(numbers: Sequence[int]) -> Column:
+    most = max(numbers)
+    return Column("", [_bar(number, most) for number in numbers], style="blue", droppable=True)
 
 
 def _bar(number: int, most: int) -> str:
@@ -134,14 +139,13 @@ def _bar(number: int, most: int) -> str:
     return "█" * round(BAR_WIDTH * number / most) or "▏"
 
 
-def _add_rest(table: Table, total: int) -> None:
+def _rest(total: int, screen: Screen) -> Iterator[str]:
     if total > MOST_LINES:
-        table.add_row(Text(f"… and {total - MOST_LINES:,} more", style="dim"))
+        yield screen.styled(f"… and {total - MOST_LINES:,} more", "dim")
 
 
 def _file_row(file: dict[str, Any]) -> tuple[str, str]:
-    size = "missing" if file["nbytes"] is None else bytes_in_words(file["nbytes"])
-    return PurePath(file["path"]).name, size
+    return PurePath(file["path"]).name, file["error"] or bytes_in_words(file["nbytes"])
 
 
 def _function_row(function: dict[str, Any]) -> tuple[str, str]:

@@ -1,5 +1,5 @@
-// Visits every tensor of a message: initializers, sparse values and indices, attributes of any
-// kind, subgraphs, functions, training info.
+// Visits every tensor or every node of a message, with its path: in subgraphs, in attributes of any
+// kind, in functions, in training info.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,12 @@ namespace onnxmap::model {
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
-/// Calls visit(list, tensor) for each of these tensors. Each occurrence of a repeated field of
-/// tensors has its own number `list`; 0 means that the tensor is in no list.
+/// The same for each NodeProto. The nodes of a subgraph follow the node that holds it.
+void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
+                   const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
+/// Calls visit(list, tensor) for each TensorProto below `root`. Each occurrence of a repeated field
+/// of tensors has its own number `list`; 0 means that the tensor is in no list.
 void for_each_listed_tensor(
     const onnx::Message& root, std::uint32_t max_depth,
     const std::function<void(std::uint64_t list, const onnx::Message&)>& visit);

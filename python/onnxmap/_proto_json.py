@@ -1,7 +1,4 @@
-"""Protobuf's JSON of a message, with the field names of onnx.proto. Long payloads are cut.
-
-Uncut, it is the text that `google.protobuf.json_format` writes with
-`preserving_proto_field_name=True`, and reads.
+"""Protobuf's JSON of a message: the text that `google.protobuf.json_format` writes and reads.
 
 Source: protobuf.dev/programming-guides/json.
 """
@@ -10,46 +7,75 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import json
 import math
+import re
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import Row, enum_names, is_repeated, message_rows
 
 if TYPE_CHECKING:
-    from onnxmap import ProtoView
+    from onnxmap._core import ProtoView
 
 # A float32 has at least 6 exact digits. 9 digits always tell it from its neighbours.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 9
 
 
-def message_json(view: ProtoView, longest: int) -> dict[str, Any]:
-    """Return the fields of a message. Payloads longer than `longest` are cut.
+@dataclass(frozen=True)
+class Form:
+    """How a message is written.
 
-    `longest` counts bytes, characters or numbers.
+    Attributes:
+        proto_names: use the field names of onnx.proto. Protobuf's default is lowerCamelCase.
+        longest: longer payloads are cut. Counts bytes, characters or numbers.
     """
+
+    proto_names: bool
+    longest: int = sys.maxsize
+
+
+def to_dict(view: ProtoView, preserving_proto_field_name: bool) -> dict[str, Any]:
+    """See `ProtoView.to_dict`."""
+    return message_json(view, Form(preserving_proto_field_name))
+
+
+def to_json(view: ProtoView, indent: int | None, preserving_proto_field_name: bool) -> str:
+    """See `ProtoView.to_json`."""
+    return json.dumps(to_dict(view, preserving_proto_field_name), indent=indent)
+
+
+def message_json(view: ProtoView, form: Form) -> dict[str, Any]:
+    """Return the fields of a message."""
     rows = message_rows(view.message_type)
     return {
-        field.name: field_json(rows[field.name], value, longest, is_repeated(rows[field.name]))
+        (field.name if form.proto_names else _lower_camel(field.name)): field_json(
+            rows[field.name], value, form, is_repeated(rows[field.name])
+        )
         for field, value in view.ListFields()
     }
 
 
-def field_json(row: Row, value: Any, longest: int, is_list: bool) -> Any:
+def field_json(row: Row, value: Any, form: Form, is_list: bool) -> Any:
     """Return the value of a field, or one element of a repeated field."""
     if not is_list:
-        return _single(row, value, longest)
+        return _single(row, value, form)
     values: Sequence[Any] = value
-    if row["type"] == "message" or len(values) <= longest:
-        return [_single(row, item, longest) for item in values]
-    return _cut(len(values), [_single(row, item, longest) for item in islice(values, longest)])
+    if row["type"] == "message" or len(values) <= form.longest:
+        return [_single(row, item, form) for item in values]
+    first = [_single(row, item, form) for item in islice(values, form.longest)]
+    return _cut(len(values), first)
 
 
-def _single(row: Row, value: Any, longest: int) -> Any:
+def _single(row: Row, value: Any, form: Form) -> Any:
+    longest = form.longest
     match row["type"]:
         case "message":
-            return message_json(value, longest)
+            return message_json(value, form)
         case "bytes":
             first = base64.b64encode(value[:longest]).decode()
             return first if len(value) <= longest else _cut(len(value), first)
@@ -64,6 +90,11 @@ def _single(row: Row, value: Any, longest: int) -> Any:
         case _:
             # Many readers take a JSON number for a double, so protobuf writes 64 bits as a string.
             return str(value)
+
+
+@cache
+def _lower_camel(name: str) -> str:
+    return re.sub("_(.)", lambda found: found[1].upper(), name)
 
 
 def _cut(length: int, first: Any) -> dict[str, Any]:

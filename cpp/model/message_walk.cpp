@@ -1,4 +1,4 @@
-#include "model/tensor_walk.hpp"
+#include "model/message_walk.hpp"
 
 #include <array>
 
@@ -11,15 +11,18 @@ using onnx::field;
 
 namespace {
 
-// For each message type, whether it can contain a tensor at any depth: a fixed point of the schema.
-consteval auto find_holders() {
-    std::array<bool, onnx::detail::kMessageCount> holds{};
+using Holders = std::array<bool, onnx::detail::kMessageCount>;
+
+// For each message type, whether it can contain a message of one type, at any depth: a fixed point
+// of the schema.
+consteval Holders find_holders(std::string_view type_name) {
+    Holders holds{};
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t i = 0; i < holds.size(); ++i) {
             for (const wire::FieldRow& row : onnx::detail::kTables[i].fields) {
                 if (!row.is_message() || holds[i]) continue;
-                if (row.type_name == "TensorProto" || holds[row.type_index]) {
+                if (row.type_name == type_name || holds[row.type_index]) {
                     holds[i] = changed = true;
                 }
             }
@@ -28,7 +31,8 @@ consteval auto find_holders() {
     return holds;
 }
 
-constexpr auto kHolds = find_holders();
+constexpr Holders kHoldTensors = find_holders("TensorProto");
+constexpr Holders kHoldNodes = find_holders("NodeProto");
 
 using Visit = std::function<void(const std::string&, const onnx::Message&, std::uint64_t list)>;
 
@@ -39,22 +43,29 @@ constexpr std::size_t kLongPath = 1000;
 
 class Walk {
   public:
-    Walk(std::uint32_t max_depth, const Visit& visit) : depth_left_(max_depth), visit_(visit) {}
+    // `holders`: of the messages of the type `wanted`. The load pass counts the messages below the
+    // root, this walk counts the root, too.
+    Walk(const wire::MessageTable& wanted, const Holders& holders, std::uint32_t max_depth,
+         const Visit& visit)
+        : wanted_(wanted), holders_(holders), depth_left_(max_depth + 1), visit_(visit) {}
 
     void enter(const onnx::Message& message) {
-        if (&message.table() == &onnx::message<"TensorProto">) {
-            visit_(path_, message, list_);
-            return;
-        }
+        if (&message.table() == &wanted_) visit_(path_, message, list_);
         if (depth_left_ == 0) fail_too_deep();
         --depth_left_;
         for (const wire::FieldRow& row : message.table().fields) {
-            if (holds_tensors(row)) enter_field(message, row);
+            if (row.is_message() && (is_wanted(row) || holders_[row.type_index])) {
+                enter_field(message, row);
+            }
         }
         ++depth_left_;
     }
 
   private:
+    [[nodiscard]] bool is_wanted(const wire::FieldRow& row) const noexcept {
+        return &onnx::kSchema.message_of(row) == &wanted_;
+    }
+
     void enter_field(const onnx::Message& parent, const wire::FieldRow& row) {
         const std::size_t base = path_.size();
         if (base > 0) path_ += '.';
@@ -62,7 +73,7 @@ class Walk {
         if (row.repeated()) {
             const std::size_t stem = path_.size();
             std::uint64_t position = 0;
-            const bool is_list = row.type_name == "TensorProto";
+            const bool is_list = is_wanted(row);
             if (is_list) list_ = ++lists_;
             parent.for_each_value(row, [&](const wire::Field& value) {
                 const onnx::Message child = onnx::message_in(row, value);
@@ -79,6 +90,8 @@ class Walk {
         path_.resize(base);
     }
 
+    const wire::MessageTable& wanted_;
+    const Holders& holders_;
     std::uint32_t depth_left_;
     const Visit& visit_;
     std::string path_;
@@ -89,7 +102,7 @@ class Walk {
 }  // namespace
 
 bool holds_tensors(const wire::FieldRow& row) noexcept {
-    return row.is_message() && (row.type_name == "TensorProto" || kHolds[row.type_index]);
+    return row.is_message() && (row.type_name == "TensorProto" || kHoldTensors[row.type_index]);
 }
 
 std::string path_key(std::string_view path, std::string_view name, std::uint64_t position) {
@@ -100,12 +113,19 @@ std::string path_key(std::string_view path, std::string_view name, std::uint64_t
     return '[' + std::to_string(position) + ']';
 }
 
-// The load pass counts the messages below the root; this walk counts the root, too.
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit) {
     const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
                                 std::uint64_t) { visit(path, tensor); };
-    Walk(max_depth + 1, with_path).enter(root);
+    Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_path).enter(root);
+}
+
+void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
+                   const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const Visit with_path = [&](const std::string& path, const onnx::Message& node, std::uint64_t) {
+        visit(path, node);
+    };
+    Walk(onnx::message<"NodeProto">, kHoldNodes, max_depth, with_path).enter(root);
 }
 
 void for_each_listed_tensor(
@@ -113,7 +133,7 @@ void for_each_listed_tensor(
     const std::function<void(std::uint64_t list, const onnx::Message&)>& visit) {
     const Visit with_list = [&](const std::string&, const onnx::Message& tensor,
                                 std::uint64_t list) { visit(list, tensor); };
-    Walk(max_depth + 1, with_list).enter(root);
+    Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_list).enter(root);
 }
 
 }  // namespace onnxmap::model

@@ -1,4 +1,4 @@
-#include "model/tensor_walk.hpp"
+#include "model/message_walk.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ Bytes named(std::string_view name) { return blob(8, name); }
 
 }  // namespace
 
-TEST_CASE("tensor_walk: finds tensors in every place") {
+TEST_CASE("message_walk: finds tensors in every place") {
     const Bytes sparse = join(blob(1, named("values")), blob(2, named("indices")));
     const Bytes subgraph = blob(5, named("inner"));
     const Bytes everything =
@@ -71,7 +71,7 @@ TEST_CASE("tensor_walk: finds tensors in every place") {
     CHECK(walk(message<"ModelProto">, bytes) == expected);
 }
 
-TEST_CASE("tensor_walk: finds tensors in other messages than models") {
+TEST_CASE("message_walk: finds tensors in other messages than models") {
     CHECK(walk(message<"TensorProto">, named("alone")) == Found{{"", "alone"}});
     const Bytes sequence =
         join(blob(3, named("a")), blob(5, blob(3, named("b"))),
@@ -84,7 +84,7 @@ TEST_CASE("tensor_walk: finds tensors in other messages than models") {
     CHECK(walk(message<"NodeProto">, node("Relu")).empty());
 }
 
-TEST_CASE("tensor_walk: one graph or one tensor may be in pieces") {
+TEST_CASE("message_walk: one graph or one tensor may be in pieces") {
     const Bytes bytes = join(blob(7, blob(5, named("x"))), blob(7, blob(5, named("y"))));
     CHECK(walk(message<"ModelProto">, bytes) ==
           Found{{"graph.initializer[0]", "x"}, {"graph.initializer[1]", "y"}});
@@ -92,7 +92,33 @@ TEST_CASE("tensor_walk: one graph or one tensor may be in pieces") {
     CHECK(walk(message<"AttributeProto">, twice) == Found{{"t", "new"}});
 }
 
-TEST_CASE("tensor_walk: tells which tensors are in one list") {
+TEST_CASE("message_walk: finds nodes in every place, those of a subgraph after its node") {
+    const Bytes subgraph = join(blob(1, node("Inner")), blob(1, node("Last")));
+    const Bytes graph = join(blob(1, node("If", {join(blob(1, "then"), blob(6, subgraph)),
+                                                 join(blob(1, "all"), blob(11, subgraph))})),
+                             blob(1, node("After")));
+    const Bytes bytes =
+        join(blob(7, graph), blob(25, blob(7, node("In function"))),
+             blob(20, join(blob(1, blob(1, node("Init"))), blob(2, blob(1, node("Step"))))));
+    Found found;
+    model::for_each_node(onnx::Message(message<"ModelProto">, bytes), wire::kDefaultDepth,
+                         [&](const std::string& path, const onnx::Message& one) {
+                             CHECK(&one.table() == &message<"NodeProto">);
+                             found.emplace_back(path, one.text(onnx::field<"NodeProto.op_type">));
+                         });
+    const std::string attribute = "graph.node[0].attribute";
+    CHECK(found == Found{{"graph.node[0]", "If"},
+                         {attribute + R"(["then"].g.node[0])", "Inner"},
+                         {attribute + R"(["then"].g.node[1])", "Last"},
+                         {attribute + R"(["all"].graphs[0].node[0])", "Inner"},
+                         {attribute + R"(["all"].graphs[0].node[1])", "Last"},
+                         {"graph.node[1]", "After"},
+                         {"training_info[0].initialization.node[0]", "Init"},
+                         {"training_info[0].algorithm.node[0]", "Step"},
+                         {"functions[0].node[0]", "In function"}});
+}
+
+TEST_CASE("message_walk: tells which tensors are in one list") {
     const Bytes t = named("t");
     const Bytes lists = node("Op", {join(blob(1, "same"), blob(10, t), blob(10, t)),
                                     join(blob(1, "same"), blob(10, t)), blob(5, t)});
@@ -118,7 +144,7 @@ TEST_CASE("tensor_walk: tells which tensors are in one list") {
     CHECK(numbers.size() == 5);
 }
 
-TEST_CASE("tensor_walk: long names do not make paths of any length") {
+TEST_CASE("message_walk: long names do not make paths of any length") {
     // Each name is short enough by itself, but there are many levels.
     Bytes graph = blob(5, named("deepest"));
     for (int level = 0; level < 20; ++level) {

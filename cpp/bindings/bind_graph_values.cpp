@@ -1,0 +1,88 @@
+// The values of a graph: who makes them, who uses them, and what type they have.
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/package_seam.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/graph.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+py::object wrap(const Graph& self, onnx::Message message) {
+    return wrap_message({self.document, std::move(message)});
+}
+
+py::object producer(const Graph& self, std::string_view value) {
+    static_cast<void>(self.document->look_for_changes());
+    const auto position = self.graph->uses().producer(value);
+    return position ? wrap(self, self.graph->node(*position)) : py::none();
+}
+
+py::list uses(const Graph& self, std::string_view value) {
+    static_cast<void>(self.document->look_for_changes());
+    py::list found;
+    for (const model::Use& use : self.graph->uses().uses(value)) {
+        found.append(package::use()(wrap(self, self.graph->user(use)), use.index));
+    }
+    return found;
+}
+
+py::list consumers(const Graph& self, std::string_view value) {
+    static_cast<void>(self.document->look_for_changes());
+    py::list found;
+    model::Use last{model::Use::kNone, 0};
+    for (const model::Use& use : self.graph->uses().uses(value)) {
+        const bool is_repeated = use.node == last.node && use.inner == last.inner;
+        last = use;
+        if (use.node == model::Use::kNone || is_repeated) continue;
+        onnx::Message user = self.graph->user(use);
+        if (model::is_node(user)) found.append(wrap(self, std::move(user)));
+    }
+    return found;
+}
+
+py::list topological_order(const Graph& self) {
+    static_cast<void>(self.document->look_for_changes());
+    py::list nodes;
+    for (const std::uint32_t position : self.graph->uses().topological_order()) {
+        nodes.append(wrap(self, self.graph->node(position)));
+    }
+    return nodes;
+}
+
+py::object value(const Graph& self, std::string_view name) {
+    auto found = self.graph->value(name);
+    return found ? wrap(self, std::move(*found)) : py::none();
+}
+
+py::list inputs(const Graph& self, bool with_default) {
+    py::list found;
+    for (onnx::Message& input : self.graph->inputs(with_default)) {
+        found.append(wrap(self, std::move(input)));
+    }
+    return found;
+}
+
+py::list dimension_params(const Graph& self) {
+    py::list names;
+    for (const std::string_view name : self.graph->dimension_params()) names.append(to_str(name));
+    return names;
+}
+
+}  // namespace
+
+void bind_graph_values(GuardedClass<Graph>& cls) {
+    cls.def("producer", producer, py::arg("value"))
+        .def("consumers", consumers, py::arg("value"))
+        .def("uses", uses, py::arg("value"))
+        .def("value", value, py::arg("name"))
+        .def("topological_order", topological_order)
+        .def("inputs", inputs, py::arg("with_default"))
+        .def("dimension_params", dimension_params);
+}
+
+}  // namespace onnxmap::bindings

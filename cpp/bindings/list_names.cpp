@@ -1,0 +1,30 @@
+#include "bindings/list_names.hpp"
+
+#include "bindings/package_seam.hpp"
+#include "bindings/python_objects.hpp"
+
+namespace onnxmap::bindings {
+
+py::list to_list(const model::ListNames& names) {
+    py::list found(names.count());
+    for (std::uint32_t i = 0; i < names.count(); ++i) {
+        PyList_SET_ITEM(found.ptr(), i, to_str(names.name(i)).release().ptr());
+    }
+    return found;
+}
+
+std::uint32_t position_of(const model::ListNames& names, const py::object& name) {
+    if (const auto text = name_in_file(name)) {
+        if (const auto found = names.position(*text)) return *found;
+    }
+    const py::object error = package::unknown_name()(names.what(), name, to_list(names));
+    PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+    throw py::error_already_set();
+}
+
+bool has_name(const model::ListNames& names, const py::object& name) {
+    const auto text = name_in_file(name);
+    return text && names.contains(*text);
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,77 @@
+#include "model/list_names.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "onnx/message.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+Error duplicate_name(std::string_view what, std::string_view name, std::string_view advice) {
+    return {"model.duplicate_name", "more than one " + std::string(what) + " is named " +
+                                        quoted(name) + "; " + std::string(advice)};
+}
+
+void ListNames::add(std::string_view name) {
+    const std::uint32_t here = next_++;
+    if (!name.empty()) note(table_.add(name), here);
+}
+
+void ListNames::note(const NameTable::Added& added, std::uint32_t element) {
+    if (added.is_new) {
+        elements_.push_back({element, 1, 0});
+    } else {
+        ++elements_[added.position].count;
+        has_repeated_ = true;
+    }
+}
+
+void ListNames::add_segment(std::string_view name) noexcept {
+    if (const auto position = table_.find(name)) ++elements_[*position].segments;
+}
+
+std::optional<std::uint32_t> ListNames::position(std::string_view name) const {
+    const auto entry = table_.find(name);
+    return entry ? std::optional(position_at(*entry)) : std::nullopt;
+}
+
+std::vector<std::uint32_t> ListNames::positions() const {
+    std::vector<std::uint32_t> found;
+    found.reserve(count());
+    for (std::uint32_t entry = 0; entry < count(); ++entry) found.push_back(position_at(entry));
+    return found;
+}
+
+std::uint32_t ListNames::position_at(std::uint32_t entry) const {
+    const Elements& found = elements_[entry];
+    if (is_one_tensor(found.count, found.segments)) return found.first;
+    throw duplicate_name(what_, name(entry), advice_);
+}
+
+namespace {
+
+// What a message is called in an error: "node" for a NodeProto.
+std::string called(std::string_view type_name) {
+    if (type_name == "ValueInfoProto") return "value";
+    if (type_name.ends_with("Proto")) type_name.remove_suffix(5);
+    std::string word(type_name);
+    std::ranges::transform(word, word.begin(), [](char c) { return c | 0x20; });
+    return word;
+}
+
+}  // namespace
+
+ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
+    const wire::FieldRow& name = *onnx::kSchema.message_of(row).find("name");
+    ListNames names(called(row.type_name), "iterate over the list to reach each of them",
+                    NameTable::Text::viewed);
+    names.add_all(fields.count(row), [&](auto&& add) {
+        fields.for_each(row, [&](const wire::Field& element) {
+            add(onnx::message_in(row, element).text(name));
+        });
+    });
+    return names;
+}
+
+}  // namespace onnxmap::model

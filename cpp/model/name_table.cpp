@@ -1,0 +1,172 @@
+#include "model/name_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include "base/made_once.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+// Up to this many names are compared one by one. Most lists have no more, and then need no memory.
+constexpr std::size_t kFew = 8;
+
+// Copies of names are kept in blocks that double in size between these two.
+constexpr std::size_t kSmallestBlock = 256;
+constexpr std::size_t kLargestBlock = std::size_t{1} << 20;
+
+using Seeds = std::array<std::uint64_t, 2>;
+
+const Seeds& seeds() {
+    constinit static std::atomic<const Seeds*> made = nullptr;
+    return made_once(made, [] {
+        std::random_device random;
+        const auto next = [&] { return std::uint64_t{random()} << 32 | random(); };
+        return std::make_unique<const Seeds>(Seeds{next(), next() | 1});
+    });
+}
+
+// Combines both halves of the product, so that each bit of the result depends on all bits of both
+// numbers.
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+template <class Word>
+std::uint64_t load(const char* p) noexcept {
+    Word word;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+}
+
+// All bytes of fewer than eight, in one word.
+std::uint64_t few_bytes(const char* p, std::size_t count) noexcept {
+    if (count >= 4) return load<std::uint32_t>(p) | load<std::uint32_t>(p + count - 4) << 32;
+    if (count == 0) return 0;
+    const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<std::uint8_t>(p[i])}; };
+    return byte(0) | byte(count / 2) << 8 | byte(count - 1) << 16;
+}
+
+// Words may overlap at the end: a copy of fewer bytes than eight would take longer than the rest.
+std::uint32_t hash_of(std::string_view name) {
+    const Seeds& seed = seeds();
+    const char* p = name.data();
+    std::size_t left = name.size();
+    std::uint64_t hash = seed[0] ^ left;
+    if (left < 8) {
+        hash = fold(hash ^ few_bytes(p, left), seed[1]);
+    } else {
+        for (; left > 8; p += 8, left -= 8) {
+            hash = fold(hash ^ load<std::uint64_t>(p), seed[1]);
+        }
+        hash = fold(hash ^ load<std::uint64_t>(p + left - 8), seed[1]);
+    }
+    return static_cast<std::uint32_t>(fold(hash, seed[1]));
+}
+
+}  // namespace
+
+std::size_t NameTable::slot_of(std::string_view name, std::uint32_t hash) const noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = hash & mask;
+    while (slots_[i].position != kFree &&
+           (slots_[i].hash != hash || this->name(slots_[i].position) != name)) {
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+void NameTable::reserve(std::uint64_t names) {
+    if (names <= kFew || 2 * names <= slots_.size()) return;
+    names_.reserve(names);
+    grow(std::bit_ceil(2 * names));
+}
+
+// Names in the table differ, so each goes to the first free slot.
+void NameTable::grow(std::size_t slots) {
+    const auto old = std::exchange(slots_, os::LargeVector<Slot>(slots, {0, kFree}));
+    const auto put = [&](Slot slot) {
+        std::size_t i = slot.hash & (slots - 1);
+        while (slots_[i].position != kFree) i = (i + 1) & (slots - 1);
+        slots_[i] = slot;
+    };
+    if (old.empty()) {
+        for (std::uint32_t i = 0; i < size(); ++i) put({hash_of(name(i)), i});
+    }
+    for (const Slot& slot : old) {
+        if (slot.position != kFree) put(slot);
+    }
+}
+
+NameTable::Hashed NameTable::prepare(std::string_view name) const noexcept {
+    const std::uint32_t hash = hash_of(name);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+    return {name, hash};
+}
+
+NameTable::Added NameTable::add(std::string_view name) {
+    if (slots_.empty()) {
+        if (const auto known = find(name)) return {*known, false};
+        if (size() < kFew) {
+            append(name);
+            return {size() - 1, true};
+        }
+    }
+    return add_to_slots({name, hash_of(name)});
+}
+
+NameTable::Added NameTable::add(const Hashed& prepared) {
+    return slots_.empty() ? add(prepared.name) : add_to_slots(prepared);
+}
+
+NameTable::Added NameTable::add_to_slots(const Hashed& prepared) {
+    if (2 * (names_.size() + 1) > slots_.size()) grow(std::max(2 * slots_.size(), 4 * kFew));
+    Slot& slot = slots_[slot_of(prepared.name, prepared.hash)];
+    if (slot.position != kFree) return {slot.position, false};
+    if (size() >= kFree - 1) throw std::length_error("more than 2^32 names in one list");
+    slot = {prepared.hash, size()};
+    append(prepared.name);
+    return {slot.position, true};
+}
+
+void NameTable::append(std::string_view name) {
+    names_.push_back(text_ == Text::copied ? copy(name) : name);
+}
+
+std::string_view NameTable::copy(std::string_view name) {
+    if (name.empty()) return {};
+    if (name.size() > room_) {
+        const std::size_t usual = kSmallestBlock << std::min<std::size_t>(blocks_.size(), 12);
+        room_ = std::max(name.size(), std::min(usual, kLargestBlock));
+        blocks_.push_back(std::make_unique_for_overwrite<char[]>(room_));
+        next_ = blocks_.back().get();
+    }
+    std::memcpy(next_, name.data(), name.size());
+    const std::string_view copied(next_, name.size());
+    next_ += name.size();
+    room_ -= name.size();
+    return copied;
+}
+
+std::optional<std::uint32_t> NameTable::find(std::string_view name) const noexcept {
+    if (slots_.empty()) {
+        for (std::uint32_t i = 0; i < size(); ++i) {
+            if (this->name(i) == name) return i;
+        }
+        return std::nullopt;
+    }
+    const Slot& slot = slots_[slot_of(name, hash_of(name))];
+    return slot.position == kFree ? std::nullopt : std::optional(slot.position);
+}
+
+}  // namespace onnxmap::model

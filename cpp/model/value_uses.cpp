@@ -1,0 +1,294 @@
+#include "model/value_uses.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/list_names.hpp"
+#include "model/node.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+// Use of a value that a subgraph does not make.
+struct OuterUse {
+    std::string_view value;
+    onnx::Message user;
+    std::uint32_t index;
+};
+
+void add_uses(std::vector<OuterUse>& found, const onnx::Message& user, const wire::FieldRow& row) {
+    std::uint32_t index = 0;
+    user.for_each_value(row, [&](const wire::Field& name) {
+        if (!name.text().empty()) found.push_back({name.text(), user, index});
+        ++index;
+    });
+}
+
+// The names of the values in a list of messages, each of which has the name in its field `name`.
+void add_names(NameTable& names, const onnx::Message& graph, const wire::FieldRow& list,
+               const wire::FieldRow& name) {
+    graph.for_each_value(list, [&](const wire::Field& element) {
+        names.add(onnx::message_in(list, element).text(name));
+    });
+}
+
+// Adds to `found` the uses in a subgraph, at any depth, of values that it does not make.
+void find_outer_uses(std::vector<OuterUse>& found, const onnx::Message& graph,
+                     std::uint32_t depth_left) {
+    if (depth_left == 0) fail_too_deep();
+    NameTable made;
+    add_names(made, graph, field<"GraphProto.input">, field<"ValueInfoProto.name">);
+    add_names(made, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
+    const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
+    graph.for_each_value(sparse, [&](const wire::Field& element) {
+        const auto values =
+            onnx::message_in(sparse, element).child(field<"SparseTensorProto.values">);
+        if (values) made.add(values->text(field<"TensorProto.name">));
+    });
+
+    std::vector<OuterUse> used;
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    graph.for_each_value(nodes, [&](const wire::Field& element) {
+        const Node node(onnx::message_in(nodes, element));
+        node.for_each_output([&](std::string_view value) { made.add(value); });
+        add_uses(used, node.message(), field<"NodeProto.input">);
+        node.for_each_subgraph([&](const onnx::Message& subgraph) {
+            find_outer_uses(used, subgraph, depth_left - 1);
+        });
+    });
+    std::uint32_t index = 0;
+    const wire::FieldRow& outputs = field<"GraphProto.output">;
+    graph.for_each_value(outputs, [&](const wire::Field& element) {
+        const auto name = onnx::message_in(outputs, element).text(field<"ValueInfoProto.name">);
+        if (!name.empty()) used.push_back({name, graph, index});
+        ++index;
+    });
+    for (OuterUse& use : used) {
+        if (!made.find(use.value)) found.push_back(std::move(use));
+    }
+}
+
+// The uses in the subgraphs of a node of values that they do not make.
+std::vector<OuterUse> outer_uses(const Node& node, std::uint32_t max_depth) {
+    std::vector<OuterUse> found;
+    node.for_each_subgraph(
+        [&](const onnx::Message& graph) { find_outer_uses(found, graph, max_depth); });
+    return found;
+}
+
+// Whether two messages are the same bytes of a file.
+bool is_same(const onnx::Message& a, const onnx::Message& b) noexcept {
+    return &a.table() == &b.table() && a.piece(0).data() == b.piece(0).data() &&
+           a.nbytes() == b.nbytes();
+}
+
+}  // namespace
+
+// Reads the nodes one by one.
+class ValueUses::Collector {
+  public:
+    Collector(ValueUses& self, std::uint32_t max_depth) : self_(self), max_depth_(max_depth) {}
+
+    void reserve(std::uint64_t uses) { found_.reserve(uses); }
+
+    void add_node(const onnx::Message& node) {
+        const std::uint32_t position = self_.node_count_++;
+        if (position >= kSeveral) throw std::length_error("more than 2^32 nodes in one graph");
+        std::uint32_t input = 0;
+        bool holds_graphs = false;
+        node.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+            if (row == &field<"NodeProto.input">) {
+                add_use(found.text(), {position, input++});
+            } else if (row == &field<"NodeProto.output">) {
+                add_output(found.text(), position);
+            } else if (row == &field<"NodeProto.attribute">) {
+                holds_graphs = holds_graphs || holds_graph(onnx::message_in(*row, found));
+            }
+        });
+        if (holds_graphs) add_subgraphs(Node(node), position);
+    }
+
+    void add_use(std::string_view name, const Use& use) { later(name, use, false); }
+
+    /// All uses. Nothing can be added afterwards.
+    [[nodiscard]] const os::LargeVector<Named>& found() {
+        in_flight_.finish(note_);
+        return found_;
+    }
+
+  private:
+    // Most attributes hold none: this is a shorter walk than Attribute's.
+    static bool holds_graph(const onnx::Message& attribute) {
+        bool found = false;
+        attribute.for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
+            found = found || row == &field<"AttributeProto.g"> ||
+                    row == &field<"AttributeProto.graphs">;
+        });
+        return found;
+    }
+
+    void add_output(std::string_view name, std::uint32_t node) { later(name, {node, 0}, true); }
+
+    void later(std::string_view name, const Use& use, bool is_output) {
+        if (!name.empty()) in_flight_.add(name, {use, is_output}, note_);
+    }
+
+    void add_subgraphs(const Node& node, std::uint32_t position) {
+        std::vector<OuterUse> outer = outer_uses(node, max_depth_);
+        std::vector<onnx::Message>& users = self_.inner_users_;
+        for (OuterUse& use : outer) {
+            if (users.empty() || !is_same(users.back(), use.user)) users.push_back(use.user);
+            add_use(use.value, {position, use.index, static_cast<std::uint32_t>(users.size() - 1)});
+        }
+    }
+
+    struct Role {
+        Use use;
+        bool is_output;
+    };
+    struct Note {
+        Collector& collector;
+
+        void operator()(const NameTable::Added& value, const Role& role) const {
+            auto& makers = collector.self_.makers_;
+            if (value.is_new) makers.push_back(Use::kNone);
+            if (role.is_output) {
+                std::uint32_t& maker = makers[value.position];
+                maker = maker == Use::kNone ? role.use.node : kSeveral;
+            } else {
+                collector.found_.push_back({value.position, role.use});
+            }
+        }
+    };
+
+    ValueUses& self_;
+    std::uint32_t max_depth_;
+    os::LargeVector<Named> found_;
+    NamesInFlight<Role> in_flight_{self_.values_};
+    Note note_{*this};
+};
+
+ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
+    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    values_.reserve(graph.count(nodes));  // most nodes make one value
+    makers_.reserve(graph.count(nodes));
+    Collector collector(*this, max_depth);
+    collector.reserve(3 *
+                      graph.count(nodes));  // most nodes use fewer, and what is left is not touched
+    graph.for_each(nodes, [&](const wire::Field& element) {
+        collector.add_node(onnx::message_in(nodes, element));
+    });
+    std::uint32_t index = 0;
+    const wire::FieldRow& outputs = field<"GraphProto.output">;
+    graph.for_each(outputs, [&](const wire::Field& element) {
+        const auto name = onnx::message_in(outputs, element).text(field<"ValueInfoProto.name">);
+        collector.add_use(name, {Use::kNone, index++});
+    });
+    sort_by_value(collector.found());
+}
+
+// Counts the uses of each value, then puts each use where those of its value begin.
+void ValueUses::sort_by_value(const os::LargeVector<Named>& found) {
+    if (found.size() >= Use::kNone) throw std::length_error("more than 2^32 uses in one graph");
+    os::LargeVector<std::uint32_t> next(makers_.size() + 1, 0);
+    for (const Named& each : found) ++next[each.value + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    uses_.resize(found.size());
+    for (const Named& each : found) uses_[next[each.value]++] = each.use;
+    next.pop_back();
+    ends_ = std::move(next);
+}
+
+std::optional<std::uint32_t> ValueUses::producer(std::string_view value) const {
+    const auto known = values_.find(value);
+    if (!known) return std::nullopt;
+    const std::uint32_t node = maker(*known);
+    return node == Use::kNone ? std::nullopt : std::optional(node);
+}
+
+std::uint32_t ValueUses::maker(std::uint32_t value) const {
+    if (makers_[value] != kSeveral) return makers_[value];
+    throw duplicate_name("node output", values_.name(value), "look for it in node_outputs()");
+}
+
+std::span<const Use> ValueUses::uses(std::string_view value) const {
+    const auto known = values_.find(value);
+    if (!known) return {};
+    const std::uint32_t begin = *known == 0 ? 0 : ends_[*known - 1];
+    return std::span(uses_).subspan(begin, ends_[*known] - begin);
+}
+
+std::vector<std::uint32_t> ValueUses::topological_order() const {
+    // Calls visit(maker, user) for each use of a node's output by a node or in its subgraphs.
+    const auto for_each_edge = [&](auto&& visit) {
+        std::uint32_t i = 0;
+        for (std::uint32_t value = 0; value < makers_.size(); ++value) {
+            const std::uint32_t made_by = maker(value);
+            for (; i < ends_[value]; ++i) {
+                if (made_by != Use::kNone && uses_[i].node != Use::kNone) {
+                    visit(made_by, uses_[i].node);
+                }
+            }
+        }
+    };
+    std::vector<std::uint32_t> order(node_count_);
+    std::iota(order.begin(), order.end(), 0);
+    bool is_sorted = true;
+    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
+        is_sorted = is_sorted && made_by < user;
+    });
+    if (is_sorted) return order;
+
+    std::vector<std::uint32_t> ends(std::size_t{node_count_} + 1, 0);
+    std::vector<std::uint32_t> waits_for(node_count_, 0);
+    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
+        ++ends[made_by + 1];
+        ++waits_for[user];
+    });
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    std::vector<std::uint32_t> users(ends.back());
+    for_each_edge(
+        [&](std::uint32_t made_by, std::uint32_t user) { users[ends[made_by]++] = user; });
+
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+    for (std::uint32_t node = 0; node < node_count_; ++node) {
+        if (waits_for[node] == 0) ready.push(node);
+    }
+    order.clear();
+    while (!ready.empty()) {
+        const std::uint32_t node = ready.top();
+        ready.pop();
+        order.push_back(node);
+        for (std::uint32_t i = node == 0 ? 0 : ends[node - 1]; i < ends[node]; ++i) {
+            if (--waits_for[users[i]] == 0) ready.push(users[i]);
+        }
+    }
+    if (order.size() == node_count_) return order;
+
+    // Each node that is left waits for another one that is left: going from one to the next ends in
+    // a circle.
+    std::vector<std::uint32_t> left_maker(node_count_, Use::kNone);
+    for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
+        if (waits_for[made_by] > 0) left_maker[user] = made_by;
+    });
+    const auto first_left = std::ranges::find_if(waits_for, [](auto count) { return count > 0; });
+    auto node = static_cast<std::uint32_t>(first_left - waits_for.begin());
+    for (std::uint32_t steps = 0; steps < node_count_; ++steps) node = left_maker[node];
+    Error error("model.cycle",
+                "graph.node[" + std::to_string(node) + "] needs a value that is made from its own");
+    error.path = "graph.node[" + std::to_string(node) + "]";
+    throw error;
+}
+
+}  // namespace onnxmap::model

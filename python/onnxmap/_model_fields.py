@@ -1,0 +1,89 @@
+"""The fields of a model: where it is from, which versions it needs, and what it defines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ModelFields(ABC):
+    """The fields of a ModelProto, except the graph."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def proto(self) -> _core.ProtoView:
+        """The source message, with the exact names of onnx.proto."""
+
+    @property
+    def ir_version(self) -> int:
+        """The version of the ONNX format (IR version)."""
+        return self.proto.ir_version
+
+    @property
+    def opset_imports(self) -> Mapping[str, int]:
+        """The versions of the operator sets by domain."""
+        return _core.opset_imports(self.proto)
+
+    @property
+    def producer_name(self) -> str:
+        """The name of the tool that made the model."""
+        return self.proto.producer_name
+
+    @property
+    def producer_version(self) -> str:
+        """The version of the tool that made the model."""
+        return self.proto.producer_version
+
+    @property
+    def domain(self) -> str:
+        """The domain of the model, in reverse DNS order."""
+        return self.proto.domain
+
+    @property
+    def model_version(self) -> int:
+        """The version of the model itself."""
+        return self.proto.model_version
+
+    @property
+    def doc_string(self) -> str:
+        """The documentation of the model, in Markdown."""
+        return self.proto.doc_string
+
+    @property
+    def metadata_props(self) -> Mapping[str, str]:
+        """Named values.
+
+        If a key is repeated, its last value counts, and you get a RepeatedKeyWarning.
+        """
+        return _core.metadata_props(self.proto)
+
+    @property
+    def functions(self) -> _core.MessageList[_core.Function]:
+        """The functions that the model defines, a sequence of Function."""
+        return _core.friendly(self.proto, "functions")
+
+    @property
+    def training_info(self) -> _core.MessageList[_core.TrainingInfo]:
+        """A sequence of TrainingInfo."""
+        return _core.friendly(self.proto, "training_info")
+
+    @property
+    def state_variables(self) -> list[str]:
+        """The names of the initializers that a training step changes, each once.
+
+        They are the keys of each `update_binding` of `training_info`. An initializer of this name
+        is in the graph, or in the `algorithm` of the training information.
+        """
+        return _core.state_variables(self.proto)
+
+    @property
+    def device_configurations(self) -> _core.MessageList[_core.DeviceConfiguration]:
+        """A sequence of DeviceConfiguration."""
+        return _core.friendly(self.proto, "configuration")

@@ -1,0 +1,109 @@
+"""List the initializers of a model, or all its tensors, its nodes, or its inputs and outputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from onnxmap._graph import names_meant
+from onnxmap._names import unknown_name
+from onnxmap.cli.columns import lay_out
+from onnxmap.cli.ls import nodes, tensors, values
+from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.outcome import UsageError
+from onnxmap.cli.screen import Screen, open_screen
+
+if TYPE_CHECKING:
+    import onnxmap
+    from onnxmap.cli.ls.listing import Listing
+
+SUMMARY = "list the initializers, all tensors, the nodes, or the inputs and outputs"
+
+# Lines that are written at a time: few system calls, and the first screen still comes at once.
+_LINES_AT_ONCE = 500
+
+_SORT_KEYS = sorted({key for module in (nodes, tensors, values) for key in module.SORT_KEYS})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap ls`."""
+    parser.add_argument("file", help="the model; - is standard input")
+    names = parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="list only these: a name, or a glob like '*.bias'"
+    )
+    names.completer = _complete_name  # type: ignore[attr-defined] # for argcomplete
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument(
+        "--all", action="store_true", help="list every tensor, by its path: also those of nodes"
+    )
+    kinds.add_argument("--nodes", action="store_true", help="list the nodes")
+    kinds.add_argument("--inputs", action="store_true", help="list the inputs and outputs")
+    parser.add_argument(
+        "--sort", choices=_SORT_KEYS, help="the order (default: the order in the file)"
+    )
+    parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap ls`."""
+    with open_model(arguments.file, arguments) as model:
+        listing = _listing(model, arguments)
+    if arguments.names:
+        listing = listing.chosen(_chosen(listing, arguments.names))
+    if arguments.sort:
+        listing = listing.sorted(arguments.sort)
+    if arguments.json:
+        lines = (json.dumps(asdict(entry)) for entry in listing.entries)
+        _write_joined(lines, before="[", between=",\n ", after="]\n")
+    else:
+        _draw(open_screen(), listing)
+    return 0
+
+
+def _listing(model: onnxmap.Model, arguments: argparse.Namespace) -> Listing[Any]:
+    if arguments.nodes:
+        return nodes.listing(model)
+    if arguments.inputs:
+        return values.listing(model)
+    return tensors.listing(model, everywhere=arguments.all)
+
+
+def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The names that begin with `prefix`, for the shell."""
+    with open_model(parsed_args.file, parsed_args) as model:
+        entries = _listing(model, parsed_args).entries
+    return [entry.name for entry in entries if entry.name.startswith(prefix)]
+
+
+def _chosen(listing: Listing[Any], names: Sequence[str]) -> set[str]:
+    """The names that are meant by what the command line has."""
+    present = {entry.name for entry in listing.entries}
+    wanted: set[str] = set()
+    for name in names:
+        meant = present.intersection(names_meant(name, present))
+        if not meant:
+            raise UsageError(str(unknown_name(listing.what, name, present)))
+        wanted |= meant
+    return wanted
+
+
+def _draw(screen: Screen, listing: Listing[Any]) -> None:
+    _write_joined(lay_out(listing.columns(), screen), between="\n", after="\n")
+    if screen.is_terminal:
+        sys.stdout.write(screen.styled(listing.totals(), "dim") + "\n")
+
+
+def _write_joined(lines: Iterable[str], *, before: str = "", between: str, after: str) -> None:
+    """Write `lines` in blocks: without a list of all of them, and without a call for each."""
+    source: Iterator[str] = iter(lines)
+    lead = before
+    while block := list(islice(source, _LINES_AT_ONCE)):
+        sys.stdout.write(lead + between.join(block))
+        lead = between
+    sys.stdout.write(("" if lead == between else before) + after)

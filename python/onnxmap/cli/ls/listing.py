@@ -1,0 +1,58 @@
+"""What `onnxmap ls` prints: entries, and how they are drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from onnxmap.cli.outcome import UsageError
+
+if TYPE_CHECKING:
+    from onnxmap.cli.columns import Column
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=_Named)
+
+
+class Listing(ABC, Generic[Entry]):
+    """Entries of one kind. Each is a dataclass with a `name`.
+
+    Attributes:
+        what: what an entry is, in one word.
+        sort_keys: the key of an entry for each order that the user may ask for.
+    """
+
+    what: ClassVar[str]
+    sort_keys: ClassVar[Mapping[str, Callable[[Any], Any]]]
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+
+    @abstractmethod
+    def columns(self) -> list[Column]:
+        """Return the table of the entries."""
+
+    @abstractmethod
+    def totals(self) -> str:
+        """Return the line below the table."""
+
+    def chosen(self, names: Collection[str]) -> Listing[Entry]:
+        """Return the entries with these names."""
+        return type(self)([entry for entry in self.entries if entry.name in names])
+
+    def sorted(self, key: str) -> Listing[Entry]:
+        """Return the entries in another order.
+
+        Raises:
+            UsageError: entries of this kind have no such order.
+        """
+        if key not in self.sort_keys:
+            known = ", ".join(sorted(self.sort_keys))
+            raise UsageError(f"a {self.what} cannot be sorted by {key}; choose from {known}")
+        return type(self)(sorted(self.entries, key=self.sort_keys[key]))

@@ -1,0 +1,82 @@
+"""The nodes of a model: name, operator, inputs, outputs, and where the node is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnxmap._text import escape
+from onnxmap.cli.columns import Column
+from onnxmap.cli.ls.listing import Listing
+from onnxmap.cli.text import count
+
+if TYPE_CHECKING:
+    import onnxmap
+
+_SHOWN = 6  # names of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the list."""
+
+    name: str
+    op: str  # with its domain, like com.microsoft.Gelu
+    inputs: list[str]
+    outputs: list[str]
+    where: str  # like graph.node[3]
+
+
+SORT_KEYS = {
+    "name": lambda entry: entry.name,
+    "op": lambda entry: (entry.op, entry.name),
+}
+
+
+class Nodes(Listing[Entry]):
+    """Nodes as entries."""
+
+    what = "node"
+    sort_keys = SORT_KEYS
+
+    def columns(self) -> list[Column]:
+        """See Listing."""
+        entries = self.entries
+        return [
+            Column("name", [escape(entry.name) for entry in entries], style="cyan", narrowest=16),
+            Column("op", [escape(entry.op) for entry in entries], narrowest=12),
+            Column("inputs", [_names(entry.inputs) for entry in entries], narrowest=16),
+            Column("outputs", [_names(entry.outputs) for entry in entries], narrowest=12),
+            Column(
+                "where", [escape(entry.where) for entry in entries], style="dim", droppable=True
+            ),
+        ]
+
+    def totals(self) -> str:
+        """See Listing."""
+        ops = Counter(entry.op for entry in self.entries)
+        return f"{count(len(self.entries), 'node')} · {count(len(ops), 'operator')}"
+
+
+def listing(model: onnxmap.Model) -> Nodes:
+    """Return the nodes of the graph, its subgraphs and the functions."""
+    return Nodes(
+        [
+            Entry(
+                node.name,
+                f"{node.domain}.{node.op_type}".lstrip("."),
+                node.inputs,
+                node.outputs,
+                where,
+            )
+            for where, node in model.all_nodes()
+        ]
+    )
+
+
+def _names(names: Iterable[str]) -> str:
+    shown = [escape(name) or "-" for name in names]
+    rest = [f"… {len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []
+    return ", ".join(shown[:_SHOWN] + rest)

@@ -1,0 +1,96 @@
+"""The model that a command opens: the argument that names it, and how it is opened."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import onnxmap
+
+STANDARD_INPUT = "-"
+
+
+def add_opening_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `onnxmap.load` that a command takes."""
+    from onnxmap import _core
+
+    choices = _core.option_names()
+    group = parser.add_argument_group("how the model is opened")
+    group.add_argument(
+        "--external-root",
+        metavar="DIR",
+        help="the folder of the external data (default: the model's)",
+    )
+    group.add_argument(
+        "--link-policy",
+        choices=choices["link_policy"],
+        default="contained",
+        help="which links to external data are followed (default: contained)",
+    )
+    group.add_argument(
+        "--allow-hardlinks",
+        action="store_true",
+        help="read external data that have another hard link",
+    )
+    group.add_argument(
+        "--lenient", action="store_true", help="read some wrong tensors as onnx does, and warn"
+    )
+    group.add_argument(
+        "--io", choices=choices["io"], default="auto", help="map files or read them (default: auto)"
+    )
+
+
+def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
+    """Open the model in a file, or the tensor or operator set. `-` is standard input.
+
+    Raises:
+        ParseError: it is none of them; the error is that of a model.
+    """
+    import onnxmap
+
+    data = sys.stdin.buffer.read() if file == STANDARD_INPUT else None
+
+    def view(message: str) -> onnxmap.ProtoView:
+        if data is None:
+            return onnxmap.load_proto(file, message, io=arguments.io)
+        return onnxmap.loads_proto(data, message)
+
+    try:
+        return (open_model(file, arguments) if data is None else onnxmap.loads(data)).proto
+    except onnxmap.ParseError:
+        for message, is_one in (
+            ("OperatorSetProto", _is_operator_set),
+            ("TensorProto", _is_tensor),
+        ):
+            with contextlib.suppress(onnxmap.ParseError):
+                found = view(message)
+                if is_one(found):
+                    return found
+        raise
+
+
+def _is_operator_set(view: onnxmap.ProtoView) -> bool:
+    return bool(view.magic == "ONNXOPSET")
+
+
+def _is_tensor(view: onnxmap.ProtoView) -> bool:
+    return view.data_type != 0 and len(view.unknown_fields) == 0
+
+
+def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:
+    """Open the model in a file, or on standard input if its name is `-`."""
+    import onnxmap
+
+    options = opening_options(arguments)
+    if file == STANDARD_INPUT:
+        return onnxmap.loads(sys.stdin.buffer.read(), **options)
+    return onnxmap.load(file, **options)
+
+
+def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `onnxmap.load` that the command line has."""
+    names = ("external_root", "link_policy", "allow_hardlinks", "lenient", "io")
+    return {name: getattr(arguments, name) for name in names}

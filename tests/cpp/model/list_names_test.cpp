@@ -1,0 +1,69 @@
+#include "model/list_names.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "caught.hpp"
+#include "loaded_model.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using onnx::field;
+
+Bytes named_node(std::string_view name) { return blob(1, blob(3, name)); }
+
+std::string message_of(const model::ListNames& names, std::string_view name) {
+    const auto error = error_of([&] { return names.position(name); });
+    REQUIRE(error);
+    return error->what();
+}
+
+}  // namespace
+
+TEST_CASE("list_names: the messages of every list with names are found by name") {
+    const LoadedModel loaded(join(named_node("a"), named_node(""), named_node("b"),
+                                  blob(11, blob(1, "x")), blob(12, blob(1, "y"))));
+    const onnx::Message& graph = loaded.graph.fields()->message();
+    const auto nodes = loaded.document->names(graph, field<"GraphProto.node">);
+    CHECK(nodes->what() == "node");
+    CHECK(nodes->count() == 2);
+    CHECK(nodes->position("a") == 0U);
+    CHECK(nodes->position("b") == 2U);
+    CHECK_FALSE(nodes->position(""));
+    CHECK_FALSE(nodes->position("c"));
+    const auto inputs = loaded.document->names(graph, field<"GraphProto.input">);
+    CHECK(inputs->what() == "value");
+    CHECK(inputs->position("x") == 0U);
+    CHECK_FALSE(inputs->position("y"));
+    CHECK(loaded.document->names(graph, field<"GraphProto.output">)->position("y") == 0U);
+}
+
+TEST_CASE("list_names: looking up a repeated name is an error that says what it names") {
+    const LoadedModel loaded(join(named_node("twice"), named_node("once"), named_node("twice")));
+    const auto names =
+        loaded.document->names(loaded.graph.fields()->message(), field<"GraphProto.node">);
+    CHECK(names->contains("twice"));
+    CHECK(names->position("once") == 1U);
+    CHECK(code_of([&] { return names->position("twice"); }) == "model.duplicate_name");
+    CHECK(message_of(*names, "twice").find("more than one node is named 'twice'") !=
+          std::string::npos);
+}
+
+TEST_CASE("list_names: the names of a large message are collected once") {
+    Bytes nodes;
+    for (int i = 0; i < 4000; ++i) append(nodes, named_node("node." + std::to_string(i)));
+    const LoadedModel large(nodes);
+    const auto names = [](const LoadedModel& model) {
+        return model.document->names(model.graph.fields()->message(), field<"GraphProto.node">);
+    };
+    CHECK(names(large) == names(large));
+    CHECK(names(large)->position("node.3999") == 3999U);
+    const LoadedModel small(named_node("a"));
+    CHECK(names(small) != names(small));
+    CHECK(names(small)->position("a") == 0U);
+}
+
+}  // namespace onnxmap::test

@@ -1,0 +1,137 @@
+#include "model/value_uses.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "caught.hpp"
+#include "loaded_model.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using Names = std::vector<std::string_view>;
+using Numbers = std::vector<std::uint32_t>;
+
+Bytes op(const Names& inputs, const Names& outputs, const Bytes& attributes = {}) {
+    Bytes fields;
+    for (const auto name : inputs) append(fields, blob(1, name));
+    for (const auto name : outputs) append(fields, blob(2, name));
+    return blob(1, join(fields, blob(4, "Op"), attributes));
+}
+
+Bytes subgraph(const Bytes& fields) {
+    return blob(5, join(blob(1, "body"), blob(6, fields), scalar(20, 5)));
+}
+
+Bytes output(std::string_view name) { return blob(12, blob(1, name)); }
+
+// Each use as text: the node, the type of the user, the first output of a user that is a node, and
+// the position. `-` stands for the graph itself.
+std::vector<std::string> uses(const LoadedModel& model, std::string_view value) {
+    std::vector<std::string> found;
+    for (const model::Use& use : model.graph.uses().uses(value)) {
+        std::string text = use.node == model::Use::kNone ? "-" : std::to_string(use.node);
+        const onnx::Message user = model.graph.user(use);
+        text += use.inner == model::Use::kNone ? " " : " inner ";
+        if (model::is_node(user)) {
+            std::string_view first;
+            model::Node(user).for_each_output([&](std::string_view name) {
+                if (first.empty()) first = name;
+            });
+            text += first;
+        } else {
+            text += "graph";
+        }
+        found.push_back(text + " " + std::to_string(use.index));
+    }
+    return found;
+}
+
+using Found = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("value_uses: producers and users of the values of a graph") {
+    const LoadedModel model(join(op({"x", "", "w", "x"}, {"a", "", "b"}), op({"a"}, {"c"}),
+                                 op({"c", "a"}, {"d"}), output("d"), output("a")));
+    const model::ValueUses& values = model.graph.uses();
+    CHECK(values.producer("a") == 0U);
+    CHECK(values.producer("b") == 0U);
+    CHECK(values.producer("d") == 2U);
+    for (const auto name : {"x", "w", "", "nothing"}) CHECK_FALSE(values.producer(name));
+    CHECK(uses(model, "x") == Found{"0 a 0", "0 a 3"});
+    CHECK(uses(model, "w") == Found{"0 a 2"});
+    CHECK(uses(model, "a") == Found{"1 c 0", "2 d 1", "- graph 1"});
+    CHECK(uses(model, "d") == Found{"- graph 0"});
+    for (const auto name : {"b", "", "nothing"}) CHECK(uses(model, name).empty());
+    CHECK(values.topological_order() == Numbers{0, 1, 2});
+}
+
+TEST_CASE("value_uses: subgraphs use the values around them, unless they have their own") {
+    const Bytes inner = join(op({"a", "mine", "w"}, {"deep"}), output("x"), output("mine"));
+    const Bytes body =
+        join(op({"x", "own"}, {"own"}), blob(11, blob(1, "w")), blob(5, raw_tensor("held", {1})),
+             op({"held"}, {"e"}, subgraph(inner)), blob(15, blob(1, raw_tensor("sparse", {1}))),
+             op({"sparse"}, {"f"}), op({"a"}, {"mine"}), output("a"));
+    const LoadedModel model(join(op({"x"}, {"a"}), op({"a"}, {"z"}, subgraph(body)), output("z")));
+    CHECK(uses(model, "a") ==
+          Found{"1 z 0", "1 inner deep 0", "1 inner mine 0", "1 inner graph 0"});
+    CHECK(uses(model, "x") == Found{"0 a 0", "1 inner own 0", "1 inner graph 0"});
+    for (const auto own : {"own", "w", "held", "sparse", "mine", "deep"}) {
+        CAPTURE(own);
+        CHECK(uses(model, own).empty());
+        CHECK_FALSE(model.graph.uses().producer(own));
+    }
+}
+
+TEST_CASE("value_uses: every form in which an attribute holds graphs") {
+    const Bytes several = join(blob(1, "bodies"), blob(11, op({"a"}, {"p"})),
+                               blob(11, op({"b", "a"}, {"q"})), scalar(20, 10));
+    const Bytes in_two_parts =
+        join(blob(1, "body"), blob(6, op({"a"}, {"r"})), blob(6, op({"r"}, {"s"})), scalar(20, 5));
+    const Bytes refers = join(blob(1, "other"), blob(6, op({"a"}, {"t"})), blob(21, "of function"));
+    const LoadedModel model(
+        op({}, {"z"}, join(blob(5, several), blob(5, in_two_parts), blob(5, refers))));
+    CHECK(uses(model, "a") == Found{"0 inner p 0", "0 inner q 1", "0 inner r 0"});
+    CHECK(uses(model, "r").empty());
+}
+
+TEST_CASE("value_uses: nodes out of order are sorted, and otherwise stay where they are") {
+    const LoadedModel late(join(op({"b"}, {"c"}), op({}, {"free"}), op({"a"}, {"b"}),
+                                op({"x"}, {"a"}), op({"free"}, {"last"})));
+    CHECK(late.graph.uses().topological_order() == Numbers{1, 3, 2, 0, 4});
+    const LoadedModel through_subgraph(
+        join(op({}, {"z"}, subgraph(op({"a"}, {"inner"}))), op({}, {"a"})));
+    CHECK(through_subgraph.graph.uses().topological_order() == Numbers{1, 0});
+    CHECK(LoadedModel(blob(2, "empty")).graph.uses().topological_order().empty());
+}
+
+TEST_CASE("value_uses: a circle is an error that names one of its nodes") {
+    const LoadedModel circle(join(op({"x"}, {"start"}), op({"d", "start"}, {"b"}), op({"b"}, {"c"}),
+                                  op({"c"}, {"d"}), op({"d"}, {"after"})));
+    const auto error = error_of([&] { return circle.graph.uses().topological_order(); });
+    REQUIRE(error);
+    CHECK(error->code == "model.cycle");
+    const bool on_circle = error->path == "graph.node[1]" || error->path == "graph.node[2]" ||
+                           error->path == "graph.node[3]";
+    CHECK(on_circle);
+    const LoadedModel itself(op({"a"}, {"a"}));
+    CHECK(code_of([&] { return itself.graph.uses().topological_order(); }) == "model.cycle");
+    CHECK(uses(itself, "a") == Found{"0 a 0"});
+}
+
+TEST_CASE("value_uses: a value that several nodes make has no producer, but is used") {
+    const LoadedModel model(join(op({}, {"a"}), op({}, {"a"}), op({"a"}, {"b"})));
+    const model::ValueUses& values = model.graph.uses();
+    CHECK(code_of([&] { return values.producer("a"); }) == "model.duplicate_name");
+    CHECK(code_of([&] { return values.topological_order(); }) == "model.duplicate_name");
+    CHECK(values.producer("b") == 2U);
+    CHECK(uses(model, "a") == Found{"2 b 0"});
+}
+
+}  // namespace onnxmap::test

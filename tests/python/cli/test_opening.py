@@ -1,0 +1,185 @@
+"""How the commands open a model: options of `onnxmap.load`, standard input, and completion."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+from support.cli_models import save, tensor
+from support.command_line import Ran, piped
+
+import onnxmap
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> Path:
+    """A model whose data file is in the folder `data` beside the model's folder."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/w.bin").write_bytes(np.float32([1, 2]).tobytes())
+    weight = TensorProto(name="w", data_type=1, dims=[2], data_location=1)
+    weight.external_data.add(key="location", value="w.bin")
+    save(folder / "model.onnx", weight)
+    return folder / "model.onnx"
+
+
+def files_of(ran: Ran) -> dict[str, str | None]:
+    assert ran.status == 0
+    return {Path(f["path"]).name: f["error"] for f in json.loads(ran.out)["external_files"]}
+
+
+def test_external_root(run: Run, split: Path) -> None:
+    root = split.parent.parent / "data"
+    assert files_of(run("show", split, "--json")) == {"w.bin": "missing"}
+    assert files_of(run("show", split, "--json", "--external-root", root)) == {"w.bin": None}
+    assert run("verify", split).status == 1
+    assert run("verify", split, "--external-root", root).status == 0
+    assert run("bench", split, "--rounds", 1).status == 2
+
+
+@pytest.mark.parametrize(
+    ("link", "option"),
+    [("symlink_to", "--link-policy=trusted"), ("hardlink_to", "--allow-hardlinks")],
+)
+def test_policies(run: Run, split: Path, link: str, option: str) -> None:
+    getattr(split.parent / "w.bin", link)(split.parent.parent / "data/w.bin")
+    refused = files_of(run("show", split, "--json"))["w.bin"]
+    assert refused is not None
+    assert "w.bin" in run("show", split).out
+    assert "link" in run("show", split).out
+    assert files_of(run("show", split, "--json", option)) == {"w.bin": None}
+    assert run("verify", split).status == 1
+    assert run("verify", split, option).status == 0
+
+
+def test_bench_opens_as_it_is_told(
+    run: Run, split: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from onnxmap.cli.bench import peers, samples
+
+    monkeypatch.setattr(samples, "WORKS", {"arrays": "arrays"})
+    monkeypatch.setattr(peers, "PEERS", {peers.OURS: peers.PEERS[peers.OURS]})
+    (split.parent / "w.bin").symlink_to(tmp_path / "data/w.bin")
+    assert run("bench", split, "--rounds", 1).status == 2
+    found = run("bench", split, "--rounds", 1, "--link-policy=trusted", "--io=read", "--json")
+    (result,) = json.loads(found.out)["results"]
+    assert result["error"] is None
+
+
+@pytest.mark.parametrize("command", ["show", "ls", "dump", "verify", "bench"])
+def test_every_command_takes_the_options(run: Run, command: str) -> None:
+    told = run(command, "--help").out
+    for option in ("--external-root", "--link-policy", "--allow-hardlinks", "--lenient", "--io"):
+        assert option in told
+
+
+@pytest.mark.parametrize("command", ["show", "ls", "dump"])
+def test_standard_input(
+    run: Run, small: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    expected = run(command, small, "--json").out
+    stdin = SimpleNamespace(buffer=io.BytesIO(small.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    ran = run(command, "-", "--json")
+    assert ran.status == 0
+    if command == "dump":
+        assert ran.out == expected
+        return
+    found, others = json.loads(ran.out), json.loads(expected)
+    if command == "show":
+        assert found["initializers"] == others["initializers"]
+    else:  # a buffer has no offsets
+        assert [row | {"offset": None} for row in others] == found
+
+
+def test_dump_reads_tensors_and_operator_sets(run: Run, tmp_path: Path) -> None:
+    single = tensor("alone", np.arange(3, dtype=np.float32))
+    operators = onnx.OperatorSetProto(magic="ONNXOPSET", ir_version=3, opset_version=7, domain="d")
+    for name, message in (("t.pb", single), ("ops.pb", operators)):
+        (tmp_path / name).write_bytes(message.SerializeToString())
+        assert run("dump", tmp_path / name, "--full").out == str(message)
+    assert run("dump", tmp_path / "t.pb", "name").out == "alone\n"
+    (tmp_path / "not.pb").write_bytes(b"\x08")
+    ran = run("dump", tmp_path / "not.pb")
+    assert (ran.status, ran.out) == (2, "")
+
+
+def completions(line: str, folder: Path) -> list[str]:
+    """What the shell is told when Tab is pressed at the end of the line."""
+    answer = folder / "answer"
+    ran = piped(
+        environment={
+            "_ARGCOMPLETE": "1",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+            "_ARGCOMPLETE_IFS": "\n",
+            "COMP_LINE": line,
+            "COMP_POINT": str(len(os.fsencode(line))),
+        },
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [word.strip() for word in answer.read_text().splitlines()]
+
+
+def test_completion(small: Path, tmp_path: Path) -> None:
+    assert "verify" in completions("onnxmap ver", tmp_path)
+    assert "--external-root" in completions("onnxmap show --ext", tmp_path)
+    assert completions(f"onnxmap ls {small} a.", tmp_path) == ["a.weight", "a.bias"]
+    assert completions(f"onnxmap ls --nodes {small} fi", tmp_path) == ["first"]
+    assert str(small) in completions(f"onnxmap show {str(small)[:-3]}", tmp_path)
+
+
+def test_a_wrong_name_is_suggested_another(run: Run, small: Path) -> None:
+    ran = run("ls", small, "a.wieght")
+    assert (ran.status, ran.out) == (2, "")
+    assert "did you mean 'a.weight'" in ran.err
+    assert run("ls", small, "--nodes", "frist").err.count("'first'") == 1
+
+
+class TestLists:
+    def test_all_tensors(self, run: Run, small: Path) -> None:
+        rows = json.loads(run("ls", small, "--all", "--json").out)
+        expected = [where for where, _ in onnxmap.load(small).tensors()]
+        assert [row["name"] for row in rows] == expected
+        assert 'graph.node[2].attribute["value"].t' in expected
+        chosen = json.loads(run("ls", small, "--all", "--json", "graph.node*").out)
+        assert [row["nbytes"] for row in chosen] == [320]
+
+    def test_nodes(self, run: Run, small: Path) -> None:
+        rows = json.loads(run("ls", small, "--nodes", "--json").out)
+        assert rows[0] == {
+            "name": "first",
+            "op": "Relu",
+            "inputs": ["x"],
+            "outputs": ["h"],
+            "where": "graph.node[0]",
+        }
+        assert [row["op"] for row in rows] == ["Relu", "Relu", "Constant"]
+        by_op = json.loads(run("ls", small, "--nodes", "--json", "--sort", "op").out)
+        assert [row["op"] for row in by_op] == ["Constant", "Relu", "Relu"]
+        lines = run("ls", small, "--nodes").out.splitlines()
+        assert lines[0].split() == ["name", "op", "inputs", "outputs", "where"]
+        assert lines[1].split() == ["first", "Relu", "x", "h", "graph.node[0]"]
+
+    def test_inputs(self, run: Run, small: Path) -> None:
+        rows = json.loads(run("ls", small, "--inputs", "--json").out)
+        assert rows == [
+            {"name": "x", "kind": "input", "type": "FLOAT batch×3×?"},  # noqa: RUF001
+            {"name": "y", "kind": "output", "type": "sequence of INT64 any shape"},
+        ]
+
+    def test_an_order_that_entries_lack(self, run: Run, small: Path) -> None:
+        ran = run("ls", small, "--inputs", "--sort", "size")
+        assert (ran.status, ran.out) == (2, "")
+        assert "cannot be sorted by size; choose from name" in ran.err
