@@ -81,8 +81,7 @@ py::ssize_t hash_of(const Handle& handle) {
     for (const wire::FieldRow& row : handle.message.table().fields) {
         const bool is_text = row.type == wire::Type::string;
         if (row.repeated()) {
-            if (!is_text || model::Document::is_large(handle.message)) continue;
-            facts.append(py::tuple(repeated_to_python(handle, row, true)));
+            if (is_text) facts.append(py::tuple(repeated_to_python(handle, row, true)));
         } else if (is_text || row.wire_type() == wire::WireType::varint) {
             const auto value = handle.document->find(handle.message, row);
             if (value) facts.append(to_python(handle.document, row, *value, true));

@@ -228,3 +228,11 @@ def test_repeated_keys_are_not_lost_silently() -> None:
     with pytest.warns(onnxmap.RepeatedKeyWarning, match=r"'k' .*\.proto\.attribute has all"):
         assert model.graph.nodes[0].attributes["k"].value == 2
     assert [entry.value for entry in model.proto.metadata_props] == ["1", "2", "3"]
+
+
+def test_equal_messages_of_other_size_have_the_same_hash() -> None:
+    short = NodeProto(op_type="Op", input=["x"], doc_string="x").SerializeToString()
+    replaced = NodeProto(doc_string="y" * 40_000).SerializeToString()
+    one, other = (onnxmap.loads_proto(data, "NodeProto") for data in (short, replaced + short))
+    assert one == other
+    assert hash(one) == hash(other)
