@@ -137,6 +137,8 @@ def test_completion(small: Path, tmp_path: Path) -> None:
     assert "--external-root" in completions("onnxmap show --ext", tmp_path)
     assert completions(f"onnxmap ls {small} a.", tmp_path) == ["a.weight", "a.bias"]
     assert completions(f"onnxmap ls --nodes {small} fi", tmp_path) == ["first"]
+    assert completions("onnxmap ls - a", tmp_path) == []
+    assert completions(f"onnxmap ls {tmp_path}/none.onnx a", tmp_path) == []
     assert str(small) in completions(f"onnxmap show {str(small)[:-3]}", tmp_path)
 
 

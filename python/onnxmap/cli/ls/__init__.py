@@ -14,9 +14,10 @@ from onnxmap._graph import names_meant
 from onnxmap._names import unknown_name
 from onnxmap.cli.columns import lay_out
 from onnxmap.cli.ls import nodes, tensors, values
-from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.screen import Screen, open_screen
+from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     import onnxmap
@@ -75,9 +76,14 @@ def _listing(model: onnxmap.Model, arguments: argparse.Namespace) -> Listing[Any
 
 
 def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """The names that begin with `prefix`, for the shell."""
-    with open_model(parsed_args.file, parsed_args) as model:
-        entries = _listing(model, parsed_args).entries
+    """The names that begin with `prefix`, for the shell; none if the model cannot be read now."""
+    if parsed_args.file == STANDARD_INPUT:
+        return []
+    try:
+        with open_model(parsed_args.file, parsed_args) as model:
+            entries = _listing(model, parsed_args).entries
+    except (OnnxMapError, OSError):
+        return []
     return [entry.name for entry in entries if entry.name.startswith(prefix)]
 
 
