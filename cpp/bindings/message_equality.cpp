@@ -5,6 +5,9 @@
 
 namespace onnxmap::bindings {
 
+namespace {
+
+// Whether both are views of the same bytes of the same document.
 bool is_same_message(const Handle& a, const Handle& b) {
     const std::size_t count = a.message.piece_count();
     bool same = a.document == b.document && &a.message.table() == &b.message.table() &&
@@ -15,6 +18,8 @@ bool is_same_message(const Handle& a, const Handle& b) {
     }
     return same;
 }
+
+}  // namespace
 
 bool is_equal(const Handle& a, const Handle& b) {
     if (is_same_message(a, b)) return true;

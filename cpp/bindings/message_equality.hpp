@@ -8,9 +8,6 @@
 
 namespace onnxmap::bindings {
 
-/// Whether both are views of the same bytes of the same document.
-[[nodiscard]] bool is_same_message(const Handle& a, const Handle& b);
-
 /// Whether both have the same content; see model/equality.hpp.
 [[nodiscard]] bool is_equal(const Handle& a, const Handle& b);
 

@@ -1,7 +1,6 @@
 #include "model/equality.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "model/value_uses.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <numeric>
 #include <queue>

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
-from onnxmap._text import bytes_in_words, escape
+from onnxmap._text import bytes_in_words, escape, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -76,7 +76,7 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
         cells = (
             (
                 node.name,
-                f"{node.domain}.{node.op_type}".lstrip("."),
+                qualified(node.domain, node.op_type),
                 _names(node.inputs),
                 _names(node.outputs),
             )
@@ -136,8 +136,8 @@ def _graph(graph: Any) -> str:
 
 
 def _node(node: Any) -> str:
-    domain = f"{_short(node.domain)}." if node.domain else ""
-    call = f"{domain}{_short(node.op_type)}({_names(node.inputs)}) -> ({_names(node.outputs)})"
+    operator = qualified(_short(node.domain), _short(node.op_type))
+    call = f"{operator}({_names(node.inputs)}) -> ({_names(node.outputs)})"
     return f"{_quoted(node.name)} {call}" if node.name else call
 
 
@@ -167,10 +167,7 @@ def _type_words(info: Any) -> str:
 def _tensor_words(tensor: Any) -> tuple[str, str, str]:
     from onnxmap.errors import OnnxMapError
 
-    try:
-        dtype = type_name(tensor.dtype)
-    except OnnxMapError:
-        dtype = type_name(tensor.proto.data_type)
+    dtype = type_name(tensor.proto.data_type)
     shape = _shape_of(tensor)
     try:
         where = tensor.external
@@ -191,9 +188,9 @@ def _sparse_tensor(sparse: Any) -> str:
 
 
 def _function(function: Any) -> str:
-    domain = f"{_short(function.domain)}." if function.domain else ""
+    name = qualified(_short(function.domain), _short(function.name))
     return (
-        f"{domain}{_short(function.name)}({_names(function.inputs)}) -> "
+        f"{name}({_names(function.inputs)}) -> "
         f"({_names(function.outputs)}), {len(function.nodes)} nodes"
     )
 

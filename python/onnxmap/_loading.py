@@ -111,7 +111,9 @@ def loads(
     only. For the arguments and errors, see `load`.
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    document = open_buffer(buffer, "ModelProto", options, external_root, "loads")
+    document = open_buffer(
+        buffer, "ModelProto", options, external_root, "loads", require_model=True
+    )
     return Model(document, None, _arguments(options, external_root))
 
 
@@ -209,29 +211,34 @@ def _check_name(message: object) -> None:
 
 
 def open_buffer(
-    buffer: Buffer, message: str, options: Options, external_root: Path | None, caller: str
+    buffer: Buffer,
+    message: str,
+    options: Options,
+    external_root: Path | None,
+    caller: str,
+    *,
+    require_model: bool = False,
 ) -> _core.Document:
-    """Open the document of a message in a buffer; `caller` is the function that was called."""
+    """Open the document of a message in a buffer; errors name the function `caller`.
+
+    With `require_model`, a message without a graph is refused, too.
+    """
+    of_path = caller.replace("loads", "load")
     given: object = buffer
     if hasattr(given, "SerializeToString"):
         name = type(given).__name__
         raise TypeError(f"{caller} takes bytes; give it message.SerializeToString() of the {name}")
     if isinstance(given, str) or hasattr(given, "__fspath__"):
-        raise TypeError(
-            f"{caller} takes the bytes themselves; {caller.replace('loads', 'load')} takes a path"
-        )
+        raise TypeError(f"{caller} takes the bytes themselves; {of_path} takes a path")
     if hasattr(given, "read") and not isinstance(given, mmap.mmap):
         raise TypeError(f"{caller} takes bytes, not a file object; give it file.read()")
     root = b"" if external_root is None else _root(external_root, None, options.limits)
-    is_model = message == "ModelProto" and caller == "loads"
     try:
-        return _core.load_buffer(buffer, message, options, root, require_model=is_model)
+        return _core.load_buffer(buffer, message, options, root, require_model=require_model)
     except ParseError as error:
         if not _is_path(given):
             raise
-        advice = (
-            f"; these bytes are the path of a file, which {caller.replace('loads', 'load')} opens"
-        )
+        advice = f"; these bytes are the path of a file, which {of_path} opens"
         raise ParseError(
             f"{error}{advice}", code=error.code, offset=error.offset, path=error.path
         ) from None

@@ -39,3 +39,8 @@ def bytes_in_words(nbytes: int) -> str:
             return f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:,.1f} EB"
+
+
+def qualified(domain: str, name: str) -> str:
+    """Return the name of an operator or function with its domain, like `com.microsoft.Gelu`."""
+    return f"{domain}.{name}" if domain else name

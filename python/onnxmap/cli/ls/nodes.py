@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxmap._text import escape
+from onnxmap._text import escape, qualified
 from onnxmap.cli.columns import Column
 from onnxmap.cli.ls.listing import Listing
 from onnxmap.cli.text import count
@@ -66,7 +66,7 @@ def listing(model: onnxmap.Model) -> Nodes:
         [
             Entry(
                 node.name,
-                f"{node.domain}.{node.op_type}".lstrip("."),
+                qualified(node.domain, node.op_type),
                 node.inputs,
                 node.outputs,
                 where,
