@@ -20,6 +20,7 @@ void bind_graph(py::module_& module);
 void bind_graph_values(GuardedClass<Graph>& cls);
 void bind_page_cache(GuardedClass<Graph>& cls);
 void bind_tensor(py::module_& module);
+void bind_tensor_buffer(GuardedClass<Tensor>& cls);
 void bind_tensor_values(GuardedClass<Tensor>& cls);
 void bind_tensor_exchange(GuardedClass<Tensor>& cls);
 void bind_sparse_tensor(py::module_& module);

@@ -229,56 +229,6 @@ py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_
     });
 }
 
-py::buffer_info buffer_of(const Values& values) {
-    const onnx::DataTypeInfo& type = values.type();
-    if (*type.buffer_format == '\0') {
-        // NumPy asks for a buffer before __array__, and would take flat bytes for the values.
-        throw py::buffer_error("the buffer protocol has no format for " + std::string(type.name) +
-                               "; use numpy() or tobytes()");
-    }
-    const tensor::Payload* payload = values.payload();
-    if (payload == nullptr) {
-        throw py::buffer_error("the values are not stored as raw bytes; use numpy()");
-    }
-    const ByteView bytes = payload->source->resident(payload->offset, payload->nbytes);
-    const auto dims = values.header().dims();
-    std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
-    std::vector<py::ssize_t> strides = row_major_strides(dims, type.itemsize());
-    return {const_cast<std::uint8_t*>(bytes.data()),
-            static_cast<py::ssize_t>(type.itemsize()),
-            type.buffer_format,
-            static_cast<py::ssize_t>(sizes.size()),
-            std::move(sizes),
-            std::move(strides),
-            true};
-}
-
-py::buffer_info buffer(const Tensor& tensor) {
-    return with_values(tensor, [](const Values& values) { return buffer_of(values); });
-}
-
-getbufferproc get_buffer_of_pybind11 = nullptr;
-
-// pybind11 raises a BufferError whose cause is our error. This function raises our error itself,
-// which says, for example, that the file is missing or unsafe.
-extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-    const int result = get_buffer_of_pybind11(self, view, flags);
-    if (result == 0) return 0;
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject* const cause = value == nullptr ? nullptr : PyException_GetCause(value);
-    if (cause == nullptr) {
-        PyErr_Restore(type, value, trace);
-        return result;
-    }
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause)), cause);
-    for (PyObject* each : {cause, type, value, trace}) Py_XDECREF(each);
-    return result;
-}
-
 std::int64_t first_dimension(const Tensor& tensor) {
     const model::Tensor core = core_of(tensor);
     std::ignore = core.count();  // throws if no array can have the shape
@@ -366,11 +316,6 @@ Example:
         });
 }
 
-void replace_get_buffer(GuardedClass<Tensor>& cls) {
-    PyBufferProcs& procs = reinterpret_cast<PyHeapTypeObject*>(cls.ptr())->as_buffer;
-    get_buffer_of_pybind11 = std::exchange(procs.bf_getbuffer, get_buffer);
-}
-
 void bind_bytes(GuardedClass<Tensor>& cls) {
     cls.def("tobytes", tobytes,
             R"(Return the values as bytes in the layout of `raw_data`: little-endian and packed.
@@ -393,7 +338,6 @@ Raises:
     TypeError: the tensor has another type.
 
 Source: onnx.proto, TensorProto.raw_data.)")
-        .def_buffer(buffer)
         .def_property_readonly(
             "_stored_nbytes", stored_nbytes,
             "The number of bytes of the values, as stored; None if they are in a typed field.")
@@ -406,7 +350,6 @@ Source: onnx.proto, TensorProto.raw_data.)")
 void bind_tensor_values(GuardedClass<Tensor>& cls) {
     bind_arrays(cls);
     bind_bytes(cls);
-    replace_get_buffer(cls);
 }
 
 }  // namespace onnxmap::bindings

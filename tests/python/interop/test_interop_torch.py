@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
 from pathlib import Path
 from typing import Any
@@ -268,14 +269,27 @@ def test_without_torch_the_error_says_what_is_missing(tmp_path: Path) -> None:
     assert "torch" in facts_from(code, str(tmp_path / "model.onnx"))["text"]
 
 
-def test_torch_as_tensor_takes_type_and_shape(tmp_path: Path) -> None:
-    """torch.asarray reads any buffer as flat float32; see docs/tensors.md."""
+@pytest.mark.parametrize("type_name", [*TORCH_TYPES, *WIDENED, "FLOAT4E2M1"])
+def test_asarray_gives_no_wrong_values(type_name: str, tmp_path: Path) -> None:
+    """torch.asarray takes the bytes of any buffer for float32. Other readers get the bytes."""
+    data = data_of(type_name) if type_name in TORCH_TYPES else bytes(53)
+    tensor = place("mmap", type_name, SHAPE, data, tmp_path)
+    with pytest.raises((BufferError, RuntimeError, ValueError)):
+        torch.asarray(tensor)
+    with pytest.raises((BufferError, RuntimeError, ValueError)):
+        torch.frombuffer(tensor, dtype=torch.float32)
+    if type_name in TORCH_TYPES and not type_name.startswith(("BFLOAT", "FLOAT8")):
+        assert bytes(memoryview(tensor)) == data
+        assert hashlib.sha256(tensor).digest() == hashlib.sha256(data).digest()
+        assert np.frombuffer(tensor, np.uint8).tobytes() == data
+
+
+def test_as_tensor_and_from_dlpack_take_type_and_shape(tmp_path: Path) -> None:
     path = tmp_path / "t.pb"
     path.write_bytes(numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "t").SerializeToString())
-    made = torch.as_tensor(onnxmap.load_tensor(path).numpy(copy=True))
-    assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
-    made = torch.from_dlpack(onnxmap.load_tensor(path))
-    assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
+    for make in (torch.as_tensor, torch.tensor, torch.from_dlpack):
+        made = make(onnxmap.load_tensor(path))
+        assert (made.dtype, made.tolist()) == (torch.int64, [[1, 2], [3, 4]])
 
 
 def test_all_weights_in_one_call(tmp_path: Path) -> None:
