@@ -2,6 +2,7 @@
 // occurrence index: the i-th node is reached by walking at most 1 KiB.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,6 +26,12 @@ class FieldIndex {
     /// How often the field occurs.
     [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const noexcept {
         return entry(row).count;
+    }
+
+    /// How many names to make room for if each occurrence has one. It is not count(): a file of
+    /// empty elements must not ask for many times its size.
+    [[nodiscard]] std::uint64_t likely_names(const wire::FieldRow& row) const noexcept {
+        return std::min(count(row), message_.nbytes() / 16);
     }
 
     /// The i-th occurrence, i < count(row). Throws Error if the bytes changed after loading.

@@ -66,7 +66,7 @@ ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
     const wire::FieldRow& name = *onnx::kSchema.message_of(row).find("name");
     ListNames names(called(row.type_name), "iterate over the list to reach each of them",
                     NameTable::Text::viewed);
-    names.add_all(fields.count(row), [&](auto&& add) {
+    names.add_all(fields.likely_names(row), [&](auto&& add) {
         fields.for_each(row, [&](const wire::Field& element) {
             add(onnx::message_in(row, element).text(name));
         });

@@ -38,19 +38,20 @@ class ListNames {
     /// What an element is, like "tensor".
     [[nodiscard]] const std::string& what() const noexcept { return what_; }
 
-    /// Makes room for a list of this many elements.
-    void reserve(std::uint64_t count) {
-        table_.reserve(count);
-        elements_.reserve(count);
+    /// Makes room for this many names.
+    void reserve(std::uint64_t names) {
+        table_.reserve(names);
+        elements_.reserve(names);
     }
 
     /// Notes the next element of the list.
     void add(std::string_view name);
 
-    /// Notes all elements: `for_each(visit)` calls visit(name) for each in order.
+    /// Notes all elements, which probably have `names` names: `for_each(visit)` calls visit(name)
+    /// for each element in order.
     template <class ForEach>
-    void add_all(std::uint64_t count, ForEach&& for_each) {
-        reserve(count);
+    void add_all(std::uint64_t names, ForEach&& for_each) {
+        reserve(names);
         NamesInFlight<std::uint32_t> in_flight(table_);
         const auto note_added = [&](const NameTable::Added& added, std::uint32_t element) {
             note(added, element);

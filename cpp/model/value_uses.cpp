@@ -180,11 +180,12 @@ class ValueUses::Collector {
 
 ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
     const wire::FieldRow& nodes = field<"GraphProto.node">;
-    values_.reserve(graph.count(nodes));  // most nodes make one value
-    makers_.reserve(graph.count(nodes));
+    // Most nodes make one value, and use fewer than three. Memory that is left is not touched.
+    const std::uint64_t values = graph.likely_names(nodes);
+    values_.reserve(values);
+    makers_.reserve(values);
     Collector collector(*this, max_depth);
-    collector.reserve(3 *
-                      graph.count(nodes));  // most nodes use fewer, and what is left is not touched
+    collector.reserve(3 * values);
     graph.for_each(nodes, [&](const wire::Field& element) {
         collector.add_node(onnx::message_in(nodes, element));
     });

@@ -1,4 +1,4 @@
-"""The memory for messages in pieces, unknown fields and text, compared with the file size.
+"""The memory for messages in pieces, indexes, unknown fields and text, by the size of the file.
 
 Memory is the growth of a child process's peak. Nothing here is timed.
 """
@@ -55,6 +55,12 @@ def test_unknown_fields_are_made_when_asked_for(make: str) -> None:
     groups = "one for one in model.proto.unknown_fields if one.wire_type == 3"
     assert times_the_file(make, "for one in model.proto.unknown_fields: pass") < 4
     assert times_the_file(make, f"sum(all(True for _ in one.data) for one in ({groups}))") < 4
+
+
+@pytest.mark.parametrize("ask", ["model.graph.producer('x')", "'x' in model.graph.nodes"])
+def test_an_index_of_empty_nodes(ask: str) -> None:
+    """No name is stored, however many nodes there are."""
+    assert times_the_file("wire.blob(7, wire.blob(1, b'') * 2_000_000)", ask) < 5
 
 
 def test_the_text_of_a_message_is_kept_once() -> None:
