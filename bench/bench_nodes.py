@@ -1,4 +1,4 @@
-"""How long does it take to load 200 000 nodes, to get columns of them, and to walk them?"""
+"""How long does it take to load 200 000 nodes, to get columns, to walk them, and to find them?"""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ def against_onnx(task: str, title: str, bound: float, slow_ir_rounds: int, pairs
     return Question(f"P15 {task}", title, pairs, works, [at_least(bound, OURS, "onnx")])
 
 
+# The index is compared with the mere load of `onnx`, which has none.
+INDEX = Question(
+    "P24 index",
+    "index of a loaded model: nodes by name, producers and uses of values",
+    9,
+    {
+        OURS: Work("ours", "index", NODES),
+        "onnx, load": Work("official", "load", NODES),
+        "onnx, dicts": Work("official", "index", NODES, orientation=3),
+    },
+    [at_least(10, OURS, "onnx, load")],
+)
+
 QUESTIONS = {
     question.key: question
     for question in (
@@ -26,6 +39,7 @@ QUESTIONS = {
         against_onnx("op_types", "op_types() of a loaded model", 8, 1, 9),
         against_onnx("node_inputs", "node_inputs() of a loaded model", 3, 1, 9),
         against_onnx("walk", "Python walk: op_type and inputs of every node", 0.6, 0, PARITY_PAIRS),
+        INDEX,
     )
 }
 

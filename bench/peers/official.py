@@ -61,6 +61,33 @@ def walk(folder: Path) -> Task:
     )
 
 
+def index(folder: Path) -> Task:
+    """Nodes by name, and producers and uses by value, of a loaded model: a Python loop."""
+    graph = onnx.load(model_file(folder)).graph
+
+    def run() -> witness.Neighbours:
+        nodes: dict[str, onnx.NodeProto] = {}
+        producers: dict[str, onnx.NodeProto] = {}
+        uses: dict[str, list[tuple[onnx.NodeProto | onnx.GraphProto, int]]] = {}
+        for node in graph.node:
+            nodes[node.name] = node
+            for i, name in enumerate(node.input):
+                uses.setdefault(name, []).append((node, i))
+            for name in node.output:
+                producers[name] = node
+        for i, value in enumerate(graph.output):
+            uses.setdefault(value.name, []).append((graph, i))
+
+        def neighbours(name: str) -> object:
+            node = nodes[name]
+            maker = producers.get(node.input[0])
+            return maker and maker.name, [(user.name, i) for user, i in uses[node.output[0]]]
+
+        return neighbours
+
+    return Task(run, lambda found, _: witness.neighbours(found, [n.name for n in graph.node]))
+
+
 def decode(folder: Path) -> Task:
     """An array of a tensor that is loaded already."""
     tensor = onnx.load_tensor(tensor_file(folder))

@@ -79,6 +79,24 @@ def walk(folder: Path) -> Task:
     )
 
 
+def index(folder: Path) -> Task:
+    """Nodes by name, and producers and uses by value, of a loaded model."""
+    graph = onnxmap.load(model_file(folder)).graph
+
+    def run() -> witness.Neighbours:
+        # The first question makes the index.
+        found = graph.producer("") is None, "" in graph.nodes
+        assert found == (True, False)
+        return neighbours
+
+    def neighbours(name: str) -> object:
+        node = graph.nodes[name]
+        maker = graph.producer(node.inputs[0])
+        return maker and maker.name, [(user.name, i) for user, i in graph.uses(node.outputs[0])]
+
+    return Task(run, lambda found, _: witness.neighbours(found, graph.node_names()))
+
+
 def decode(folder: Path) -> Task:
     """An array of a tensor that is loaded already but whose bytes have not been read."""
     return Task(onnxmap.load_tensor(tensor_file(folder)).numpy, witness.array)
