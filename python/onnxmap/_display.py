@@ -46,7 +46,7 @@ def describe_html(thing: Any) -> str:
     ]
     if len(thing) > _MOST_ROWS:
         rows.append(_row([(f"... {len(thing) - _MOST_ROWS:,} more", "td")]))
-    return _table(describe(thing) if kind == "Initializers" else repr(thing), rows)
+    return _table(repr(thing), rows)
 
 
 def _html(text: str) -> str:
