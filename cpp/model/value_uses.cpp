@@ -19,72 +19,75 @@ using onnx::field;
 
 namespace {
 
-// Use of a value that a subgraph does not make.
-struct OuterUse {
-    std::string_view value;
-    onnx::Message user;
-    std::uint32_t index;
-};
+// Finds what a subgraph, at any depth, uses of the values that no subgraph around the use makes.
+// `Visit` is called with the name, the user, and the position in the user.
+template <class Visit>
+class OuterUses {
+  public:
+    explicit OuterUses(Visit visit) : visit_(std::move(visit)) {}
 
-void add_uses(std::vector<OuterUse>& found, const onnx::Message& user, const wire::FieldRow& row) {
-    std::uint32_t index = 0;
-    user.for_each_value(row, [&](const wire::Field& name) {
-        if (!name.text().empty()) found.push_back({name.text(), user, index});
-        ++index;
-    });
-}
-
-// The names of the values in a list of messages, each of which has the name in its field `name`.
-void add_names(NameTable& names, const onnx::Message& graph, const wire::FieldRow& list,
-               const wire::FieldRow& name) {
-    graph.for_each_value(list, [&](const wire::Field& element) {
-        names.add(onnx::message_in(list, element).text(name));
-    });
-}
-
-// Adds to `found` the uses in a subgraph, at any depth, of values that it does not make.
-void find_outer_uses(std::vector<OuterUse>& found, const onnx::Message& graph,
-                     std::uint32_t depth_left) {
-    if (depth_left == 0) fail_too_deep();
-    NameTable made;
-    add_names(made, graph, field<"GraphProto.input">, field<"ValueInfoProto.name">);
-    add_names(made, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
-    const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
-    graph.for_each_value(sparse, [&](const wire::Field& element) {
-        const auto values =
-            onnx::message_in(sparse, element).child(field<"SparseTensorProto.values">);
-        if (values) made.add(values->text(field<"TensorProto.name">));
-    });
-
-    std::vector<OuterUse> used;
-    const wire::FieldRow& nodes = field<"GraphProto.node">;
-    graph.for_each_value(nodes, [&](const wire::Field& element) {
-        const Node node(onnx::message_in(nodes, element));
-        node.for_each_output([&](std::string_view value) { made.add(value); });
-        add_uses(used, node.message(), field<"NodeProto.input">);
-        node.for_each_subgraph([&](const onnx::Message& subgraph) {
-            find_outer_uses(used, subgraph, depth_left - 1);
+    void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
+        if (depth_left == 0) fail_too_deep();
+        std::vector<std::uint32_t> made;
+        const auto make = [&](std::string_view name) { made.push_back(enter(name)); };
+        for_each_made(graph, make);
+        graph.for_each_value(kNodes, [&](const wire::Field& element) {
+            const Node node(onnx::message_in(kNodes, element));
+            std::uint32_t index = 0;
+            node.for_each_input([&](std::string_view name) { use(name, node.message(), index++); });
+            node.for_each_subgraph(
+                [&](const onnx::Message& subgraph) { find_in(subgraph, depth_left - 1); });
         });
-    });
-    std::uint32_t index = 0;
-    const wire::FieldRow& outputs = field<"GraphProto.output">;
-    graph.for_each_value(outputs, [&](const wire::Field& element) {
-        const auto name = onnx::message_in(outputs, element).text(field<"ValueInfoProto.name">);
-        if (!name.empty()) used.push_back({name, graph, index});
-        ++index;
-    });
-    for (OuterUse& use : used) {
-        if (!made.find(use.value)) found.push_back(std::move(use));
+        std::uint32_t index = 0;
+        graph.for_each_value(kOutputs, [&](const wire::Field& element) {
+            use(onnx::message_in(kOutputs, element).text(field<"ValueInfoProto.name">), graph,
+                index++);
+        });
+        for (const std::uint32_t value : made) --makers_[value];
     }
-}
 
-// The uses in the subgraphs of a node of values that they do not make.
-std::vector<OuterUse> outer_uses(const Node& node, std::uint32_t max_depth) {
-    std::vector<OuterUse> found;
-    node.for_each_subgraph(
-        [&](const onnx::Message& graph) { find_outer_uses(found, graph, max_depth); });
-    return found;
-}
+  private:
+    static constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
+    static constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+
+    // Calls visit(name) for each value that the graph has of its own.
+    template <class VisitName>
+    static void for_each_made(const onnx::Message& graph, VisitName&& visit) {
+        const auto for_each_name = [&](const wire::FieldRow& list, const wire::FieldRow& name) {
+            graph.for_each_value(list, [&](const wire::Field& element) {
+                visit(onnx::message_in(list, element).text(name));
+            });
+        };
+        for_each_name(field<"GraphProto.input">, field<"ValueInfoProto.name">);
+        for_each_name(field<"GraphProto.initializer">, field<"TensorProto.name">);
+        const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
+        graph.for_each_value(sparse, [&](const wire::Field& element) {
+            const auto values =
+                onnx::message_in(sparse, element).child(field<"SparseTensorProto.values">);
+            if (values) visit(values->text(field<"TensorProto.name">));
+        });
+        graph.for_each_value(kNodes, [&](const wire::Field& element) {
+            Node(onnx::message_in(kNodes, element)).for_each_output(visit);
+        });
+    }
+
+    std::uint32_t enter(std::string_view name) {
+        const auto [position, is_new] = names_.add(name);
+        if (is_new) makers_.push_back(0);
+        ++makers_[position];
+        return position;
+    }
+
+    void use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
+        if (name.empty()) return;
+        const auto known = names_.find(name);
+        if (!known || makers_[*known] == 0) visit_(name, user, index);
+    }
+
+    Visit visit_;
+    NameTable names_;
+    std::vector<std::uint32_t> makers_;  // of each name: how many graphs around here make it
+};
 
 // Whether two messages are the same bytes of a file.
 bool is_same(const onnx::Message& a, const onnx::Message& b) noexcept {
@@ -144,12 +147,14 @@ class ValueUses::Collector {
     }
 
     void add_subgraphs(const Node& node, std::uint32_t position) {
-        std::vector<OuterUse> outer = outer_uses(node, max_depth_);
         std::vector<onnx::Message>& users = self_.inner_users_;
-        for (OuterUse& use : outer) {
-            if (users.empty() || !is_same(users.back(), use.user)) users.push_back(use.user);
-            add_use(use.value, {position, use.index, static_cast<std::uint32_t>(users.size() - 1)});
-        }
+        OuterUses outer(
+            [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
+                if (users.empty() || !is_same(users.back(), user)) users.push_back(user);
+                add_use(value, {position, index, static_cast<std::uint32_t>(users.size() - 1)});
+            });
+        node.for_each_subgraph(
+            [&](const onnx::Message& graph) { outer.find_in(graph, max_depth_); });
     }
 
     struct Role {

@@ -63,6 +63,13 @@ def test_an_index_of_empty_nodes(ask: str) -> None:
     assert times_the_file("wire.blob(7, wire.blob(1, b'') * 2_000_000)", ask) < 5
 
 
+def test_uses_in_nested_subgraphs() -> None:
+    """Each use takes its place in the index and its user's, however deep it is."""
+    nodes = "wire.blob(1, wire.blob(1, b'x')) * 500_000"
+    make = f"wire.nested([7] + [1, 5, 6] * 25, {nodes})"
+    assert times_the_file(make, "model.graph.producer('x')") < 15
+
+
 def test_the_text_of_a_message_is_kept_once() -> None:
     facts = growth_kib(NESTED, "text = str(onnxmap.loads(data).proto)\n    data = text")
     assert facts["size"] > 25_000  # times the size of the text
