@@ -5,6 +5,13 @@
 
 namespace onnxmap::bindings {
 
+namespace {
+
+// Python compares a wrong name with a hundred names in a millisecond or two.
+constexpr std::size_t kMostCompared = 100;
+
+}  // namespace
+
 py::list to_list(const model::ListNames& names) {
     py::list found(names.count());
     for (std::uint32_t i = 0; i < names.count(); ++i) {
@@ -14,10 +21,15 @@ py::list to_list(const model::ListNames& names) {
 }
 
 std::uint32_t position_of(const model::ListNames& names, const py::object& name) {
-    if (const auto text = name_in_file(name)) {
+    const auto text = name_in_file(name);
+    if (text) {
         if (const auto found = names.position(*text)) return *found;
     }
-    const py::object error = package::unknown_name()(names.what(), name, to_list(names));
+    py::list likely;
+    for (const std::string_view each : names.most_like(text.value_or(""), kMostCompared)) {
+        likely.append(to_str(each));
+    }
+    const py::object error = package::unknown_name()(names.what(), name, likely);
     PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
     throw py::error_already_set();
 }

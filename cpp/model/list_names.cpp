@@ -1,7 +1,9 @@
 #include "model/list_names.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
@@ -29,6 +31,35 @@ void ListNames::note(const NameTable::Added& added, std::uint32_t element) {
 
 void ListNames::add_segment(std::string_view name) noexcept {
     if (const auto position = table_.find(name)) ++elements_[*position].segments;
+}
+
+namespace {
+
+// How many bytes two names have in common at their ends.
+std::size_t in_common(std::string_view a, std::string_view b) noexcept {
+    const std::size_t most = std::min(a.size(), b.size());
+    std::size_t head = 0;
+    while (head < most && a[head] == b[head]) ++head;
+    std::size_t tail = 0;
+    while (head + tail < most && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
+    return head + tail;
+}
+
+}  // namespace
+
+std::vector<std::string_view> ListNames::most_like(std::string_view name, std::size_t most) const {
+    std::vector<std::pair<std::size_t, std::uint32_t>> found;
+    for (std::uint32_t i = 0; i < count(); ++i)
+        found.emplace_back(in_common(name, this->name(i)), i);
+    if (most < found.size()) {
+        std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(most),
+                                 std::greater<>());
+        found.resize(most);
+    }
+    std::ranges::sort(found, {}, [](const auto& each) { return each.second; });
+    std::vector<std::string_view> names;
+    for (const auto& [common, i] : found) names.push_back(this->name(i));
+    return names;
 }
 
 std::optional<std::uint32_t> ListNames::position(std::string_view name) const {

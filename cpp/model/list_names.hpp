@@ -76,6 +76,11 @@ class ListNames {
     /// The i-th different name, in the order of the list.
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
 
+    /// The names that have most characters in common with `name` at both ends, at most `most` of
+    /// them, in the order of the list.
+    [[nodiscard]] std::vector<std::string_view> most_like(std::string_view name,
+                                                          std::size_t most) const;
+
     [[nodiscard]] bool contains(std::string_view name) const noexcept {
         return table_.find(name).has_value();
     }

@@ -66,4 +66,17 @@ TEST_CASE("list_names: the names of a large message are collected once") {
     CHECK(names(small)->position("a") == 0U);
 }
 
+TEST_CASE("list names: those that are most like a name, in the order of the list") {
+    model::ListNames names("tensor", "", model::NameTable::Text::copied);
+    for (const char* name : {"conv.bias", "head", "conv.weight", "", "x", "conv1.weight"}) {
+        names.add(name);
+    }
+    using Names = std::vector<std::string_view>;
+    CHECK(names.most_like("conv.weigth", 2) == Names{"conv.bias", "conv.weight"});
+    CHECK(names.most_like("conv2.weight", 1) == Names{"conv1.weight"});
+    CHECK(names.most_like("head", 1) == Names{"head"});
+    CHECK(names.most_like("", 9).size() == 5);
+    CHECK(names.most_like("a", 0).empty());
+}
+
 }  // namespace onnxmap::test
