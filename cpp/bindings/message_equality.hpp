@@ -11,6 +11,9 @@ namespace onnxmap::bindings {
 /// Whether both have the same content; see model/equality.hpp.
 [[nodiscard]] bool is_equal(const Handle& a, const Handle& b);
 
+/// See model/message_hash.hpp.
+[[nodiscard]] py::ssize_t hash_of(const Handle& handle);
+
 template <class Class>
 void bind_equality(GuardedClass<Class>& cls) {
     // For any other object, Python then asks that object.

@@ -75,21 +75,6 @@ const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     return *row;
 }
 
-py::ssize_t hash_of(const Handle& handle) {
-    py::list facts;
-    facts.append(to_str(handle.message.table().name));
-    for (const wire::FieldRow& row : handle.message.table().fields) {
-        const bool is_text = row.type == wire::Type::string;
-        if (row.repeated()) {
-            if (is_text) facts.append(py::tuple(repeated_to_python(handle, row, true)));
-        } else if (is_text || row.wire_type() == wire::WireType::varint) {
-            const auto value = handle.document->find(handle.message, row);
-            if (value) facts.append(to_python(handle.document, row, *value, true));
-        }
-    }
-    return py::hash(py::tuple(facts));
-}
-
 py::object fail_missing_attribute(const py::object& self, std::string_view message,
                                   const py::str& name) {
     const py::object error = package::missing_attribute()(py::type::of(self), message, name);

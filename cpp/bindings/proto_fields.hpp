@@ -38,10 +38,6 @@ namespace py = pybind11;
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
-/// A hash that messages with equal content share, whatever their form and size in the file: of the
-/// texts and single integers that are the message's own. Those of messages below it are left out.
-[[nodiscard]] py::ssize_t hash_of(const Handle& handle);
-
 /// A read-only mapping of the keys of a field to the values. Warns of a repeated key.
 [[nodiscard]] py::object read_only(const model::ByName<model::StringEntry>& found,
                                    std::string_view field);

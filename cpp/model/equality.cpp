@@ -35,21 +35,15 @@ class Values {
                 return true;
             }
             run_ = source_->resident(found.bytes);
+            varints_ = wire::PackedVarints(run_);
         }
         return true;
     }
 
   private:
     bool next_in_run(wire::Field& value) {
-        if (run_.empty()) return false;
         value.type = row_->wire_type();
-        if (value.type == wire::WireType::varint) {
-            const wire::Varint varint = wire::read_varint(run_.data(), run_.data() + run_.size());
-            if (varint.nbytes <= 0) fail_changed();
-            value.value = varint.value;
-            run_ = run_.subspan(static_cast<std::size_t>(varint.nbytes));
-            return true;
-        }
+        if (value.type == wire::WireType::varint) return varints_.next(value.value);
         const std::size_t width = value.type == wire::WireType::fixed64 ? 8 : 4;
         if (run_.size() < width) return false;
         value.value = width == 8 ? wire::load64(run_.data()) : wire::load32(run_.data());
@@ -61,7 +55,8 @@ class Values {
     const Message* message_;
     const wire::FieldRow* row_;
     Message::Walk walk_;
-    ByteView run_;
+    ByteView run_;                             // of fixed width
+    wire::PackedVarints varints_{ByteView{}};  // the same run as varints
 };
 
 // Bytes of a message in parts: views, or copies if the source has no bytes in memory.
@@ -161,8 +156,15 @@ class Comparison {
             case wire::Type::float64: return a.value == b.value;
             case wire::Type::int32:
             case wire::Type::enumeration: return a.int32() == b.int32();
+            case wire::Type::string: return same(a.bytes, b.bytes);
             default: return bytes(a.bytes, b.bytes);
         }
+    }
+
+    // Structure is in memory, and only values of tensors need to be read.
+    [[nodiscard]] bool same(ByteView a, ByteView b) const {
+        return a.size() == b.size() &&
+               std::ranges::equal(source_a_.resident(a), source_b_.resident(b));
     }
 
     [[nodiscard]] bool bytes(ByteView a, ByteView b) const {

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "bulk/read_items.hpp"
+#include "fuzz/ask_questions.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "model/message_walk.hpp"
@@ -57,6 +58,7 @@ class Reading {
 
     void read_structure() {
         attempt(true, [&] { read_message(document_.root(), 0); });
+        attempt(false, [&] { ask_questions(document_, constant()); });
         onnx::TextOptions few;
         few.longest = 2;
         for (const onnx::TextOptions& options : {onnx::TextOptions(), few}) {
