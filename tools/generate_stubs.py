@@ -97,6 +97,7 @@ RETURNS = {
     "Tensor.__dlpack__": "Any",
     "Tensor.__dlpack_device__": "tuple[int, int]",
     "Tensor.__reduce__": "Any",
+    "ProtoView._reading": "tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]",
     "Tensor._policy": "tuple[str, bool, str, bool]",
     "Tensor._elements": f"{ARRAY} | None",
     "Tensor._message": "bytes | None",

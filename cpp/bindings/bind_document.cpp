@@ -45,12 +45,32 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
     return model::load_source(std::move(source), options, options.is_model());
 }
 
+// The text of all paths together is bounded: in a small file, many messages may have long paths.
+class PathRoom {
+  public:
+    explicit PathRoom(const model::Document& document) : left_(document.limits().text_bytes) {}
+
+    void take(const std::string& path) {
+        if (path.size() > left_) {
+            throw Error("limit.text_bytes",
+                        "the paths of its messages are too long together; raise the limit with "
+                        "limits=Limits(text_bytes=...)");
+        }
+        left_ -= path.size();
+    }
+
+  private:
+    std::uint64_t left_;
+};
+
 py::list tensors(const DocumentPtr& document) {
     static_cast<void>(document->look_for_changes());
     py::list found;
+    PathRoom room(*document);
     model::for_each_tensor(
         document->root(), document->limits().depth,
         [&](const std::string& path, const onnx::Message& tensor) {
+            room.take(path);
             found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
         });
     return found;
@@ -59,8 +79,10 @@ py::list tensors(const DocumentPtr& document) {
 py::list nodes(const DocumentPtr& document) {
     static_cast<void>(document->look_for_changes());
     py::list found;
+    PathRoom room(*document);
     model::for_each_node(document->root(), document->limits().depth,
                          [&](const std::string& path, const onnx::Message& node) {
+                             room.take(path);
                              found.append(py::make_tuple(to_str(path), Node{{document, node}}));
                          });
     return found;
@@ -72,6 +94,7 @@ py::bytes read(const DocumentPtr& document, std::uint64_t offset, std::uint64_t 
         throw py::index_error("no such bytes in the file");
     }
     std::vector<std::uint8_t> bytes(nbytes);
+    document->store().check_unchanged(source, source::kRecently);
     {
         const WithoutLock unlocked;
         source::guard_reads(source, [&] { source.read(offset, bytes); });

@@ -1,5 +1,6 @@
 // The values of a graph: who makes them, who uses them, and what type they have.
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,26 +17,37 @@ py::object wrap(const Graph& self, onnx::Message message) {
     return wrap_message({self.document, std::move(message)});
 }
 
-py::object producer(const Graph& self, std::string_view value) {
+// The name of a value as the file spells it; see name_in_file().
+std::string value_name(const py::object& name) {
+    if (!py::isinstance<py::str>(name)) {
+        throw py::type_error("the name of a value is a str, not " +
+                             std::string(py::str(py::type::of(name).attr("__name__"))));
+    }
+    auto found = name_in_file(name);
+    if (!found) throw py::value_error("this str is not the name of a value in any file");
+    return *std::move(found);
+}
+
+py::object producer(const Graph& self, const py::object& value) {
     static_cast<void>(self.document->look_for_changes());
-    const auto position = self.graph->uses().producer(value);
+    const auto position = self.graph->uses().producer(value_name(value));
     return position ? wrap(self, self.graph->node(*position)) : py::none();
 }
 
-py::list uses(const Graph& self, std::string_view value) {
+py::list uses(const Graph& self, const py::object& value) {
     static_cast<void>(self.document->look_for_changes());
     py::list found;
-    for (const model::Use& use : self.graph->uses().uses(value)) {
+    for (const model::Use& use : self.graph->uses().uses(value_name(value))) {
         found.append(package::use()(wrap(self, self.graph->user(use)), use.index));
     }
     return found;
 }
 
-py::list consumers(const Graph& self, std::string_view value) {
+py::list consumers(const Graph& self, const py::object& value) {
     static_cast<void>(self.document->look_for_changes());
     py::list found;
     model::Use last{model::Use::kNone, 0};
-    for (const model::Use& use : self.graph->uses().uses(value)) {
+    for (const model::Use& use : self.graph->uses().uses(value_name(value))) {
         const bool is_repeated = use.node == last.node && use.inner == last.inner;
         last = use;
         if (use.node == model::Use::kNone || is_repeated) continue;
@@ -54,8 +66,8 @@ py::list topological_order(const Graph& self) {
     return nodes;
 }
 
-py::object value(const Graph& self, std::string_view name) {
-    auto found = self.graph->value(name);
+py::object value(const Graph& self, const py::object& name) {
+    auto found = self.graph->value(value_name(name));
     return found ? wrap(self, std::move(*found)) : py::none();
 }
 

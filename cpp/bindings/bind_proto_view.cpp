@@ -5,11 +5,14 @@
 #include "base/error.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/load_options.hpp"
 #include "bindings/message_equality.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
+#include "model/message_walk.hpp"
 #include "onnx/text_format.hpp"
+#include "tensor/header.hpp"
 
 namespace onnxmap::bindings {
 
@@ -83,6 +86,20 @@ onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
     options.max_depth = view.document->limits().depth;
     options.resident = [&view](ByteView bytes) { return view.document->source().resident(bytes); };
     return options;
+}
+
+// The folder of the external data, if the message holds a tensor that needs it; open_policy();
+// whether the document is lenient; and its limits.
+py::tuple reading(const ProtoView& view) {
+    bool is_external = false;
+    model::for_each_tensor(view.message, view.document->limits().depth,
+                           [&](const std::string&, const onnx::Message& tensor) {
+                               is_external = is_external || tensor::read_header(tensor).external;
+                           });
+    const tensor::Store& store = view.document->store();
+    return py::make_tuple(py::bytes(is_external ? store.external.root() : std::string()),
+                          open_policy(*view.document), static_cast<bool>(store.overlook),
+                          limits_of(*view.document));
 }
 
 // The largest character whose UTF-8 may begin with this byte, as PyUnicode_New needs it.
@@ -201,6 +218,7 @@ Example:
              "Return `(field, value)` for each field that is set, sorted by number.")
         .def("WhichOneof", which_oneof, py::arg("name"),
              "Return the name of the member of the oneof that is set, or None.")
+        .def("_reading", reading, "Return how to read a copy of the message as this one is read.")
         .def("SerializeToString", serialized,
              R"(Return the message as bytes.
 

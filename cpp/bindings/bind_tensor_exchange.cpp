@@ -5,7 +5,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/dlpack.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/option_names.hpp"
+#include "bindings/load_options.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/tensor_access.hpp"
 #include "model/tensor_reference.hpp"
@@ -119,15 +119,6 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
     });
 }
 
-// The options for opening files: link_policy, allow_hardlinks, io and watch.
-py::tuple policy(const Tensor& tensor) {
-    const tensor::Store& store = tensor.document->store();
-    const tensor::ExternalFolder& external = store.external.folder();
-    return py::make_tuple(name_of(kLinkPolicies, external.policy.links),
-                          external.policy.allow_hardlinks, name_of(kIoModes, external.mode),
-                          store.watch);
-}
-
 // The bytes of the TensorProto, or None for a part of a tensor.
 py::object message_bytes(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
@@ -191,7 +182,8 @@ is a text.)")
         .def_property_readonly(
             "_lenient",
             [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })
-        .def_property_readonly("_policy", policy)
+        .def_property_readonly("_policy",
+                               [](const Tensor& self) { return open_policy(*self.document); })
         .def("__reduce__", unguarded([](const py::object& self) -> py::object {
                  return package::reduce_tensor()(self);
              }),

@@ -60,4 +60,24 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
     return options;
 }
 
+py::tuple open_policy(const model::Document& document) {
+    const tensor::ExternalFolder& external = document.store().external.folder();
+    return py::make_tuple(name_of(kLinkPolicies, external.policy.links),
+                          external.policy.allow_hardlinks, name_of(kIoModes, external.mode),
+                          document.store().watch);
+}
+
+py::dict limits_of(const model::Document& document) {
+    const model::Limits& limits = document.limits();
+    py::dict found;
+    found["tensors"] = limits.tensors;
+    found["pieces"] = limits.pieces;
+    found["depth"] = limits.depth;
+    found["external_entries"] = limits.external_entries;
+    found["overlap"] = limits.overlap;
+    found["dense_bytes"] = limits.dense_bytes;
+    found["text_bytes"] = limits.text_bytes;
+    return found;
+}
+
 }  // namespace onnxmap::bindings

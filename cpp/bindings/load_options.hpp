@@ -17,4 +17,10 @@ namespace py = pybind11;
 [[nodiscard]] model::LoadOptions options_of(std::string_view message, const py::object& given,
                                             const py::object& external_root);
 
+/// How a document opens files: link_policy, allow_hardlinks, io and watch.
+[[nodiscard]] py::tuple open_policy(const model::Document& document);
+
+/// The limits of a document that are not about servers, by their names in onnxmap.Limits.
+[[nodiscard]] py::dict limits_of(const model::Document& document);
+
 }  // namespace onnxmap::bindings

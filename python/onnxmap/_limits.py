@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 _MOST_DEPTH = 200  # printing recurses once per level, and the stack of a thread may be small
 _MOST = (1 << 64) - 1
@@ -22,7 +23,8 @@ class Limits:
             ones. At least 1. A total of up to 256 MB is always allowed. A tensor with more
             segments than this number can only be read through its first segment.
         dense_bytes: bytes of the array that `to_dense()` makes of a sparse tensor.
-        text_bytes: bytes of the text that `str()` or `to_text()` makes of a `.proto`. Text may be
+        text_bytes: bytes of the text that `str()` or `to_text()` makes of a `.proto`, of what
+            `to_dict()` makes of it, and of the paths of `all_nodes()` and `tensors()`. Text may be
             hundreds of times as large as the message, because nested lines are indented.
         timeout: for URLs: seconds that opening the file may take, and then each read of a range.
             None, the default, sets no bound.
@@ -71,6 +73,13 @@ class Limits:
         self.timeout = None if timeout is None else _seconds("timeout", timeout)
         self.low_speed_limit = _bound("low_speed_limit", low_speed_limit, _MOST)
         self.low_speed_time = _seconds("low_speed_time", low_speed_time)
+
+    # Without these two, the first pickle protocols refuse a class with slots.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__init__(**values)  # type: ignore[misc]
 
     def __repr__(self) -> str:
         limits = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)

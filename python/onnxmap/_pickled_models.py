@@ -1,7 +1,8 @@
 """Models and messages in a pickle. A model of a file is a reference to the file, others are values.
 
 A reference has the size of the file and a digest of samples of it, to detect a change. A message
-has its bytes. It carries no folder, so its external data cannot be read.
+has its bytes, and names the folder of its external data if it has some. A change of such data is
+not noticed.
 
 A pickle names `_model_of_file`, `_model_of_bytes` or `_message` of this module. Stored pickles
 depend on these names.
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._graph import Graph
-from onnxmap._loading import load, loads, loads_proto, wrap
+from onnxmap._limits import Limits
+from onnxmap._loading import load, loads, open_buffer, wrap
 from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
+from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url
 from onnxmap._pickling import digest_of, relocated_to
 from onnxmap.errors import FileChangedError
@@ -87,11 +90,31 @@ def _digest(document: _core.Document, is_remote: bool) -> bytes:
 def _reduce_message(message: Any) -> _Reduced:
     is_view = isinstance(message, _core.ProtoView)
     view = message if is_view else message.proto
-    return _message, (view.SerializeToString(), view.message_type, is_view)
+    root, (link_policy, allow_hardlinks, io, watch), lenient, limits = view._reading()
+    given = Options(
+        link_policy, allow_hardlinks, io, watch=watch, lenient=lenient, limits=Limits(**limits)
+    )
+    usual = Options()
+    options: dict[str, Any] = {
+        option: getattr(given, option)
+        for option in Options.__slots__
+        if getattr(given, option) != getattr(usual, option)
+    }
+    return _message, (
+        view.SerializeToString(),
+        view.message_type,
+        is_view,
+        os.fsdecode(root) or None,
+        options,
+    )
 
 
-def _message(data: bytes, name: str, is_view: bool) -> Any:
-    view = loads_proto(data, name)
+def _message(
+    data: bytes, name: str, is_view: bool, root: str | None, options: dict[str, Any]
+) -> Any:
+    if root is not None:
+        root = relocated_to() or root
+    view = open_buffer(data, name, Options(**options), root, "loads_proto").proto
     return view if is_view else wrap(view)
 
 

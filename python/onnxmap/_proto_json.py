@@ -18,12 +18,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import Row, enum_names, is_repeated, message_rows
+from onnxmap.errors import LimitError
 
 if TYPE_CHECKING:
     from onnxmap._core import ProtoView
 
 # A float32 has at least 6 exact digits. 9 digits always tell it from its neighbours.
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 9
+_ITEM_BYTES = 64  # of a number or short text in a list
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,41 @@ class Form:
     Attributes:
         proto_names: use the field names of onnx.proto. Protobuf's default is lowerCamelCase.
         longest: longer payloads are cut. Counts bytes, characters or numbers.
+        room: bounds the memory of the result; None for no bound.
     """
 
     proto_names: bool
     longest: int = sys.maxsize
+    room: Room | None = None
+
+    def take(self, nbytes: int) -> None:
+        """Count memory of the result."""
+        if self.room is not None:
+            self.room.take(nbytes)
+
+
+class Room:
+    """Counts about how many bytes a result takes, up to `Limits(text_bytes=)`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def take(self, nbytes: int) -> None:
+        """Take some of the bytes that are left."""
+        self._left -= nbytes
+        if self._left < 0:
+            raise LimitError(
+                f"its JSON takes more than {self._most} bytes; raise the limit with "
+                "limits=Limits(text_bytes=...)",
+                code="limit.text_bytes",
+            )
 
 
 def to_dict(view: ProtoView, preserving_proto_field_name: bool) -> dict[str, Any]:
     """See `ProtoView.to_dict`."""
-    return message_json(view, Form(preserving_proto_field_name))
+    _, _, _, limits = view._reading()
+    room = Room(limits["text_bytes"])
+    return message_json(view, Form(preserving_proto_field_name, room=room))
 
 
 def to_json(view: ProtoView, indent: int | None, preserving_proto_field_name: bool) -> str:
@@ -65,6 +93,7 @@ def field_json(row: Row, value: Any, form: Form, is_list: bool) -> Any:
     if not is_list:
         return _single(row, value, form)
     values: Sequence[Any] = value
+    form.take(_ITEM_BYTES * min(len(values), form.longest))
     if row["type"] == "message" or len(values) <= form.longest:
         return [_single(row, item, form) for item in values]
     first = [_single(row, item, form) for item in islice(values, form.longest)]
@@ -77,9 +106,11 @@ def _single(row: Row, value: Any, form: Form) -> Any:
         case "message":
             return message_json(value, form)
         case "bytes":
+            form.take(2 * min(len(value), longest))
             first = base64.b64encode(value[:longest]).decode()
             return first if len(value) <= longest else _cut(len(value), first)
         case "string":
+            form.take(min(len(value), longest))
             return value if len(value) <= longest else _cut(len(value), value[:longest])
         case "enum":
             return enum_names(row["type_name"]).get(value, value)
