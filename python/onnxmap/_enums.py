@@ -41,10 +41,20 @@ class _DataTypeFacts(_NamedInt):
             return int(self) == int(other)
         import numpy as np
 
-        is_numpy_type = isinstance(other, type) and issubclass(other, np.generic)
-        if not isinstance(other, np.dtype) and not is_numpy_type:
+        if isinstance(other, np.dtype):
+            return bool(self) and bool(self.numpy() == other)
+        if not isinstance(other, type) or not issubclass(other, np.generic):
             return NotImplemented
-        return bool(self) and bool(self.numpy() == np.dtype(other))
+        try:
+            theirs = np.dtype(other)
+        except TypeError:  # an abstract type, like numpy.floating
+            return False
+        # Older releases of NumPy take an abstract type for one of its types.
+        return theirs.type is other and self == theirs
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)  # int's own method knows only numbers
+        return equal if equal is NotImplemented else not equal
 
     __hash__ = IntEnum.__hash__
 
