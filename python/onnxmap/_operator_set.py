@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from onnxmap import _core
 from onnxmap._display import describe
@@ -16,19 +16,63 @@ class OperatorSet:
     def __init__(self, proto: _core.ProtoView) -> None:
         self.proto = proto
 
+    def __eq__(self, other: object) -> bool:
+        return self.proto == other.proto if isinstance(other, OperatorSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.proto)
+
+    @property
+    def magic(self) -> str:
+        """The text that marks a file of operators: "ONNXOPSET"."""
+        return self.proto.magic
+
+    @property
+    def ir_version(self) -> int:
+        """The version of the ONNX format (IR version)."""
+        return self.proto.ir_version
+
+    @property
+    def ir_version_prerelease(self) -> str:
+        """The prerelease part of the version of the format, as in Semantic Versioning."""
+        return self.proto.ir_version_prerelease
+
+    @property
+    def ir_build_metadata(self) -> str:
+        """The build metadata of the version of the format, as in Semantic Versioning."""
+        return self.proto.ir_build_metadata
+
+    @property
+    def domain(self) -> str:
+        """The domain of the operators, in reverse DNS order."""
+        return self.proto.domain
+
+    @property
+    def opset_version(self) -> int:
+        """The version of the set."""
+        return self.proto.opset_version
+
+    @property
+    def doc_string(self) -> str:
+        """The documentation of the set, in Markdown."""
+        return self.proto.doc_string
+
     @property
     def operators(self) -> _core.MessageList[_core.Operator]:
         """The operators of the set."""
         return _core.friendly(self.proto, "operator")
 
-    def __getattr__(self, name: str) -> Any:
-        # The fields of OperatorSetProto. `proto` gets here if __init__ was never called.
-        if name.startswith("_") or name == "proto":
-            raise AttributeError(name)
-        return _core.friendly(self.proto, name)
+    @property
+    def functions(self) -> _core.MessageList[_core.Function]:
+        """The operators of the set that are functions, with their definitions."""
+        return _core.friendly(self.proto, "functions")
 
-    def __dir__(self) -> list[str]:
-        return [*dir(type(self)), *dir(self.proto)]
+    if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from onnxmap._names import missing_attribute
+
+            raise missing_attribute(OperatorSet, "OperatorSetProto", name)
 
     def __repr__(self) -> str:
         return describe(self)
