@@ -166,7 +166,8 @@ def load_proto(
     it: it needs no graph, and may even be empty.
     """
     _check_name(message)
-    return open_file(path, message, Options(io=io, limits=limits))[0].proto
+    in_bytes = f"loads_proto({{}}, {message!r})"
+    return open_file(path, message, Options(io=io, limits=limits), in_bytes=in_bytes)[0].proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
@@ -181,7 +182,8 @@ def wrap(view: _core.ProtoView) -> Any:
     It is the inverse of `.proto`, and shares the file or buffer of the view.
 
     Raises:
-        TypeError: the message has no class of its own.
+        TypeError: the message has no class of its own, or is a model, which `loads` opens.
+        ValueError: it is a TypeProto that says no type.
 
     Example:
         >>> node = onnxmap.wrap(onnxmap.load_proto("node.pb", "NodeProto"))  # doctest: +SKIP
@@ -190,7 +192,11 @@ def wrap(view: _core.ProtoView) -> Any:
         raise TypeError(f"wrap takes a ProtoView, not {type(view).__name__}")
     if view.message_type == "OperatorSetProto":
         return OperatorSet(view)
+    if view.message_type == "ModelProto":
+        raise TypeError("for a Model, use onnxmap.loads(view.SerializeToString())")
     found = _core.wrap(view)
+    if found is None:
+        raise ValueError("the TypeProto says no type")
     if isinstance(found, _core.ProtoView):
         raise TypeError(f"{view.message_type} has no class of its own; use the view itself")
     return found
@@ -226,7 +232,10 @@ def open_buffer(
     of_path = caller.replace("loads", "load")
     given: object = buffer
     if hasattr(given, "SerializeToString"):
-        name = type(given).__name__
+        name = _message_name(given)
+        if name != message:
+            advice = f"loads_proto(message.SerializeToString(), {name!r})"
+            raise TypeError(f"{caller} takes the bytes of a {message}; use onnxmap.{advice}")
         raise TypeError(f"{caller} takes bytes; give it message.SerializeToString() of the {name}")
     if isinstance(given, str) or hasattr(given, "__fspath__"):
         raise TypeError(f"{caller} takes the bytes themselves; {of_path} takes a path")
@@ -254,9 +263,13 @@ def open_file(
     options: Options,
     external_root: Path | None = None,
     storage_options: Mapping[str, object] | None = None,
+    in_bytes: str = "loads({})",
 ) -> tuple[_core.Document, bytes]:
-    """Open the document of a file or a URL. Return its name as bytes, too."""
-    name = _file_name(path)
+    """Open the document of a file or a URL. Return its name as bytes, too.
+
+    `in_bytes` is the call for bytes instead of a path, which errors advise.
+    """
+    name = _file_name(path, message, in_bytes)
     given = None
     if external_root is not None:
         given = _root(external_root, storage_options, options.limits)
@@ -268,7 +281,7 @@ def open_file(
         except OSError as error:
             # The bytes of a file are hardly ever a name: they have control characters.
             if error.errno in (errno.ENOENT, errno.ENAMETOOLONG) and _has_controls(name):
-                error.strerror = f"{error.strerror}; onnxmap.loads takes the bytes of a model"
+                error.strerror = f"{error.strerror}; {_advice(in_bytes)}"
             raise
     if options.io == "mmap":
         raise ValueError('io="mmap" is for local files; for a URL, use io="auto" or io="read"')
@@ -297,21 +310,37 @@ def _has_controls(name: bytes) -> bool:
     return any(byte < ord(" ") for byte in name)
 
 
-def _file_name(path: Path) -> bytes:
+def _file_name(path: Path, message: str, in_bytes: str) -> bytes:
     given: object = path
-    if hasattr(given, "read"):
-        raise TypeError(
-            "path must be a path, not a file object; use onnxmap.loads(file.read()) for that"
-        )
+    kind = type(given).__name__
     if hasattr(given, "SerializeToString"):
-        raise TypeError(
-            f"path must be a path, not a {type(given).__name__}; "
-            "use onnxmap.loads(message.SerializeToString()) for that"
-        )
+        kind = _message_name(given)
+        if kind != message:
+            in_bytes = f"loads_proto({{}}, {kind!r})"
+        raise _not_a_path(kind, in_bytes, "message.SerializeToString()")
+    is_buffer = isinstance(given, (bytearray, memoryview, mmap.mmap))
+    if is_buffer or hasattr(given, "__array_interface__"):
+        raise _not_a_path(kind, in_bytes, "data")
+    if hasattr(given, "read"):
+        raise _not_a_path("file object", in_bytes, "file.read()")
     name = without_file_scheme(os.fsencode(path))
     if b"\0" in name:
-        raise ValueError("embedded null byte in a path; onnxmap.loads takes the bytes of a model")
+        raise ValueError(f"embedded null byte in a path; {_advice(in_bytes)}")
     return name
+
+
+def _message_name(message: object) -> str:
+    """The type of a protobuf object or view, like NodeProto."""
+    return message.message_type if isinstance(message, _core.ProtoView) else type(message).__name__
+
+
+def _not_a_path(kind: str, in_bytes: str, data: str) -> TypeError:
+    call = in_bytes.replace("{}", data, 1)
+    return TypeError(f"path must be a path, not a {kind}; use onnxmap.{call} for that")
+
+
+def _advice(in_bytes: str) -> str:
+    return f"use onnxmap.{in_bytes.replace('{}', 'data', 1)} for the bytes of a file"
 
 
 def _absolute(name: bytes) -> bytes:

@@ -37,7 +37,8 @@ def load_tensor(
 ) -> _core.Tensor:
     """Return the tensor in a file that holds one TensorProto. For the arguments, see `load`."""
     options = Options(link_policy, allow_hardlinks, io, "full", watch, lenient, limits)
-    return _tensor(open_file(path, "TensorProto", options, external_root)[0])
+    in_bytes = "loads_tensor({})"
+    return _tensor(open_file(path, "TensorProto", options, external_root, in_bytes=in_bytes)[0])
 
 
 def loads_tensor(
@@ -71,7 +72,12 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
 
     Source: onnx-operators.proto, OperatorSetProto.magic.
     """
-    document, name = open_file(path, "OperatorSetProto", Options(io=io, limits=limits))
+    document, name = open_file(
+        path,
+        "OperatorSetProto",
+        Options(io=io, limits=limits),
+        in_bytes="wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))",
+    )
     magic = document.proto.magic
     if magic != _MAGIC:
         raise ParseError(
@@ -103,7 +109,8 @@ def load_value(
     from onnxmap._values import message_of_kind, value_of
 
     message = message_of_kind(kind)
-    return value_of(open_file(path, message, Options(limits=limits))[0].proto)
+    in_bytes = f"loads_value({{}}, {kind!r})"
+    return value_of(open_file(path, message, Options(limits=limits), in_bytes=in_bytes)[0].proto)
 
 
 def loads_value(buffer: Buffer, kind: Kind, *, limits: Limits | None = None) -> Value:
@@ -155,7 +162,9 @@ def _numbered_values(
         except (ParseError, TensorError) as error:
             if kinds:
                 raise
-            advice = "; if it is no tensor, give the model with model="
+            advice = (
+                "; if the file holds no tensor, pass the model: load_test_data(folder, model=...)"
+            )
             fields = {name: getattr(error, name) for name in error._fields}
             raise type(error)(f"{file}: {error}{advice}", **fields) from None
     return values

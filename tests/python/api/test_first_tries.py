@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,96 +22,29 @@ from onnxmap import DataType
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     file = tmp_path / "model.onnx"
-    made = model_of([floats("conv.weight", 3), floats("conv.bias", 1), floats("head", 2)])
-    made.graph.node.append(helper.make_node("Conv", ["x"], ["y"], name="conv1", pads=[1, 2]))
-    file.write_bytes(made.SerializeToString())
+    file.write_bytes(model_of([floats("w", 3)]).SerializeToString())
     return file
 
 
-READERS: dict[str, Callable[[onnxmap.Model, Any], Any]] = {
-    "views": lambda model, names: model.views(names),
-    "arrays": lambda model, names: model.arrays(names),
-    "stream": lambda model, names: dict(model.stream(names)),
-    "load_arrays": lambda model, names: onnxmap.load_arrays(model.path, names),
-    "prefetch": lambda model, names: model.prefetch(names),
-    "evict": lambda model, names: model.evict(names),
-    "residency": lambda model, names: model.residency(names),
-    "to_dask": lambda model, names: model.to_dask(names),
-}
+def operator_set() -> onnxmap.OperatorSet:
+    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1, domain="d")
+    made.operator.add(op_type="Op")
+    view = onnxmap.loads_proto(made.SerializeToString(), "OperatorSetProto")
+    found = onnxmap.wrap(view)
+    assert isinstance(found, onnxmap.OperatorSet)
+    return found
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_a_name_that_nothing_has(path: Path, reader: str) -> None:
-    with onnxmap.load(path) as model:
-        for names in ("conv.wieght", ["head", "conv.wieght"]):
-            with pytest.raises(KeyError, match=r"did you mean 'conv.weight'") as caught:
-                READERS[reader](model, names)
-            assert caught.value.name == "conv.wieght"
-        assert not READERS[reader](model, "conv.[x-z]*")
-        if reader not in ("prefetch", "evict"):
-            assert list(READERS[reader](model, "conv.*")) == ["conv.weight", "conv.bias"]
-
-
-def test_looking_up_a_name(path: Path) -> None:
-    initializers = onnxmap.load(path).initializers
-    with pytest.raises(KeyError) as caught:
-        initializers["conv.biass"]
-    assert str(caught.value) == "no tensor is named 'conv.biass'; did you mean 'conv.bias'?"
-    with pytest.raises(KeyError, match=r"no tensor is named 7$"):
-        initializers[7]
-    with pytest.raises(KeyError, match=r"no tensor is named '\\x1b"):
-        initializers["\x1b[31m"]
-    assert initializers._ipython_key_completions_() == ["conv.weight", "conv.bias", "head"]
-
-
-def test_suggestions_among_many_names_are_quick() -> None:
-    from onnxmap._names import nearest
-
-    names = [f"layers.{i}.mlp.up_proj.weight" for i in range(100_000)]
-    assert nearest("layers.77777.mlp.up_proj.weigth", names)[0] == "layers.77777.mlp.up_proj.weight"
-    assert nearest("x" * 100_000, names) == []
-
-
-def things(model: onnxmap.Model) -> dict[str, Any]:
-    graph = model.graph
-    return {
-        "Model": model,
-        "Graph": graph,
-        "Node": graph.nodes[0],
-        "Attribute": graph.nodes[0].attributes["pads"],
-        "Tensor": graph.initializers["head"],
-    }
-
-
-WRONG_NAMES = [
-    ("Model", "opset_import", "opset_imports"),
-    ("Model", "configuration", "device_configurations"),
-    ("Model", "metadata_prop", "metadata_props"),
-    ("Graph", "node", "nodes"),
-    ("Graph", "initializer", "initializers"),
-    ("Graph", "value_info", "value_infos"),
-    ("Graph", "topological_ordr", "topological_order"),
-    ("Node", "input", "inputs"),
-    ("Node", "attribute", "attributes"),
-    ("Node", "optype", "op_type"),
-    ("Attribute", "ints", "value"),
-    ("Tensor", "dims", "shape"),
-    ("Tensor", "data_type", "dtype"),
-    ("Tensor", "raw_data", "numpy()"),
-    ("Tensor", "data_location", "is_external"),
-]
-
-
-@pytest.mark.parametrize(("kind", "wrong", "right"), WRONG_NAMES)
-def test_a_wrong_attribute_says_the_right_one(
-    path: Path, kind: str, wrong: str, right: str
-) -> None:
-    thing = things(onnxmap.load(path))[kind]
-    with pytest.raises(AttributeError, match=f"{kind} has no attribute '{wrong}'") as caught:
-        getattr(thing, wrong)
-    assert str(caught.value).rstrip("?").endswith(f" .{right}")
-    assert wrong not in dir(thing)
-    assert not hasattr(thing, "nothing_like_it")
+def test_operator_sets_are_values(tmp_path: Path) -> None:
+    one, other = operator_set(), operator_set()
+    assert one == other
+    assert len({one, other}) == 1
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert one != onnxmap.wrap(onnxmap.loads_proto(b"", "OperatorSetProto"))
+    assert one != one.proto
+    assert one.operators[0].op_type == "Op"
+    assert "operators" in dir(one)
+    assert "operator" not in dir(one)
 
 
 def test_what_loads_is_given(path: Path) -> None:
@@ -130,12 +65,58 @@ def test_what_loads_is_given(path: Path) -> None:
     load: Any = onnxmap.load
     with pytest.raises(TypeError, match=r"onnxmap.loads\(message.SerializeToString\(\)\)"):
         load(message)
-    with pytest.raises(ValueError, match=r"onnxmap.loads takes the bytes"):
+    with pytest.raises(ValueError, match=r"onnxmap.loads\(data\)"):
         load(data)
-    with pytest.raises(FileNotFoundError, match=r"onnxmap.loads takes the bytes"):
+    with pytest.raises(FileNotFoundError, match=r"onnxmap.loads\(data\)"):
         load(b"\x08\x0a:\x01x")
     with pytest.raises(TypeError, match="load_tensor takes a path"):
         onnxmap.loads_tensor("x")  # type: ignore[arg-type]
+
+
+NODE = onnx.NodeProto(op_type="Relu")
+SEQUENCE = onnx.SequenceProto(elem_type=1)
+OPERATORS = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1)
+# A call with a path, a message to give it instead, and the call that it advises.
+ADVICE: list[tuple[Callable[[Any], Any], Any, str]] = [
+    (onnxmap.load, onnx.ModelProto(graph=onnx.GraphProto()), "loads({})"),
+    (onnxmap.load, NODE, "loads_proto({}, 'NodeProto')"),
+    (onnxmap.load_tensor, floats("t", 1), "loads_tensor({})"),
+    (onnxmap.load_tensor, NODE, "loads_proto({}, 'NodeProto')"),
+    (lambda path: onnxmap.load_proto(path, "NodeProto"), NODE, "loads_proto({}, 'NodeProto')"),
+    (lambda path: onnxmap.load_value(path, "sequence"), SEQUENCE, "loads_value({}, 'sequence')"),
+    (
+        onnxmap.load_operator_set,
+        OPERATORS,
+        "wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message", "advice"), ADVICE)
+def test_a_message_instead_of_a_path(call: Callable[[Any], Any], message: Any, advice: str) -> None:
+    expected = "onnxmap." + advice.format("message.SerializeToString()")
+    with pytest.raises(TypeError, match=re.escape(expected)):
+        call(message)
+    eval(expected)
+
+
+@pytest.mark.parametrize(("call", "message", "advice"), ADVICE)
+def test_bytes_instead_of_a_path(call: Callable[[Any], Any], message: Any, advice: str) -> None:
+    if advice.endswith("'NodeProto')") and "load_proto" not in call.__code__.co_names:
+        return  # bytes do not say what they are of
+    data = message.SerializeToString()
+    expected = re.escape("onnxmap." + advice.format("data"))
+    for given in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
+        with pytest.raises(TypeError, match=expected):
+            call(given)
+    with pytest.raises((ValueError, FileNotFoundError), match=expected):
+        call(b"\x08\x01\0" + data)
+
+
+def test_a_message_of_another_type_instead_of_bytes() -> None:
+    loads: Any = onnxmap.loads
+    with pytest.raises(TypeError, match=r"loads_proto\(message.Ser.*\(\), 'NodeProto'\)"):
+        loads(NODE)
 
 
 def test_tensors_and_values_of_bytes(tmp_path: Path) -> None:
@@ -177,6 +158,11 @@ def test_views_become_objects() -> None:
         onnxmap.wrap(onnxmap.loads_proto(b"", "OperatorSetIdProto"))
     with pytest.raises(TypeError, match="takes a ProtoView, not Node"):
         onnxmap.wrap(found)  # type: ignore[arg-type]
+    model = onnxmap.loads(model_of([]).SerializeToString())
+    with pytest.raises(TypeError, match=r"onnxmap.loads\(view.SerializeToString\(\)\)"):
+        onnxmap.wrap(model.proto)
+    with pytest.raises(ValueError, match="the TypeProto says no type"):
+        onnxmap.wrap(onnxmap.loads_proto(b"", "TypeProto"))
 
 
 def test_operator_sets_have_a_magic(tmp_path: Path) -> None:
@@ -194,7 +180,9 @@ def test_operator_sets_have_a_magic(tmp_path: Path) -> None:
 def test_test_data_that_are_no_tensors(tmp_path: Path) -> None:
     sequence = onnx.SequenceProto(elem_type=1, tensor_values=[floats("t", 2)])
     (tmp_path / "input_0.pb").write_bytes(sequence.SerializeToString())
-    with pytest.raises(onnxmap.OnnxMapError, match="give the model with model="):
+    with pytest.raises(
+        onnxmap.OnnxMapError, match=r"pass the model: load_test_data\(folder, model=\.\.\.\)"
+    ):
         onnxmap.load_test_data(tmp_path)
 
 
@@ -243,6 +231,16 @@ def test_types_read_as_their_names() -> None:
     assert ml_dtypes.bfloat16 == DataType.BFLOAT16
     for other in (np.float64, np.dtype("f8"), None, float, "FLOAT", "float32", object()):
         assert other != DataType.FLOAT
+        assert not other == DataType.FLOAT  # noqa: SIM201 -- `!=` is another method
+    for equal in (np.float32, np.dtype("f4"), 1, DataType.FLOAT):
+        assert equal == DataType.FLOAT
+        assert not equal != DataType.FLOAT  # noqa: SIM202
+        assert not DataType.FLOAT != equal  # noqa: SIM202, SIM300
+    for abstract in (np.floating, np.integer, np.number, np.generic, np.character):
+        for kind in DataType:
+            assert kind != abstract
+            assert not kind == abstract  # noqa: SIM201
+    assert np.longlong == DataType.INT64
     assert DataType.DOUBLE != None
     assert {DataType.FLOAT: 1}[1] == 1  # type: ignore[index]
 
@@ -265,3 +263,12 @@ def test_the_highest_version_of_a_domain_counts() -> None:
         made.opset_import.add(domain=domain, version=version)
     imports = onnxmap.loads(made.SerializeToString()).opset_imports
     assert dict(imports) == {"": 24, "d": 1}
+
+
+def test_the_two_spellings_of_the_default_domain_are_kept() -> None:
+    made = model_of([])
+    del made.opset_import[:]
+    made.opset_import.add(domain="", version=1)
+    made.opset_import.add(domain="ai.onnx", version=21)
+    imports = onnxmap.loads(made.SerializeToString()).opset_imports
+    assert dict(imports) == {"": 1, "ai.onnx": 21}
