@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from onnxmap import _core
+from onnxmap.errors import warn_repeated
 from onnxmap.types import MapType, OptionalType, SequenceType
 
 if TYPE_CHECKING:
@@ -52,7 +54,11 @@ def value_of(proto: _core.ProtoView) -> Value:
     keys = [_text(key) if isinstance(key, bytes) else key for key in _core.map_keys(proto)]
     values = value_of(proto.values)
     assert isinstance(values, list)  # a SequenceProto
-    return dict(zip(keys, values, strict=True))
+    found = dict(zip(keys, values, strict=True))
+    if len(found) < len(keys):
+        repeated, _ = Counter(keys).most_common(1)[0]
+        warn_repeated("keys", repeated, "the MapProto itself (load_proto)")
+    return found
 
 
 def _text(key: bytes) -> str | bytes:

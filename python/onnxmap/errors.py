@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Sequence
 
 
@@ -201,17 +202,30 @@ def _rebuild(cls: type[OnnxMapError], message: str, fields: dict[str, object]) -
 
 def warn_overlooked(message: str) -> None:
     """Warn that a tensor is wrong but was read."""
+    _warn(message, TensorWarning)
+
+
+def warn_repeated(field: str, key: object, whole: str = "") -> None:
+    """Warn that a mapping of a field has only the last value of a key.
+
+    Args:
+        field: the name of the field.
+        key: the key that is repeated.
+        whole: what has all values; by default the field of `.proto`.
+    """
+    text = f"{key!r} occurs more than once; the last one counts"
+    _warn(f"{field}: {text}, and {whole or f'.proto.{field}'} has all", RepeatedKeyWarning)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    """Warn with the line of the user's program that called the package."""
     import warnings
 
-    warnings.warn(printable(message), TensorWarning, stacklevel=2)
-
-
-def warn_repeated(field: str, key: str) -> None:
-    """Warn that a mapping of a field has only the last value of a key."""
-    import warnings
-
-    text = f"{key!r} occurs more than once; the last one counts, and .proto.{field} has all"
-    warnings.warn(printable(f"{field}: {text}"), RepeatedKeyWarning, stacklevel=2)
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(printable(message), category, stacklevel=level)
 
 
 def printable(message: str) -> str:

@@ -12,6 +12,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -86,6 +87,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     # If the terminal's encoding lacks a character, its number is printed instead of an error.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(argv)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"onnxmap: warning: {escape(str(message))}", file=sys.stderr)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = _parse(argv)
         status: int = arguments.run(arguments)

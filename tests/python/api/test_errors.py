@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from support import wire_bytes as wire
 from support.sample_models import external, model_of, write
 
@@ -129,3 +129,23 @@ def test_each_kind_can_be_caught_as_a_built_in_error(tmp_path: Path) -> None:
     for kind, fail in broken(tmp_path).items():
         with pytest.raises(FileNotFoundError if kind == "missing file" else ValueError):
             fail()
+
+
+def test_a_warning_names_the_line_of_the_caller() -> None:
+    made = model_of([])
+    for value in ("1", "2"):
+        made.metadata_props.add(key="a", value=value)
+        made.graph.node.add(op_type="Op").attribute.extend(
+            [helper.make_attribute("k", 1), helper.make_attribute("k", 2)]
+        )
+    model = onnxmap.loads(made.SerializeToString())
+    reads: list[Callable[[], object]] = [
+        lambda: model.metadata_props,
+        lambda: model.graph.nodes[0].attributes,
+    ]
+    for read in reads:
+        with pytest.warns(onnxmap.RepeatedKeyWarning) as caught:
+            read()
+        (warning,) = caught
+        assert warning.filename == __file__
+        assert warning.lineno == read.__code__.co_firstlineno

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -55,6 +56,22 @@ def test_load_value_map_of_texts(tmp_path: Path) -> None:
     path.write_bytes(message.SerializeToString())
     ours = onnxmap.load_value(path, "map")
     assert {key: value.tolist() for key, value in ours.items()} == {"é": [1], b"\xff": [2]}
+
+
+@pytest.mark.parametrize("key_type", [onnx.TensorProto.INT64, onnx.TensorProto.STRING])
+def test_a_repeated_key_of_a_map_is_not_lost_silently(key_type: int) -> None:
+    values = [numpy_helper.from_array(np.array([i])) for i in range(3)]
+    message = onnx.MapProto(key_type=key_type)
+    if key_type == onnx.TensorProto.STRING:
+        message.string_keys.extend([b"1", b"1", b"2"])
+    else:
+        message.keys.extend([1, 1, 2])
+    message.values.CopyFrom(onnx.SequenceProto(elem_type=1, tensor_values=values))
+    with pytest.warns(onnxmap.RepeatedKeyWarning, match=r"'?1'? occurs more than once") as caught:
+        found: Any = onnxmap.loads_value(message.SerializeToString(), "map")
+    assert [array.item() for array in found.values()] == [1, 2]
+    assert "MapProto" in str(caught[0].message)
+    assert caught[0].filename == __file__
 
 
 def test_load_value_map_of_another_number_of_keys(tmp_path: Path) -> None:
