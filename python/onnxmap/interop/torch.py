@@ -42,7 +42,7 @@ def to_torch_tensors(
 ) -> dict[str, Any]:
     """See `Model.torch`."""
     if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-        raise ValueError(f"dtype must be a floating-point type of torch, not {dtype!r}")
+        raise TypeError(f"dtype must be a floating-point type of torch, not {dtype!r}")
     tensors = {}
     for position in initializers._chosen(names):
         tensor = initializers._core.initializer(position)

@@ -315,5 +315,6 @@ def test_all_weights_in_one_call(tmp_path: Path) -> None:
     assert model.torch("no such*") == {}
     with pytest.raises(KeyError, match="did you mean 'weight'"):
         model.torch("wieght")
-    with pytest.raises(ValueError, match="floating-point type of torch"):
-        model.torch(dtype=torch.int8)
+    for wrong in (torch.int8, np.float32, "float32"):
+        with pytest.raises(TypeError, match="floating-point type of torch"):
+            model.torch(dtype=wrong)
