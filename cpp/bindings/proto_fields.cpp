@@ -70,7 +70,9 @@ const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     const wire::MessageTable& table = handle.message.table();
     const wire::FieldRow* row = table.find(name);
     if (row == nullptr) {
-        throw py::attribute_error(std::string(table.name) + " has no field " + std::string(name));
+        const py::object error = package::missing_field()(to_str(table.name), to_str(name));
+        PyErr_SetObject(PyExc_AttributeError, error.ptr());
+        throw py::error_already_set();
     }
     return *row;
 }

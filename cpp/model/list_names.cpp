@@ -82,9 +82,12 @@ std::uint32_t ListNames::position_at(std::uint32_t entry) const {
 
 namespace {
 
-// What a message is called in an error: "node" for a NodeProto.
-std::string called(std::string_view type_name) {
-    if (type_name == "ValueInfoProto") return "value";
+// What an element of a list is called in an error: "node" for a NodeProto. The inputs and outputs of
+// a graph have one type, so the name of the list says which they are.
+std::string called(const wire::FieldRow& list) {
+    if (list.name == "value_info") return "value info";
+    std::string_view type_name = list.type_name;
+    if (type_name == "ValueInfoProto") return std::string(list.name);
     if (type_name.ends_with("Proto")) type_name.remove_suffix(5);
     std::string word(type_name);
     std::ranges::transform(word, word.begin(), [](char c) { return c | 0x20; });
@@ -95,7 +98,7 @@ std::string called(std::string_view type_name) {
 
 ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
     const wire::FieldRow& name = *onnx::kSchema.message_of(row).find("name");
-    ListNames names(called(row.type_name), "iterate over the list to reach each of them",
+    ListNames names(called(row), "iterate over the list to reach each of them",
                     NameTable::Text::viewed);
     names.add_all(fields.likely_names(row), [&](auto&& add) {
         fields.for_each(row, [&](const wire::Field& element) {

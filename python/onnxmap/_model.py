@@ -302,7 +302,8 @@ class Model(ModelFields):
 
         Raises:
             KeyError: there is no initializer of a name.
-            TypeError: torch has no type for the elements of an initializer.
+            TypeError: `dtype` is no floating-point type of torch, or torch has no type for the
+                elements of an initializer.
             TensorError: an initializer cannot be read.
             ExternalDataError: an external file cannot be read.
             ImportError: torch is not installed.
@@ -374,9 +375,10 @@ class Model(ModelFields):
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
 
         def __getattr__(self, name: str) -> NoReturn:
+            from onnxmap._graph import Graph
             from onnxmap._names import missing_attribute
 
-            raise missing_attribute(Model, "ModelProto", name)
+            raise missing_attribute(Model, "ModelProto", name, Graph)
 
     def __repr__(self) -> str:
         return describe(self)

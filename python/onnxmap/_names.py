@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 _MOST_SUGGESTED = 3
 _LONGEST = 200  # characters shown of a name
-# difflib takes some 20 us a name. Of longer lists, it looks at the names with the most in common
-# with the wrong one at both ends.
-_MOST_COMPARED = 500
+# difflib takes some 20 us for a usual name of 30 characters, and four times as long for names twice
+# as long. Of longer lists, it looks at the names with the most in common with the wrong one at both
+# ends.
+_MOST_COMPARED, _USUAL = 500, 30
 
 
 def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
@@ -31,22 +32,26 @@ def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameEr
     """
     near = nearest(name, names) if isinstance(name, str) else []
     shown = escape(repr(name)[:_LONGEST])
-    message = f"no {what} is named {shown}"
-    if near:
-        message += (
-            "; did you mean " + " or ".join(repr(escape(each[:_LONGEST])) for each in near) + "?"
-        )
+    message = f"no {what} is named {shown}{suggestion(near)}"
     return UnknownNameError(message, code="name.unknown", name=name, nearest=tuple(near))
+
+
+def suggestion(near: Iterable[str]) -> str:
+    """Return what an error adds to suggest these names; nothing for no names."""
+    shown = " or ".join(escape(repr(each[:_LONGEST])) for each in near)
+    return f"; did you mean {shown}?" if shown else ""
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that are most like `name`, the nearest first; none if none is like it."""
-    candidates = list(names)
-    if len(candidates) > _MOST_COMPARED:
-        candidates = heapq.nlargest(
-            _MOST_COMPARED, candidates, key=lambda each: _in_common(name, each)
-        )
-    return difflib.get_close_matches(name[:_LONGEST], candidates, _MOST_SUGGESTED)
+    name = name[:_LONGEST]
+    whole = {each[:_LONGEST]: each for each in names}
+    candidates = list(whole)
+    most = min(_MOST_COMPARED, _MOST_COMPARED * _USUAL**2 // max(len(name), 1) ** 2)
+    if len(candidates) > most:
+        candidates = heapq.nlargest(most, candidates, key=lambda each: _in_common(name, each))
+    near = difflib.get_close_matches(name, candidates, _MOST_SUGGESTED)
+    return [whole[each] for each in near]
 
 
 def _in_common(a: str, b: str) -> int:
@@ -62,6 +67,7 @@ def _equal_at_the_start(a: str, b: str) -> int:
 # Where the property of a field is not the field's name in the plural.
 _PROPERTIES = {
     "ModelProto.configuration": "device_configurations",
+    "SparseTensorProto.dims": "shape",
     "TensorProto.data_location": "is_external",
     "TensorProto.data_type": "dtype",
     "TensorProto.dims": "shape",
@@ -72,19 +78,54 @@ _PROPERTIES = {
 _VALUES = {"TensorProto": "numpy()", "AttributeProto": "value"}
 
 
-def missing_attribute(cls: type, message: str, name: str) -> AttributeError:
+def missing_attribute(
+    cls: type, message: str, name: str, graph: type | None = None
+) -> AttributeError:
     """Return the error for a name that an object of the message `message` lacks.
 
     If it is the name of a field of onnx.proto, the error says how the class gives the field.
+
+    Args:
+        cls: the class of the object.
+        message: the type of its message, like NodeProto.
+        name: the wrong name.
+        graph: the class of the object's `graph`, if it has one, which may have the name.
     """
-    text = f"{cls.__name__} has no attribute {escape(name[:_LONGEST])!r}"
-    if name in message_rows(message):
-        use = _PROPERTIES.get(f"{message}.{name}")
-        if use is None and hasattr(cls, f"{name}s"):
-            use = f"{name}s"
-        if use is None:
-            use = _VALUES.get(message, f"proto.{name}")
+    text = f"{cls.__name__} has no attribute {escape(repr(name[:_LONGEST]))}"
+    use = _property_of(cls, message, name)
+    if use is None and graph is not None:
+        use = _property_of_its_graph(cls, graph, name)
+    if use is None and name in message_rows(message):
+        use = _VALUES.get(message, f"proto.{name}")
+    if use is not None:
         return AttributeError(f"{text}; use .{use}")
-    public = [each for each in dir(cls) if not each.startswith("_")]
-    near = nearest(name, public)
+    near = _nearest_public(name, dir(cls))
     return AttributeError(f"{text}; did you mean .{near[0]}?" if near else text)
+
+
+def missing_field(message: str, name: str) -> AttributeError:
+    """Return the error for a name that is no field of the message `message`."""
+    text = f"{message} has no field {escape(repr(name[:_LONGEST]))}"
+    return AttributeError(text + suggestion(_nearest_public(name, message_rows(message))))
+
+
+def _property_of(cls: type, message: str, field: str) -> str | None:
+    """The property of a class that gives a field of its message."""
+    if field not in message_rows(message):
+        return None
+    found = _PROPERTIES.get(f"{message}.{field}")
+    return f"{field}s" if found is None and hasattr(cls, f"{field}s") else found
+
+
+def _property_of_its_graph(cls: type, graph: type, name: str) -> str | None:
+    found = name if hasattr(graph, name) else _property_of(graph, "GraphProto", name)
+    if found is None or hasattr(cls, found):
+        return found
+    return f"graph.{found}"
+
+
+def _nearest_public(name: str, names: Iterable[str]) -> list[str]:
+    """The name that is most like `name`. None for a private name: Python itself looks for those."""
+    if name.startswith("_"):
+        return []
+    return nearest(name, (each for each in names if not each.startswith("_")))[:1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._names import nearest, suggestion
 from onnxmap._schema import Row, is_repeated, message_rows
 from onnxmap.cli.outcome import UsageError
 
@@ -92,7 +93,9 @@ def _field(found: Found, name: str, here: str) -> Found:
     message_type = found.value.message_type
     rows = message_rows(message_type)
     if name not in rows:
-        raise UsageError(f"{message_type} has no field '{name}'; its fields are {', '.join(rows)}")
+        near = suggestion(nearest(name, rows)) or "."
+        fields = ", ".join(rows)
+        raise UsageError(f"{message_type} has no field '{name}'{near} Its fields are {fields}")
     row = rows[name]
     if not is_repeated(row) and not found.value.HasField(name):
         raise UsageError(f"{here} has no {name}: the field is not set")
@@ -118,7 +121,10 @@ def _named(found: Found, name: str, walked: str) -> Any:
     key = _KEY_FIELDS.get(element_type, "name")
     if found.row["type"] != "message" or key not in message_rows(element_type):
         raise UsageError(f"the elements of {walked} have no names: use a number")
+    names = []
     for element in found.value:
-        if getattr(element, key) == name:
+        names.append(getattr(element, key))
+        if names[-1] == name:
             return element
-    raise UsageError(f"{walked} has no element with the {key} '{name}'")
+    near = suggestion(nearest(name, names))
+    raise UsageError(f"{walked} has no element with the {key} '{name}'{near}")

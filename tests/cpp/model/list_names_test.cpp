@@ -35,7 +35,9 @@ TEST_CASE("list_names: the messages of every list with names are found by name")
     CHECK_FALSE(nodes->position(""));
     CHECK_FALSE(nodes->position("c"));
     const auto inputs = loaded.document->names(graph, field<"GraphProto.input">);
-    CHECK(inputs->what() == "value");
+    CHECK(inputs->what() == "input");
+    CHECK(loaded.document->names(graph, field<"GraphProto.output">)->what() == "output");
+    CHECK(loaded.document->names(graph, field<"GraphProto.value_info">)->what() == "value info");
     CHECK(inputs->position("x") == 0U);
     CHECK_FALSE(inputs->position("y"));
     CHECK(loaded.document->names(graph, field<"GraphProto.output">)->position("y") == 0U);

@@ -54,7 +54,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
-    {"errors", "_arguments", "_limits", "_paths", "_text"},
+    {"errors", "_arguments", "_limits", "_mappings", "_paths", "_text"},
     {
         "_display",
         "_enums",

@@ -1,0 +1,191 @@
+"""Names that nothing has: each error says which name to use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from support.sample_models import floats, model_of
+
+import onnxmap
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "model.onnx"
+    made = model_of([floats("conv.weight", 3), floats("conv.bias", 1), floats("head", 2)])
+    made.graph.node.append(helper.make_node("Conv", ["x"], ["y"], name="conv1", pads=[1, 2]))
+    made.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]))
+    made.graph.value_info.append(helper.make_tensor_value_info("h", TensorProto.FLOAT, [1]))
+    made.graph.sparse_initializer.add(values=floats("s", 1), indices=floats("", 1), dims=[3])
+    file.write_bytes(made.SerializeToString())
+    return file
+
+
+READERS: dict[str, Callable[[onnxmap.Model, Any], Any]] = {
+    "views": lambda model, names: model.views(names),
+    "arrays": lambda model, names: model.arrays(names),
+    "stream": lambda model, names: dict(model.stream(names)),
+    "load_arrays": lambda model, names: onnxmap.load_arrays(model.path, names),
+    "prefetch": lambda model, names: model.prefetch(names),
+    "evict": lambda model, names: model.evict(names),
+    "residency": lambda model, names: model.residency(names),
+    "to_dask": lambda model, names: model.to_dask(names),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_name_that_nothing_has(path: Path, reader: str) -> None:
+    with onnxmap.load(path) as model:
+        for names in ("conv.wieght", ["head", "conv.wieght"]):
+            with pytest.raises(KeyError, match=r"did you mean 'conv.weight'") as caught:
+                READERS[reader](model, names)
+            assert caught.value.name == "conv.wieght"
+        assert not READERS[reader](model, "conv.[x-z]*")
+        if reader not in ("prefetch", "evict"):
+            assert list(READERS[reader](model, "conv.*")) == ["conv.weight", "conv.bias"]
+
+
+def test_looking_up_a_name(path: Path) -> None:
+    initializers = onnxmap.load(path).initializers
+    with pytest.raises(KeyError) as caught:
+        initializers["conv.biass"]
+    assert str(caught.value) == "no tensor is named 'conv.biass'; did you mean 'conv.bias'?"
+    with pytest.raises(KeyError, match=r"no tensor is named 7$"):
+        initializers[7]
+    with pytest.raises(KeyError, match=r"no tensor is named '\\x1b"):
+        initializers["\x1b[31m"]
+    assert initializers._ipython_key_completions_() == ["conv.weight", "conv.bias", "head"]
+
+
+def seconds_of_suggestions(wrong: str, names: list[str]) -> float:
+    """The processor time of the fastest of three calls."""
+    from onnxmap._names import nearest
+
+    took = []
+    for _ in range(3):
+        started = time.process_time()
+        nearest(wrong, names)
+        took.append(time.process_time() - started)
+    return min(took)
+
+
+def test_suggestions_among_many_names() -> None:
+    from onnxmap._names import nearest
+
+    names = [f"layers.{i}.mlp.up_proj.weight" for i in range(100_000)]
+    assert nearest("layers.77777.mlp.up_proj.weigth", names)[0] == "layers.77777.mlp.up_proj.weight"
+    assert nearest("x" * 100_000, names) == []
+
+
+def test_a_wrong_name_of_any_length_costs_the_same() -> None:
+    names = [f"layers.{i}.weight" for i in range(20_000)]
+    short = seconds_of_suggestions("layers.x.weight", names)
+    assert seconds_of_suggestions("layers.x" + "y" * 100_000, names) < 4 * short
+
+
+def test_long_names_cost_little_more_than_short_ones() -> None:
+    """difflib takes time in proportion to the product of the lengths."""
+    from onnxmap._names import nearest
+
+    short = [f"{i:03}.weight_{'ab' * 15}" for i in range(500)]
+    long = [f"{i:03}.weight_{'ab' * 85}" for i in range(500)]
+    assert nearest(long[77] + "x", long)[0] == long[77]
+    assert nearest(short[77] + "x", short)[0] == short[77]
+    few = seconds_of_suggestions(short[77] + "x", short)
+    assert seconds_of_suggestions(long[77] + "x", long) < 10 * few
+
+
+def test_names_that_are_cut_to_compare_them_are_suggested_whole() -> None:
+    from onnxmap._names import nearest
+
+    long = "a" * 300 + "end"
+    assert nearest(long + "x", ["b", long]) == [long]
+
+
+def things(model: onnxmap.Model) -> dict[str, Any]:
+    graph = model.graph
+    return {
+        "Model": model,
+        "Graph": graph,
+        "Node": graph.nodes[0],
+        "Attribute": graph.nodes[0].attributes["pads"],
+        "Tensor": graph.initializers["head"],
+        "SparseTensor": graph.sparse_initializers["s"],
+        "OperatorSet": operator_set(),
+    }
+
+
+def operator_set() -> onnxmap.OperatorSet:
+    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1, domain="d")
+    made.operator.add(op_type="Op")
+    view = onnxmap.loads_proto(made.SerializeToString(), "OperatorSetProto")
+    found = onnxmap.wrap(view)
+    assert isinstance(found, onnxmap.OperatorSet)
+    return found
+
+
+WRONG_NAMES = [
+    ("Model", "opset_import", "opset_imports"),
+    ("Model", "configuration", "device_configurations"),
+    ("Model", "metadata_prop", "metadata_props"),
+    ("Graph", "node", "nodes"),
+    ("Graph", "initializer", "initializers"),
+    ("Graph", "value_info", "value_infos"),
+    ("Graph", "topological_ordr", "topological_order"),
+    ("Node", "input", "inputs"),
+    ("Node", "attribute", "attributes"),
+    ("Node", "optype", "op_type"),
+    ("Attribute", "ints", "value"),
+    ("Tensor", "dims", "shape"),
+    ("Tensor", "data_type", "dtype"),
+    ("Tensor", "raw_data", "numpy()"),
+    ("Tensor", "data_location", "is_external"),
+    ("SparseTensor", "dims", "shape"),
+    ("OperatorSet", "operator", "operators"),
+    ("OperatorSet", "opset_versio", "opset_version"),
+    ("Model", "nodes", "graph.nodes"),
+    ("Model", "node", "graph.nodes"),
+    ("Model", "outputs", "graph.outputs"),
+    ("Model", "output", "graph.outputs"),
+    ("Model", "initializer", "initializers"),
+]
+
+
+@pytest.mark.parametrize(("kind", "wrong", "right"), WRONG_NAMES)
+def test_a_wrong_attribute_says_the_right_one(
+    path: Path, kind: str, wrong: str, right: str
+) -> None:
+    thing = things(onnxmap.load(path))[kind]
+    with pytest.raises(AttributeError, match=f"{kind} has no attribute '{wrong}'") as caught:
+        getattr(thing, wrong)
+    assert str(caught.value).rstrip("?").endswith(f" .{right}")
+    assert wrong not in dir(thing)
+    assert not hasattr(thing, "nothing_like_it")
+
+
+def test_a_wrong_field_of_a_view_says_the_right_one(path: Path) -> None:
+    view = onnxmap.load(path).proto
+    with pytest.raises(AttributeError) as caught:
+        _ = view.grph
+    assert str(caught.value) == "ModelProto has no field 'grph'; did you mean 'graph'?"
+    with pytest.raises(AttributeError, match=r"ModelProto has no field 'zzz\\x1b'$"):
+        getattr(view, "zzz\x1b")
+    assert not hasattr(view, "_grph")
+
+
+def test_a_wrong_name_in_a_list_says_which_list(path: Path) -> None:
+    graph = onnxmap.load(path).graph
+    for things, what in (
+        (graph.inputs, "input"), (graph.outputs, "output"), (graph.value_infos, "value info"),
+        (graph.nodes, "node"),
+    ):  # fmt: skip
+        with pytest.raises(KeyError, match=f"^no {what} is named 'nothing'"):
+            things["nothing"]
+    with pytest.raises(KeyError, match=r"^no input is named 'h'$"):
+        graph.inputs["h"]
