@@ -77,7 +77,7 @@ py::object value_shape(const ValueInfo& info) {
 void bind_node(py::module_& module) {
     GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
     bind_fields(cls, "NodeProto", {"attribute"});
-    bind_display(cls);
+    bind_html_display(cls);
     cls.def_property_readonly(
         "attributes",
         [](const Node& self) {

@@ -129,7 +129,7 @@ py::object data_type_or_int(std::int32_t number) {
 }
 
 py::object read_only(const py::dict& mapping) {
-    return python_object<"types", "MappingProxyType">()(mapping);
+    return package::read_only_dict()(mapping);
 }
 
 py::object wrap_message(Handle handle) {

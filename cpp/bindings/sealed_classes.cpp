@@ -18,7 +18,8 @@ void refuse(PyTypeObject* type) {
     const std::string what = is_public ? "onnxmap." + name : "an object of onnxmap";
     PyErr_Format(PyExc_TypeError,
                  "cannot make, copy or pickle %s: onnxmap makes its objects when it loads a file. "
-                 "Pass on the path and load it again, or pickle an onnxmap.Tensor",
+                 "Pass on the path and load it again, or pickle what has a pickle: the Model, a "
+                 "Graph, a Tensor, a Node or another message, list(graph.nodes)",
                  what.c_str());
 }
 

@@ -69,9 +69,14 @@ def _row(cells: Iterable[tuple[str, str]]) -> str:
 
 def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
     """The headings and the cells of a list: of initializers, of nodes, or of other messages."""
-    if type(things).__name__ == "Initializers":
+    kind = type(things).__name__
+    if kind == "Initializers":
         return ("name", "dtype", "shape", "size", "stored"), map(_tensor_cells, things.all())
+    if kind == "SparseInitializers":
+        return ("name", "dtype", "shape", "values"), map(_sparse_cells, things.all())
     of = things.type_name
+    if len(things) and type(things[0]).__name__ == "ProtoView":
+        return (), ((repr(thing),) for thing in things)
     if of == "NodeProto":
         cells = (
             (
@@ -91,6 +96,11 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
 def _tensor_cells(tensor: Any) -> tuple[str, ...]:
     dtype, shape, place = _tensor_words(tensor)
     return tensor.name, dtype, shape, bytes_in_words(tensor.nbytes), place
+
+
+def _sparse_cells(sparse: Any) -> tuple[str, ...]:
+    values = sparse.proto.values
+    return sparse.name, type_name(values.data_type), _shape_of(sparse), _shape(values.dims)
 
 
 def _names(texts: Iterable[str]) -> str:
@@ -241,6 +251,20 @@ def _graph_rows(graph: Any) -> list[tuple[str, object]]:
     ]
 
 
+def _node_rows(node: Any) -> list[tuple[str, object]]:
+    from onnxmap import _core
+
+    # Not `node.attributes`, which warns of a repeated name.
+    attributes = _core.friendly(node.proto, "attribute")
+    return [
+        ("name", node.name),
+        ("op_type", qualified(node.domain, node.op_type)),
+        ("inputs", _names(node.inputs)),
+        ("outputs", _names(node.outputs)),
+        ("attributes", "; ".join(map(_attribute, islice(attributes, _MOST_NAMES)))),
+    ]
+
+
 def _tensor_rows(tensor: Any) -> list[tuple[str, object]]:
     dtype, shape, place = _tensor_words(tensor)
     return [
@@ -270,6 +294,7 @@ _DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
 _HTML_ROWS: dict[str, Callable[[Any], list[tuple[str, object]]]] = {
     "Graph": _graph_rows,
     "Model": _model_rows,
+    "Node": _node_rows,
     "Tensor": _tensor_rows,
     "SparseTensor": _sparse_rows,
 }

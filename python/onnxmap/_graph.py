@@ -58,8 +58,18 @@ class _ByName(Mapping[str, T_co]):
     def _ipython_key_completions_(self) -> list[str]:
         return self._names.names()
 
+    def __reduce__(self) -> NoReturn:
+        name = type(self).__name__
+        raise TypeError(
+            f"cannot copy or pickle onnxmap.{name}; pickle the Model, or dict(...) of the {name}, "
+            "which has the tensors by name"
+        )
+
     def __repr__(self) -> str:
         return f"<onnxmap.{type(self).__name__} of {len(self)} tensors>"
+
+    def _repr_html_(self) -> str:
+        return describe_html(self)
 
 
 class Initializers(_ByName["_core.Tensor"]):
@@ -77,9 +87,6 @@ class Initializers(_ByName["_core.Tensor"]):
 
     def __getitem__(self, name: str) -> _core.Tensor:
         return self._core.initializer(self._names.position(name))
-
-    def _repr_html_(self) -> str:
-        return describe_html(self)
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""
@@ -245,7 +252,7 @@ class Graph:
         return self._core.node_outputs()
 
     def producer(self, value: str) -> _core.Node | None:
-        """Return the node that has `value` among its outputs; None if no node of this graph has.
+        """Return the node whose outputs include `value`, or None.
 
         The first call of this method, `consumers`, `uses` or `topological_order` reads all nodes.
         Later calls look a name up.
@@ -280,10 +287,9 @@ class Graph:
         return self._core.value(name)
 
     def topological_order(self) -> list[_core.Node]:
-        """Return the nodes so that each follows the nodes whose outputs it uses.
+        """Return the nodes in an order in which each follows the nodes whose outputs it uses.
 
-        What its subgraphs use counts as well. If the nodes of the graph are in such an order, as
-        ONNX demands, it is theirs.
+        The uses of its subgraphs count as well. Nodes that are already in such an order keep it.
 
         Raises:
             ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes

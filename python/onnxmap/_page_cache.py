@@ -53,6 +53,9 @@ class Residency(Mapping[str, ResidentBytes]):
     def __len__(self) -> int:
         return len(self._tensors)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._tensors)
+
     def __repr__(self) -> str:
         amount = (
             f"{bytes_in_words(self.resident)} of {bytes_in_words(self.total)}, {self.share:.0%}"

@@ -1,6 +1,6 @@
-"""Python cannot make, subclass or change a bound class, and can copy and pickle only messages.
+"""Bound classes cannot be made, subclassed or changed. Only messages can be copied and pickled.
 
-It gets a clear TypeError.
+Everything else raises a clear TypeError.
 
 Otherwise an object without a C++ value could be read as if it had one.
 """
@@ -119,6 +119,8 @@ def refused(call: Callable[[], object], cls: type) -> None:
     if hasattr(onnxmap, cls.__name__):
         assert f"onnxmap.{cls.__name__}" in message
     assert "load it again" in message
+    for what in ("the Model", "a Graph", "a Tensor", "list(graph.nodes)"):
+        assert what in message
 
 
 @pytest.mark.parametrize(
@@ -238,6 +240,17 @@ def test_a_buffer_that_cannot_be_is_a_buffer_error() -> None:
     assert memoryview(halves).format == "e"
     with pytest.raises(BufferError, match="STRING"):
         memoryview(strings)
+
+
+def test_a_mapping_of_initializers_says_what_to_pickle() -> None:
+    graph = model_with_everything().graph
+    for mapping in (graph.initializers, graph.sparse_initializers):
+        for use in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=r"pickle the Model, or dict\(.*\)") as caught:
+                use(mapping)
+            assert f"onnxmap.{type(mapping).__name__}" in str(caught.value)
+    assert list(pickle.loads(pickle.dumps(dict(graph.initializers)))) == ["w"]
+    assert pickle.loads(pickle.dumps(list(graph.nodes))) == graph.nodes
 
 
 SURROGATES = ["\ud800", "\udc80", "a\udfff"]

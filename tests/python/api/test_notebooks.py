@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Any
 
@@ -51,7 +54,11 @@ def model() -> onnxmap.Model:
         [numpy_helper.from_array(np.zeros((2, 3), np.float32), "w"),
          numpy_helper.from_array(np.zeros(4, np.int64), "<i>shape")],
     )  # fmt: skip
+    values = numpy_helper.from_array(np.zeros(4, np.int64), "<b>sparse")
+    graph.sparse_initializer.add(values=values, indices=values, dims=[9])
+    graph.node[0].attribute.append(helper.make_attribute("<i>axis", 7))
     made = helper.make_model(graph, producer_name="tests")
+    helper.set_model_props(made, {"author": "somebody"})
     return onnxmap.loads(made.SerializeToString())
 
 
@@ -66,6 +73,17 @@ TABLES: dict[str, tuple[Any, list[list[str]]]] = {
         [["name", "op_type", "inputs", "outputs"], ["n0", "<b>&Op", "v0, w", "v1"]],
     ),
     "inputs": (lambda m: m.graph.inputs, [["name", "type"], ["v0"]]),
+    "views of nodes": (
+        lambda m: m.proto.graph.node, [["<onnxmap.ProtoView NodeProto, 39 bytes>"]],
+    ),
+    "views of inputs": (
+        lambda m: m.proto.graph.input, [["<onnxmap.ProtoView ValueInfoProto, 21 bytes>"]],
+    ),
+    "no views": (lambda m: m.proto.functions, []),
+    "sparse initializers": (
+        lambda m: m.graph.sparse_initializers,
+        [["name", "dtype", "shape", "values"], ["<b>sparse", "INT64", "[9]", "[4]"]],
+    ),
 }  # fmt: skip
 
 
@@ -75,7 +93,8 @@ def test_lists_are_tables(of: str, model: onnxmap.Model) -> None:
     things = find(model)
     table = Table(things._repr_html_())
     assert table.caption == repr(things)
-    assert set(table.tags) == {"table", "caption", "tr", "th", "td"}  # nothing from the file
+    assert set(table.tags) <= {"table", "caption", "tr", "th", "td"}  # nothing from the file
+    assert len(table.rows) >= len(expected)
     for row, begin in zip(table.rows, expected, strict=False):
         assert row[: len(begin)] == begin
 
@@ -86,13 +105,18 @@ def test_a_long_list_says_how_much_is_left(model: onnxmap.Model) -> None:
     assert len(rows) == 1 + NODES - 10 + 1
 
 
-@pytest.mark.parametrize("of", ["model", "graph", "tensor"])
+@pytest.mark.parametrize("of", ["model", "graph", "tensor", "node"])
 def test_facts_are_tables(of: str, model: onnxmap.Model) -> None:
-    thing = {"model": model, "graph": model.graph, "tensor": model.initializers["w"]}[of]
+    thing = {
+        "model": model,
+        "graph": model.graph,
+        "tensor": model.initializers["w"],
+        "node": model.graph.nodes[0],
+    }[of]
     table = Table(thing._repr_html_())
     assert set(table.tags) == {"table", "caption", "tr", "th", "td"}
     facts = dict(table.rows)  # type: ignore[arg-type]
-    assert facts.get("name", "w") in ("w", "<script>")
+    assert facts.get("name", "w") in ("w", "<script>", "n0")
     assert all(facts.values())
 
 
@@ -100,3 +124,38 @@ def test_keys_complete_in_mappings_and_lists(model: onnxmap.Model) -> None:
     assert model.initializers._ipython_key_completions_() == ["w", "<i>shape"]
     assert model.graph.nodes._ipython_key_completions_()[:2] == ["n0", "n1"]
     assert model.graph.inputs._ipython_key_completions_() == ["v0"]
+    assert model.graph.sparse_initializers._ipython_key_completions_() == ["<b>sparse"]
+    residency: Any = model.residency()
+    for mapping, keys in (
+        (model.metadata_props, ["author"]),
+        (model.opset_imports, [""]),
+        (model.graph.nodes[0].attributes, ["<i>axis"]),
+        (residency, ["w", "<i>shape"]),
+    ):
+        assert mapping._ipython_key_completions_() == keys
+
+
+def test_a_node_shows_its_attributes(model: onnxmap.Model) -> None:
+    node: Any = model.graph.nodes[0]
+    facts = dict(Table(node._repr_html_()).rows)  # type: ignore[arg-type]
+    assert facts == {
+        "name": "n0",
+        "op_type": "<b>&Op",
+        "inputs": "v0, w",
+        "outputs": "v1",
+        "attributes": "'<i>axis' INT = 7",
+    }
+
+
+def test_a_mapping_is_read_only(model: onnxmap.Model) -> None:
+    found: Any = model.metadata_props
+    assert isinstance(found, Mapping)
+    assert found == {"author": "somebody"} == dict(found)
+    assert repr(found) == "{'author': 'somebody'}"
+    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
+    with pytest.raises(TypeError, match="item assignment"):
+        found["author"] = "x"
+    with pytest.raises(AttributeError):
+        found.author = "x"
+    with pytest.raises(KeyError):
+        found["x"]

@@ -191,6 +191,22 @@ def test_sparse_initializers() -> None:
     assert "\n" not in repr(sparse)
 
 
+def test_all_sparse_initializers() -> None:
+    """Looking up a repeated name raises, as for other initializers. `all()` has each of them."""
+    made = model_of([])
+    for name in ("s", "", "t", "s"):
+        made.graph.sparse_initializer.add(values=floats(name, 1), indices=floats("", 1), dims=[3])
+    sparse = onnxmap.loads(made.SerializeToString()).graph.sparse_initializers
+    assert [one.name for one in sparse.all()] == ["s", "", "t", "s"]
+    assert list(sparse) == ["s", "t"]
+    assert sparse["t"].name == "t"
+    with pytest.raises(onnxmap.ParseError, match=r"more than one tensor is named 's'") as caught:
+        sparse["s"]
+    assert caught.value.code == "model.duplicate_name"
+    with pytest.raises(KeyError, match="no tensor is named 'x'"):
+        sparse["x"]
+
+
 def test_quantization_annotations() -> None:
     (note,) = onnxmap.loads(SMALL_MODELS["quantization_annotations"]).graph.quantization_annotations
     assert note.tensor_name == "w"
