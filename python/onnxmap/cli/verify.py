@@ -48,7 +48,7 @@ class Row:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap verify`."""
-    parser.add_argument("names", nargs="+", metavar="FILE", help="a model")
+    parser.add_argument("names", nargs="+", metavar="FILE", help="a model; - is standard input")
     parser.add_argument("--json", action="store_true", help="print a list of objects, one a line")
     add_opening_options(parser)
 

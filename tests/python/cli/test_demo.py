@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-from support.command_line import Ran, on_terminal
+from support.command_line import Ran, on_terminal, piped
 
 from onnxmap.cli import process_memory
 
@@ -67,6 +70,34 @@ class TestDemo:
             assert (ran.status, ran.out) == (2, "")
             assert "only on Linux" in ran.err
         assert list(tmp_path.iterdir()) == []
+
+    def test_ends_with_commands_that_work(self, tmp_path: Path) -> None:
+        """Also for a folder whose name a shell would split."""
+        folder = tmp_path / "a 'b' \"c\" $d"
+        lines = piped("demo", "--keep", folder).stdout.splitlines()
+        commands = [line.strip() for line in lines[lines.index("next") + 1 :]]
+        assert [command.split()[0] for command in commands] == ["onnxmap", "onnxmap", "python"]
+        for command in commands:
+            words = shlex.split(command)
+            if words[0] == "onnxmap":
+                ran = piped(*words[1:])
+                assert "FLOAT" in ran.stdout
+            else:
+                ran = subprocess.run(
+                    [sys.executable, *words[1:]], capture_output=True, text=True, check=False
+                )
+                assert "45 nodes" in ran.stdout
+            assert (ran.returncode, ran.stderr) == (0, "")
+
+    def test_ends_with_how_to_keep_the_model(self) -> None:
+        lines = piped("demo").stdout.splitlines()
+        commands = [line.strip() for line in lines[lines.index("next") + 1 :]]
+        assert shlex.split(commands[0], comments=True) == ["onnxmap", "demo", "--keep", "."]
+        assert commands[1:] == [
+            "onnxmap show demo.onnx",
+            "onnxmap ls demo.onnx 'layers.0.*'",
+            """python -c 'import onnxmap; print(onnxmap.load("demo.onnx"))'""",
+        ]
 
     @pytest.mark.parametrize("width", [80, 200])
     def test_page_fits_the_terminal(self, width: int) -> None:

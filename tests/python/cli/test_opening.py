@@ -104,6 +104,38 @@ def test_standard_input(
         assert [row | {"offset": None} for row in others] == found
 
 
+def test_verify_reads_standard_input(
+    run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(small.read_bytes())))
+    ran = run("verify", "-")
+    assert (ran.status, ran.out) == (0, "no data files   -\n")
+
+
+@pytest.mark.parametrize("command", ["show", "ls", "dump", "verify"])
+def test_the_help_says_what_a_dash_is(run: Run, command: str) -> None:
+    assert "- is standard input" in " ".join(run(command, "--help").out.split())
+
+
+def test_the_size_of_standard_input(
+    run: Run, small: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file that is called - has nothing to do with it."""
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_bytes(b"a file of this name")
+    data = small.read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    facts = json.loads(run("show", "-", "--json").out)
+    assert (facts["path"], facts["nbytes"]) == ("-", len(data))
+    assert "error" not in facts
+
+
+def test_bench_refuses_standard_input(run: Run) -> None:
+    ran = run("bench", "-")
+    assert (ran.status, ran.out) == (2, "")
+    assert "bench cannot read standard input: each library opens the file" in ran.err
+
+
 def test_dump_reads_tensors_and_operator_sets(run: Run, tmp_path: Path) -> None:
     single = tensor("alone", np.arange(3, dtype=np.float32))
     operators = onnx.OperatorSetProto(magic="ONNXOPSET", ir_version=3, opset_version=7, domain="d")
@@ -114,6 +146,23 @@ def test_dump_reads_tensors_and_operator_sets(run: Run, tmp_path: Path) -> None:
     (tmp_path / "not.pb").write_bytes(b"\x08")
     ran = run("dump", tmp_path / "not.pb")
     assert (ran.status, ran.out) == (2, "")
+
+
+@pytest.mark.parametrize("command", ["show", "ls"])
+def test_warnings_are_plain_text(tmp_path: Path, command: str) -> None:
+    made = save(tmp_path / "m.onnx")
+    for _ in range(2):
+        made.metadata_props.add(key="a\x1b", value="1")
+    too_long = TensorProto(name="odd", data_type=1, dims=[1], raw_data=bytes(8))
+    made.graph.initializer.append(too_long)
+    onnx.save(made, tmp_path / "m.onnx")
+    ran = piped(command, tmp_path / "m.onnx", "--lenient")
+    assert ran.returncode == 0
+    lines = ran.stderr.splitlines()
+    assert all(line.startswith("onnxmap: warning: ") for line in lines)
+    if command == "show":
+        assert len(lines) == 1
+        assert "'a\\x1b' occurs more than once" in lines[0]
 
 
 def completions(line: str, folder: Path) -> list[str]:
@@ -142,6 +191,13 @@ def test_completion(small: Path, tmp_path: Path) -> None:
     assert str(small) in completions(f"onnxmap show {str(small)[:-3]}", tmp_path)
 
 
+def test_completion_prints_no_control_characters(tmp_path: Path) -> None:
+    names = ["weight", "w\x1b[31m", "w\x07", "w\nb", "w\x0b", "w\u202e", "weight.\u00e4"]
+    save(tmp_path / "m.onnx", *(tensor(name, np.ones(1)) for name in names))
+    found = completions(f"onnxmap ls {tmp_path}/m.onnx w", tmp_path)
+    assert found == ["weight", "weight.\u00e4"]
+
+
 def test_a_wrong_name_is_suggested_another(run: Run, small: Path) -> None:
     ran = run("ls", small, "a.wieght")
     assert (ran.status, ran.out) == (2, "")
@@ -157,6 +213,21 @@ class TestLists:
         assert 'graph.node[2].attribute["value"].t' in expected
         chosen = json.loads(run("ls", small, "--all", "--json", "graph.node*").out)
         assert [row["nbytes"] for row in chosen] == [320]
+
+    def test_all_tensors_by_name(self, run: Run, small: Path, tmp_path: Path) -> None:
+        def chosen(*names: str) -> list[str]:
+            ran = run("ls", small, "--all", "--json", *names)
+            assert ran.status == 0, ran.err
+            return [row["name"] for row in json.loads(ran.out)]
+
+        inner = 'graph.node[2].attribute["value"].t'
+        assert chosen("a.weight") == ["graph.initializer[1]"]
+        assert chosen("inner") == [inner]
+        assert {"graph.initializer[1]", inner} < set(chosen("*.weight", inner))
+        ran = run("ls", small, "--all", "iner")
+        assert "did you mean 'inner'?" in ran.err
+        found = completions(f"onnxmap ls --all {small} in", tmp_path)
+        assert found == ["inner"]
 
     def test_nodes(self, run: Run, small: Path) -> None:
         rows = json.loads(run("ls", small, "--nodes", "--json").out)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxmap.cli.model_file import add_opening_options, opening_options
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MOST_THAT_STAYS = 0.01
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap bench`."""
-    parser.add_argument("file", help="the model")
+    parser.add_argument("file", help="the model, a file")
     parser.add_argument(
         "--rounds",
         type=_at_least_one,
@@ -79,6 +79,10 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
     from onnxmap.cli.process_memory import check_is_known
 
     check_is_known()
+    if arguments.file == STANDARD_INPUT:
+        raise UsageError(
+            "bench cannot read standard input: each library opens the file by its path"
+        )
     nbytes = Path(arguments.file).stat().st_size  # peers read only files: no URL, no pipe
     # Not mapped: pages that a mapping has touched cannot leave the page cache.
     options = opening_options(arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from onnxmap._text import bytes_in_words
@@ -132,6 +134,7 @@ def _next_steps(screen: Screen, path: str, *, kept: bool) -> Iterator[str]:
     if not kept:
         path = "demo.onnx"
         yield "  onnxmap demo --keep .   # leave the model here"
-    yield f"  onnxmap show {path}"
-    yield f"  onnxmap ls {path} 'layers.0.*'"
-    yield f"""  python -c 'import onnxmap; print(onnxmap.load("{path}"))'"""
+    in_shell, in_python = shlex.quote(path), json.dumps(path, ensure_ascii=False)
+    yield f"  onnxmap show {in_shell}"
+    yield f"  onnxmap ls {in_shell} 'layers.0.*'"
+    yield "  python -c " + shlex.quote(f"import onnxmap; print(onnxmap.load({in_python}))")

@@ -81,21 +81,22 @@ def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) ->
         return []
     try:
         with open_model(parsed_args.file, parsed_args) as model:
-            entries = _listing(model, parsed_args).entries
+            names = _listing(model, parsed_args).names()
     except (OnnxMapError, OSError):
         return []
-    return [entry.name for entry in entries if entry.name.startswith(prefix)]
+    # The shell prints them as they are, and some would control the terminal.
+    return [name for name in names if name.startswith(prefix) and name.isprintable()]
 
 
 def _chosen(listing: Listing[Any], names: Sequence[str]) -> set[str]:
-    """The names that are meant by what the command line has."""
-    present = {entry.name for entry in listing.entries}
+    """The names of the entries that are meant by what the command line has."""
+    present = listing.names()
     wanted: set[str] = set()
     for name in names:
-        meant = present.intersection(names_meant(name, present))
+        meant = [known for known in names_meant(name, present) if known in present]
         if not meant:
             raise UsageError(str(unknown_name(listing.what, name, present)))
-        wanted |= meant
+        wanted.update(*(present[known] for known in meant))
     return wanted
 
 

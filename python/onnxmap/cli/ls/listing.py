@@ -42,6 +42,10 @@ class Listing(ABC, Generic[Entry]):
     def totals(self) -> str:
         """Return the line below the table."""
 
+    def names(self) -> Mapping[str, Collection[str]]:
+        """Return each name that the command line may have, with the `name` of the entries meant."""
+        return {entry.name: (entry.name,) for entry in self.entries}
+
     def chosen(self, names: Collection[str]) -> Listing[Entry]:
         """Return the entries with these names."""
         return type(self)([entry for entry in self.entries if entry.name in names])

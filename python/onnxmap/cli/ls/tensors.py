@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,17 @@ class Tensors(Listing[Entry]):
     what = "tensor"
     sort_keys = SORT_KEYS
 
+    def __init__(
+        self, entries: Sequence[Entry], paths: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        """`paths`: for entries by path, the paths of the tensors of each name."""
+        super().__init__(entries)
+        self._paths = paths or {}
+
+    def names(self) -> Mapping[str, Collection[str]]:
+        """See Listing. A tensor is found by its path and by its name."""
+        return {**self._paths, **super().names()}
+
     def columns(self) -> list[Column]:
         """See Listing."""
         entries = self.entries
@@ -75,7 +87,13 @@ class Tensors(Listing[Entry]):
 def listing(model: onnxmap.Model, *, everywhere: bool) -> Tensors:
     """Return the initializers of the graph, or every tensor anywhere by its path."""
     if everywhere:
-        return Tensors([_entry(path, tensor) for path, tensor in model.tensors()])
+        entries = []
+        paths: dict[str, list[str]] = {}
+        for path, tensor in model.tensors():
+            entries.append(_entry(path, tensor))
+            if tensor.name:
+                paths.setdefault(tensor.name, []).append(path)
+        return Tensors(entries, paths)
     initializers = model.initializers
     columns = zip(
         initializers.names(),

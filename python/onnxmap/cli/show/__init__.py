@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
@@ -35,7 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     model = open_model(arguments.file, arguments)
     seconds = time.perf_counter() - start
     with model:
-        facts = {**_file(arguments.file), "load_seconds": seconds, **summary(model)}
+        facts = {
+            "path": arguments.file,
+            "nbytes": model.proto.ByteSize(),
+            "load_seconds": seconds,
+            **summary(model),
+        }
     if arguments.json:
         json.dump(facts, sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -107,10 +111,3 @@ def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
 
 def _reason(failure: Exception) -> str:
     return "missing" if isinstance(failure, FileNotFoundError) else str(failure)
-
-
-def _file(path: str) -> dict[str, Any]:
-    try:
-        return {"path": path, "nbytes": Path(path).stat().st_size, "error": None}
-    except OSError as error:
-        return {"path": path, "nbytes": None, "error": error.strerror}

@@ -56,7 +56,7 @@ def _sections(facts: dict[str, Any], screen: Screen) -> Iterator[tuple[str, Iter
 
 def _headline(facts: dict[str, Any], screen: Screen) -> str:
     name = escape(PurePath(facts["path"]).name)
-    size = "" if facts["nbytes"] is None else f"  {bytes_in_words(facts['nbytes'])}"
+    size = f"  {bytes_in_words(facts['nbytes'])}"
     opened = f"  opened in {seconds_in_words(facts['load_seconds'])}"
     name = cut(name, max(screen.width - len(size) - len(opened), _NARROWEST))
     return screen.styled(name, "bold") + size + screen.styled(opened, "green")
