@@ -41,9 +41,8 @@ class NameTable {
         std::string_view name;
         std::uint32_t hash;
     };
-    /// Prepares add(): the memory that it will look at is on its way when this returns. In a large
-    /// table, a loop that prepares a few names before it adds the first one is several times as
-    /// fast.
+    /// Prefetches the slot that add() will read. In a large table, a loop that prepares a few names
+    /// before it adds the first one is several times as fast.
     [[nodiscard]] Hashed prepare(std::string_view name) const noexcept;
 
     /// add() of the name.

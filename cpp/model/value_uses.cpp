@@ -291,7 +291,8 @@ std::vector<std::uint32_t> ValueUses::topological_order() const {
     auto node = static_cast<std::uint32_t>(first_left - waits_for.begin());
     for (std::uint32_t steps = 0; steps < node_count_; ++steps) node = left_maker[node];
     Error error("model.cycle",
-                "graph.node[" + std::to_string(node) + "] needs a value that is made from its own");
+                "graph.node[" + std::to_string(node) +
+                    "] depends on its own output, so the nodes have no topological order");
     error.path = "graph.node[" + std::to_string(node) + "]";
     throw error;
 }
