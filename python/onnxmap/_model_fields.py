@@ -28,7 +28,11 @@ class ModelFields(ABC):
 
     @property
     def opset_imports(self) -> Mapping[str, int]:
-        """The versions of the operator sets by domain."""
+        """The versions of the operator sets by domain.
+
+        If the file imports a domain more than once, the highest version counts. "" and "ai.onnx"
+        are two spellings of the default domain. Each is kept as the file spells it.
+        """
         return _core.opset_imports(self.proto)
 
     @property
