@@ -280,6 +280,7 @@ class Node:
     """
 
     def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     @property
     def attributes(self) -> Mapping[str, Attribute]:
         """
