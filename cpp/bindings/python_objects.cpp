@@ -128,9 +128,7 @@ py::object data_type_or_int(std::int32_t number) {
     return member.is_none() ? py::object(py::int_(number)) : member;
 }
 
-py::object read_only(const py::dict& mapping) {
-    return package::read_only_dict()(mapping);
-}
+py::object read_only(const py::dict& mapping) { return package::read_only_dict()(mapping); }
 
 py::object wrap_message(Handle handle) {
     const auto position =

@@ -82,8 +82,8 @@ std::uint32_t ListNames::position_at(std::uint32_t entry) const {
 
 namespace {
 
-// What an element of a list is called in an error: "node" for a NodeProto. The inputs and outputs of
-// a graph have one type, so the name of the list says which they are.
+// What an element of a list is called in an error: "node" for a NodeProto. The inputs and outputs
+// of a graph have one type, so the name of the list says which they are.
 std::string called(const wire::FieldRow& list) {
     if (list.name == "value_info") return "value info";
     std::string_view type_name = list.type_name;
