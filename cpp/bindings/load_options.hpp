@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "model/document.hpp"
 #include "model/load_options.hpp"
 
 namespace onnxmap::bindings {

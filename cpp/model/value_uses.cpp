@@ -26,6 +26,15 @@ class OuterUses {
   public:
     explicit OuterUses(Visit visit) : visit_(std::move(visit)) {}
 
+    /// In all subgraphs of a node.
+    void find_below(const Node& node, std::uint32_t depth_left) {
+        node.for_each_subgraph([&](const onnx::Message& graph) { find_in(graph, depth_left); });
+    }
+
+  private:
+    static constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
+    static constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+
     void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
         if (depth_left == 0) fail_too_deep();
         std::vector<std::uint32_t> made;
@@ -35,8 +44,7 @@ class OuterUses {
             const Node node(onnx::message_in(kNodes, element));
             std::uint32_t index = 0;
             node.for_each_input([&](std::string_view name) { use(name, node.message(), index++); });
-            node.for_each_subgraph(
-                [&](const onnx::Message& subgraph) { find_in(subgraph, depth_left - 1); });
+            find_below(node, depth_left - 1);
         });
         std::uint32_t index = 0;
         graph.for_each_value(kOutputs, [&](const wire::Field& element) {
@@ -45,10 +53,6 @@ class OuterUses {
         });
         for (const std::uint32_t value : made) --makers_[value];
     }
-
-  private:
-    static constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
-    static constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
 
     // Calls visit(name) for each value that the graph has of its own.
     template <class VisitName>
@@ -153,8 +157,7 @@ class ValueUses::Collector {
                 if (users.empty() || !is_same(users.back(), user)) users.push_back(user);
                 add_use(value, {position, index, static_cast<std::uint32_t>(users.size() - 1)});
             });
-        node.for_each_subgraph(
-            [&](const onnx::Message& graph) { outer.find_in(graph, max_depth_); });
+        outer.find_below(node, max_depth_);
     }
 
     struct Role {
