@@ -15,9 +15,12 @@ _GAP = "  "
 # 1000, a length that no real name has.
 _WIDEST_IN_A_PIPE = 120
 _LONGEST_IN_A_PIPE = 1000
-# On a terminal the column is as wide as nearly all names need, and a little wider. Longer names are
-# cut.
+# On a narrow terminal, a few very long cells are cut first: the column is as wide as nearly all need,
+# and a little wider.
 _NEARLY_ALL, _SO_MUCH_LONGER = 0.95, 1.25
+# How much of a cut cell is its end. Of these, the first that keeps the most cells apart is taken:
+# all paths in a subgraph begin alike, and may also end alike.
+_TAIL_SHARES = (0.5, 0.75, 1.0, 0.25)
 
 
 @dataclass
@@ -51,33 +54,56 @@ def lay_out(columns: Sequence[Column], screen: Screen, *, headed: bool = True) -
         heading = [screen.codes("bold")] * len(columns)
         yield _line([column.heading for column in columns], columns, widths, heading)
     codes = [screen.codes(column.style) for column in columns]
-    longest = [_LONGEST_IN_A_PIPE] * len(columns)
+    if screen.is_terminal:
+        tails = [_tail_share(column, width) for column, width in zip(columns, widths, strict=True)]
+        most = widths
+    else:
+        tails = [_TAIL_SHARES[0]] * len(columns)
+        most = [_LONGEST_IN_A_PIPE] * len(columns)
     for cells in zip(*(column.cells for column in columns), strict=True):
-        shown = map(_fitted, cells, widths if screen.is_terminal else longest)
-        yield _line(shown, columns, widths, codes)
+        yield _line(map(_fitted, cells, most, tails), columns, widths, codes)
 
 
 def _fit(columns: Sequence[Column], available: int) -> tuple[Sequence[Column], list[int]]:
     """The columns that fit into `available` characters, with their widths.
 
-    The first column holds the names, which matter most: it is cut only after all others.
+    A few very long cells are cut first. The first column holds the names, which matter most: it is
+    made narrower than its usual cell only after all others.
     """
-    widths = [max(_widths(column)) for column in columns]
-    widths[0] = min(widths[0], _usual_width(columns[0]))
-    while (excess := sum(widths) + len(_GAP) * (len(widths) - 1) - available) > 0:
-        others = range(len(columns) - 1, 0, -1)
-        if excess > sum(_spare(columns[index], widths[index]) for index in others):
-            dropped = next((index for index in others if columns[index].droppable), None)
-            if dropped is not None:
+    while True:
+        widths = [min(max(_widths(column)), available) for column in columns]
+        excess = sum(widths) + len(_GAP) * (len(widths) - 1) - available
+        usual = [
+            min(width, _usual_width(column)) if column.narrowest is not None else width
+            for column, width in zip(columns, widths, strict=True)
+        ]
+        least = [
+            width if column.narrowest is None else min(width, column.narrowest)
+            for column, width in zip(columns, usual, strict=True)
+        ]
+        least_with_names = [usual[0], *least[1:]]
+        if excess > sum(widths) - sum(least_with_names):
+            dropped = next((i for i in range(len(columns) - 1, 0, -1) if columns[i].droppable), 0)
+            if dropped:
                 columns = [*columns[:dropped], *columns[dropped + 1 :]]
-                del widths[dropped]
                 continue
-        for index in (*others, 0):
-            taken = min(max(excess, 0), _spare(columns[index], widths[index]))
-            widths[index] -= taken
-            excess -= taken
-        break
-    return columns, widths
+        for lowest in (usual, least_with_names, least):
+            excess = _narrow(widths, lowest, excess)
+        return columns, widths
+
+
+def _narrow(widths: list[int], lowest: Sequence[int], excess: int) -> int:
+    """Take up to `excess` from the widest columns, but no column falls below its lowest width.
+
+    Return what could not be taken.
+    """
+    while excess > 0:
+        spare = [i for i, width in enumerate(widths) if width > lowest[i]]
+        if not spare:
+            break
+        widths[max(spare, key=widths.__getitem__)] -= 1
+        excess -= 1
+    return excess
 
 
 def _usual_width(column: Column) -> int:
@@ -86,8 +112,16 @@ def _usual_width(column: Column) -> int:
     return max(usual, _width(column.heading))
 
 
-def _spare(column: Column, width: int) -> int:
-    return 0 if column.narrowest is None else max(width - column.narrowest, 0)
+def _tail_share(column: Column, width: int) -> float:
+    """How much of a cut cell is its end, so that the most cells still differ."""
+    long = {cell for cell in column.cells if _width(cell) > width}
+
+    def kept_apart(share: float) -> int:
+        return len({_fitted(cell, width, share) for cell in long})
+
+    if kept_apart(_TAIL_SHARES[0]) == len(long):
+        return _TAIL_SHARES[0]
+    return max(_TAIL_SHARES, key=kept_apart)
 
 
 def _widths(column: Column) -> list[int]:
@@ -107,11 +141,11 @@ def _character_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _fitted(text: str, width: int) -> str:
+def _fitted(text: str, width: int, tail_share: float) -> str:
     if _width(text) <= width:
         return text
     characters = width
-    while _width(shorter := cut(text, characters)) > width:
+    while _width(shorter := cut(text, characters, tail_share)) > width:
         characters -= 1
     return shorter
 

@@ -9,14 +9,20 @@ from onnxmap._text import escape
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def cut(text: str, width: int) -> str:
-    """Return `text` in at most `width` characters. The middle is cut: names differ at the ends."""
+def cut(text: str, width: int, tail_share: float = 0.5) -> str:
+    """Return `text` in at most `width` characters. The middle is cut: names differ at the ends.
+
+    Args:
+        text: what to cut.
+        width: the most characters.
+        tail_share: how much of what is kept is the end of the text.
+    """
     if len(text) <= width:
         return text
     if width < 3:
         return text[:width]
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+    tail = int((width - 1) * tail_share)
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def seconds_in_words(seconds: float) -> str:
