@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cli_models import EVIL_NAME, LONG_NAME, save, tensor
+from support.cli_models import EVIL_NAME, LONG_NAME, save, save_hidden, tensor
 from support.command_line import Ran, piped
 
 from onnxmap.cli import main
@@ -35,6 +35,14 @@ def small(tmp_path: Path) -> Path:
         tensor(EVIL_NAME, np.ones(3, np.int8)),
         tensor(LONG_NAME, np.ones((2, 2), np.uint8)),
     )
+    return path
+
+
+@pytest.fixture
+def hidden(tmp_path: Path) -> Path:
+    """A model without initializers. Its weights are in nodes, subgraphs and a function."""
+    path = tmp_path / "hidden.onnx"
+    save_hidden(path)
     return path
 
 

@@ -34,6 +34,9 @@ class TestShow:
         assert facts["outputs"] == [{"name": "y", "type": "sequence of INT64 any shape"}]
         assert facts["metadata_props"] == {"author": "somebody"}
         assert facts["external_files"] == facts["functions"] == []
+        assert facts["elsewhere"] == {
+            "node_attributes": {"node_count": 0, "count": 1, "nbytes": 320}
+        }
         assert facts["initializers"]["count"] == 5
         assert facts["initializers"]["nbytes"] == 80 + 200 + 8 + 3 + 4
         assert list(facts["initializers"]["by_dtype"].items())[:2] == [
@@ -57,6 +60,35 @@ class TestShow:
         ):
             assert told in page
         assert not any(line.endswith(" ") for line in page.splitlines())
+
+    def test_weights_that_are_no_initializers_are_counted(
+        self, run: Callable[..., Ran], hidden: Path
+    ) -> None:
+        facts = json.loads(run("show", hidden, "--json").out)
+        assert facts["initializers"]["count"] == 0
+        assert facts["elsewhere"] == {
+            "node_attributes": {"node_count": 0, "count": 1, "nbytes": 4},
+            "sparse_initializers": {"node_count": 0, "count": 1, "nbytes": 8 + 16},
+            "subgraphs": {"node_count": 4, "count": 4, "nbytes": 4 * 4},
+            "functions": {"node_count": 0, "count": 1, "nbytes": 4},
+        }
+        lines = [" ".join(line.split()) for line in run("show", hidden).out.splitlines()]
+        begin = next(i for i, line in enumerate(lines) if line.startswith("elsewhere"))
+        assert lines[begin : begin + 6] == [
+            "elsewhere Constant and other nodes 1 tensor · 4 B",
+            "sparse initializers 1 tensor · 24 B",
+            "subgraphs 4 nodes · 4 tensors · 16 B",
+            "functions 1 tensor · 4 B",
+            "'onnxmap ls --all' lists these tensors",
+            "functions d::F 1 node",
+        ]
+
+    def test_operators_are_in_full_where_there_is_room(self, tmp_path: Path) -> None:
+        names = ["BatchNormalization", "Add", "Mul", "Conv", "Relu", "Sum", "Div", "Sub"]
+        nodes = [helper.make_node(name, ["x"], [name]) for name in names]
+        path = tmp_path / "ops.onnx"
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", [], [])), path)
+        assert "BatchNormalization  1  █" in on_terminal(60, "show", path).text
 
     def test_a_missing_external_file_is_reported(
         self, run: Callable[..., Ran], demo: Path, tmp_path: Path

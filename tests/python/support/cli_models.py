@@ -37,3 +37,28 @@ def save(path: Path, *initializers: TensorProto, **fields: Any) -> onnx.ModelPro
     helper.set_model_props(model, {"author": "somebody"})
     onnx.save(model, path)
     return model
+
+
+def save_hidden(path: Path) -> None:
+    """A model without initializers: its weights are in nodes, subgraphs and a function."""
+
+    def constant(name: str) -> onnx.NodeProto:
+        return helper.make_node("Constant", [], [name], value=tensor("", np.ones(1, np.float32)))
+
+    def branch(name: str) -> onnx.GraphProto:
+        inside = [constant(f"{name}_{i}") for i in range(2)]
+        return helper.make_graph(inside, name, [], [helper.make_empty_tensor_value_info(name)])
+
+    nodes = [
+        helper.make_node(
+            "If", ["x"], ["y"], then_branch=branch("then"), else_branch=branch("else")
+        ),
+        constant("c"),
+    ]
+    sparse = helper.make_sparse_tensor(
+        tensor("sparse", np.float32([1, 2])), tensor("", np.int64([0, 5])), [10]
+    )
+    graph = helper.make_graph(nodes, "hidden", [], [], sparse_initializer=[sparse])
+    opsets = [helper.make_opsetid("", 21)]
+    function = helper.make_function("d", "F", ["a"], ["b"], [constant("k")], opsets)
+    onnx.save(helper.make_model(graph, functions=[function], opset_imports=opsets), path)

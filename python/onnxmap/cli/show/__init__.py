@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -12,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._schema import type_name
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.screen import draw, open_screen
-from onnxmap.cli.show.page import page
+from onnxmap.cli.show.page import PLACES, page
 from onnxmap.cli.type_text import type_in_words
 
 if TYPE_CHECKING:
     import onnxmap
 
 SUMMARY = "show a model on one screen: interface, operators, weights, files"
+
+_NODE, _FUNCTION = "graph.node[", "functions["
+_INITIALIZER, _SPARSE = "graph.initializer[", "graph.sparse_initializer["
+_INNER_GRAPH = re.compile(r"\]\.(g|graphs\[[0-9]+\])\.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +74,7 @@ def summary(model: onnxmap.Model) -> dict[str, Any]:
             for function in model.functions
         ],
         "initializers": _initializers(graph.initializers),
+        "elsewhere": _elsewhere(model),
         "external_files": _external_files(model),
         "metadata_props": dict(model.metadata_props),
     }
@@ -92,6 +98,33 @@ def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
             name: {"count": counts[name], "nbytes": nbytes} for name, nbytes in sizes.most_common()
         },
     }
+
+
+def _elsewhere(model: onnxmap.Model) -> dict[str, dict[str, int]]:
+    """The nodes and tensors that are in no list of the graph. Functions list their nodes."""
+    found = {place: {"node_count": 0, "count": 0, "nbytes": 0} for place in PLACES}
+    for path, _ in model.all_nodes():
+        if not path.startswith(_NODE) or _INNER_GRAPH.search(path):
+            found[_place(path)]["node_count"] += not path.startswith(_FUNCTION)
+    for path, tensor in model.tensors():
+        if path.startswith(_INITIALIZER):
+            continue
+        sums = found[_place(path)]
+        # A sparse initializer has two tensors, and counts once.
+        sums["count"] += not (path.startswith(_SPARSE) and path.endswith(".indices"))
+        sums["nbytes"] += tensor.nbytes
+    return {place: sums for place, sums in found.items() if sums["node_count"] or sums["count"]}
+
+
+def _place(path: str) -> str:
+    """Where the node or tensor of a path is: one of PLACES."""
+    if path.startswith(_FUNCTION):
+        return "functions"
+    if not path.startswith("graph."):
+        return "training"
+    if _INNER_GRAPH.search(path):
+        return "subgraphs"
+    return "sparse_initializers" if path.startswith(_SPARSE) else "node_attributes"
 
 
 def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:

@@ -17,6 +17,15 @@ MOST_LINES = 8
 MOST_CHARACTERS = 200
 BAR_WIDTH = 20
 
+# Where nodes and tensors are beside the lists of the graph: in the facts, and on the page.
+PLACES = {
+    "node_attributes": "Constant and other nodes",
+    "sparse_initializers": "sparse initializers",
+    "subgraphs": "subgraphs",
+    "functions": "functions",
+    "training": "training",
+}
+
 _LABEL_WIDTH = 11  # of the longest label, and a gap
 _NARROWEST = 12  # of a name on a small terminal
 
@@ -46,6 +55,8 @@ def _sections(facts: dict[str, Any], screen: Screen) -> Iterator[tuple[str, Iter
         yield "operators", _operators(facts["op_counts"], screen)
     if facts["initializers"]["count"]:
         yield "weights", _weights(facts["initializers"], screen)
+    if facts["elsewhere"]:
+        yield "elsewhere", _elsewhere(facts["elsewhere"], screen)
     if facts["external_files"]:
         yield "files", _named([_file_row(file) for file in facts["external_files"]], screen)
     if facts["functions"]:
@@ -126,6 +137,18 @@ def _weights(initializers: dict[str, Any], screen: Screen) -> Iterator[str]:
     ]
     yield from lay_out(columns, screen, headed=False)
     yield from _rest(len(by_type), screen)
+
+
+def _elsewhere(places: dict[str, dict[str, int]], screen: Screen) -> Iterator[str]:
+    rows = []
+    for place, sums in places.items():
+        parts = [count(sums["node_count"], "node")] if sums["node_count"] else []
+        if sums["count"]:
+            parts += [count(sums["count"], "tensor"), bytes_in_words(sums["nbytes"])]
+        rows.append((PLACES[place], " · ".join(parts)))
+    yield from _named(rows, screen)
+    if any(sums["count"] for sums in places.values()):
+        yield screen.styled("'onnxmap ls --all' lists these tensors", "dim")
 
 
 def _bars(numbers: Sequence[int]) -> Column:
