@@ -41,7 +41,7 @@ class TestLs:
 
     def test_every_initializer_has_a_line(self, run: Callable[..., Ran], small: Path) -> None:
         lines = run("ls", small).out.splitlines()
-        assert lines[0].split() == ["name", "type", "shape", "bytes", "in", "offset"]
+        assert lines[0].split() == ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
         assert lines[1].split()[:5] == ["b.weight", "FLOAT", "4×5", "80", "inline"]  # noqa: RUF001
         assert lines[3].split()[:5] == ["a.bias", "INT64", "scalar", "8", "inline"]
         assert [line.split()[0] for line in lines[4:]] == [EVIL_SHOWN, LONG_NAME]
@@ -192,4 +192,90 @@ class TestLs:
         path = tmp_path / "none.onnx"
         save(path)
         assert json.loads(run("ls", path, "--json").out) == []
-        assert run("ls", path).out.split() == ["name", "type", "shape", "bytes", "in", "offset"]
+        assert run("ls", path).out.split() == ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
+
+    def test_a_list_of_nothing_says_where_the_tensors_are(
+        self, run: Callable[..., Ran], hidden: Path, tmp_path: Path
+    ) -> None:
+        onnx.save(onnx.ModelProto(ir_version=10, graph=onnx.GraphProto()), tmp_path / "bare.onnx")
+        assert run("ls", tmp_path / "bare.onnx").err == ""
+        model = onnx.load(hidden)
+        del model.graph.sparse_initializer[:]
+        onnx.save(model, hidden)
+        ran = run("ls", hidden)
+        assert ran.status == 0
+        assert ran.err == "onnxmap: no initializers; --all lists 6 tensors of nodes and functions\n"
+        assert run("ls", hidden, "--json") == Ran(0, "[]\n", "")
+        assert run("ls", hidden, "--inputs").err == ""
+
+    def test_sparse_initializers_are_listed(self, run: Callable[..., Ran], hidden: Path) -> None:
+        (line,) = run("ls", hidden).out.splitlines()[1:]
+        assert line.split() == ["sparse", "sparse:FLOAT", "10", "24", "inline", "-", "-"]
+        (row,) = json.loads(run("ls", hidden, "--json", "sparse").out)
+        assert (row["dtype"], row["shape"], row["nbytes"]) == ("FLOAT", [10], 24)
+        assert row["sparse"] is True
+
+    def test_cells_of_a_pipe_are_single_words(self, run: Callable[..., Ran], demo: Path) -> None:
+        """For awk and sort. An offset is a number, or - if it is unknown."""
+        rows = json.loads(run("ls", demo, "--json").out)
+        lines = [line.split() for line in run("ls", demo).out.splitlines()[1:]]
+        aligned = {True: "yes", False: "no", None: "-"}
+        assert [line[5:] for line in lines] == [
+            ["-" if row["offset"] is None else str(row["offset"]), aligned[row["aligned"]]]
+            for row in rows
+        ]
+        assert {"yes", "no"} <= {line[6] for line in lines}
+
+    def test_numbers_in_names_are_sorted_by_value(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "numbers.onnx"
+        names = ["w", "w.1.b", "w.2", "w.10", "w.10.a", "w.²"]
+        save(path, *(tensor(name, np.ones(1)) for name in reversed(names)))
+        for order in ("name", "size", "dtype"):
+            rows = json.loads(run("ls", path, "--json", "--sort", order).out)
+            assert [row["name"] for row in rows] == names
+
+    def test_a_pasted_path_may_have_a_star(self, run: Callable[..., Ran], hidden: Path) -> None:
+        def chosen(*arguments: str) -> list[str]:
+            ran = run("ls", hidden, "--json", *arguments)
+            assert ran.status == 0, ran.err
+            return [row.get("where", row["name"]) for row in json.loads(ran.out)]
+
+        path = 'graph.node[1].attribute["value"].t'
+        assert chosen("--all", "graph.node[1]*") == [path]
+        assert chosen("--all", path) == [path]
+        assert len(chosen("--all", "graph.node[0]*.t")) == 4
+        assert chosen("--nodes", "graph.node[1]") == ["graph.node[1]"]
+        assert len(chosen("--nodes", 'graph.node[0].attribute["else_branch"]*')) == 2
+
+    def test_a_heading_says_what_the_first_column_is(
+        self, run: Callable[..., Ran], hidden: Path
+    ) -> None:
+        assert run("ls", hidden, "--all").out.split()[0] == "path"
+
+    @pytest.mark.parametrize("width", [80, 120])
+    def test_paths_on_a_terminal_stay_apart(self, width: int, hidden: Path) -> None:
+        lines = on_terminal(width, "ls", "--all", hidden).text.splitlines()
+        assert lines[-1] == "8 tensors · 48 B · 6 not aligned"
+        paths = [line.split("  ")[0] for line in lines[1:-1]]
+        assert len(set(paths)) == 8
+
+    def test_nodes_share_the_width_of_a_terminal(self, tmp_path: Path) -> None:
+        path = tmp_path / "nodes.onnx"
+        nodes = [
+            onnx.helper.make_node(
+                "BatchNormalization",
+                [f"layer.{i}.{part}.of.it" for part in ("input", "scale", "bias")],
+                [f"layer.{i}.normalized.output"],
+                name=f"layer.{i}.norm",
+            )
+            for i in range(50)
+        ]
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [], [])), path)
+        for width in (80, 120, 160, 200):
+            lines = on_terminal(width, "ls", "--nodes", path).text.splitlines()
+            assert "BatchNormalization  " in lines[1]
+            assert "where" in lines[0].split()
+            assert len(lines[1]) > width - 8 or "…" not in lines[1]
+        assert "layer.0.normalized.output" in lines[1]

@@ -242,8 +242,8 @@ class TestLists:
         by_op = json.loads(run("ls", small, "--nodes", "--json", "--sort", "op").out)
         assert [row["op"] for row in by_op] == ["Constant", "Relu", "Relu"]
         lines = run("ls", small, "--nodes").out.splitlines()
-        assert lines[0].split() == ["name", "op", "inputs", "outputs", "where"]
-        assert lines[1].split() == ["first", "Relu", "x", "h", "graph.node[0]"]
+        assert lines[0].split() == ["name", "op", "where", "inputs", "outputs"]
+        assert lines[1].split() == ["first", "Relu", "graph.node[0]", "x", "h"]
 
     def test_inputs(self, run: Run, small: Path) -> None:
         rows = json.loads(run("ls", small, "--inputs", "--json").out)

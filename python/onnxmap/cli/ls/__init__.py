@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from onnxmap.cli.ls import nodes, tensors, values
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.screen import Screen, open_screen
+from onnxmap.cli.text import count
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap ls`."""
     parser.add_argument("file", help="the model; - is standard input")
     names = parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="list only these: a name, or a glob like '*.bias'"
+        "names",
+        nargs="*",
+        default=[],
+        metavar="NAME",
+        help="list only these: a name, a path, or a glob like '*.bias'",
     )
     names.completer = _complete_name  # type: ignore[attr-defined] # for argcomplete
     kinds = parser.add_mutually_exclusive_group()
@@ -55,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap ls`."""
     with open_model(arguments.file, arguments) as model:
         listing = _listing(model, arguments)
+        if not listing.entries and not arguments.json:
+            _point_to_all(model, arguments)
     if arguments.names:
         listing = listing.chosen(_chosen(listing, arguments.names))
     if arguments.sort:
@@ -75,6 +82,14 @@ def _listing(model: onnxmap.Model, arguments: argparse.Namespace) -> Listing[Any
     return tensors.listing(model, everywhere=arguments.all)
 
 
+def _point_to_all(model: onnxmap.Model, arguments: argparse.Namespace) -> None:
+    """Say where the tensors are if the graph has no initializers."""
+    is_of_initializers = not (arguments.all or arguments.nodes or arguments.inputs)
+    if is_of_initializers and (elsewhere := len(model.tensors())):
+        hint = f"no initializers; --all lists {count(elsewhere, 'tensor')} of nodes and functions"
+        print(f"onnxmap: {hint}", file=sys.stderr)
+
+
 def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """The names that begin with `prefix`, for the shell; none if the model cannot be read now."""
     if parsed_args.file == STANDARD_INPUT:
@@ -88,16 +103,28 @@ def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) ->
     return [name for name in names if name.startswith(prefix) and name.isprintable()]
 
 
-def _chosen(listing: Listing[Any], names: Sequence[str]) -> set[str]:
-    """The names of the entries that are meant by what the command line has."""
+def _chosen(listing: Listing[Any], names: Sequence[str]) -> set[int]:
+    """The positions of the entries that are meant by what the command line has."""
     present = listing.names()
-    wanted: set[str] = set()
+    wanted: set[int] = set()
     for name in names:
-        meant = [known for known in names_meant(name, present) if known in present]
+        meant = _meant(name, present)
         if not meant:
             raise UsageError(str(unknown_name(listing.what, name, present)))
         wanted.update(*(present[known] for known in meant))
     return wanted
+
+
+def _meant(name: str, present: Mapping[str, object]) -> list[str]:
+    """The names that a name or glob means.
+
+    If nothing matches, a `[` stands for itself: it does in a path with a star, `graph.node[1]*`.
+    """
+    for glob in (name, name.replace("[", "[[]")):
+        meant = [known for known in names_meant(glob, present) if known in present]
+        if meant:
+            return meant
+    return []
 
 
 def _draw(screen: Screen, listing: Listing[Any]) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxmap._text import escape, qualified
 from onnxmap.cli.columns import Column
-from onnxmap.cli.ls.listing import Listing
+from onnxmap.cli.ls.listing import Listing, natural, positions
 from onnxmap.cli.text import count
 
 if TYPE_CHECKING:
     import onnxmap
 
 _SHOWN = 6  # names of a list
+_USUAL_OP = 18  # BatchNormalization
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Entry:
 
 
 SORT_KEYS = {
-    "name": lambda entry: entry.name,
-    "op": lambda entry: (entry.op, entry.name),
+    "name": lambda entry: natural(entry.name),
+    "op": lambda entry: (entry.op, natural(entry.name)),
 }
 
 
@@ -41,17 +42,26 @@ class Nodes(Listing[Entry]):
     what = "node"
     sort_keys = SORT_KEYS
 
+    def names(self) -> Mapping[str, Collection[int]]:
+        """See Listing. A node is found by its path and by its name."""
+        return {**positions(entry.where for entry in self.entries), **super().names()}
+
     def columns(self) -> list[Column]:
         """See Listing."""
         entries = self.entries
         return [
             Column("name", [escape(entry.name) for entry in entries], style="cyan", narrowest=16),
-            Column("op", [escape(entry.op) for entry in entries], narrowest=12),
-            Column("inputs", [_names(entry.inputs) for entry in entries], narrowest=16),
-            Column("outputs", [_names(entry.outputs) for entry in entries], narrowest=12),
+            Column("op", [escape(entry.op) for entry in entries], narrowest=_USUAL_OP),
             Column(
-                "where", [escape(entry.where) for entry in entries], style="dim", droppable=True
+                "where",
+                [escape(entry.where) for entry in entries],
+                style="dim",
+                narrowest=16,
+                droppable=True,
             ),
+            # Last, because they have no usual width: in a pipe they would push others to the right.
+            Column("inputs", [_names(entry.inputs) for entry in entries], narrowest=12),
+            Column("outputs", [_names(entry.outputs) for entry in entries], narrowest=12),
         ]
 
     def totals(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from onnxmap._schema import type_name
 from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.columns import Column
-from onnxmap.cli.ls.listing import Listing
+from onnxmap.cli.ls.listing import Listing, natural, positions
 from onnxmap.cli.text import count, shape_in_words
 from onnxmap.errors import OnnxMapError
 
@@ -28,45 +28,59 @@ class Entry:
     nbytes: int
     file: str | None  # the location of external data as the model spells it; None for inline
     offset: int | None
-    aligned: bool | None
+    aligned: bool | None  # None if there is no view
+    sparse: bool = False
 
+
+_ALIGNED = {True: "yes", False: "no", None: "-"}
 
 SORT_KEYS = {
-    "size": lambda entry: (-entry.nbytes, entry.name),
-    "name": lambda entry: entry.name,
-    "dtype": lambda entry: (entry.dtype, entry.name),
+    "size": lambda entry: (-entry.nbytes, natural(entry.name)),
+    "name": lambda entry: natural(entry.name),
+    "dtype": lambda entry: (entry.dtype, natural(entry.name)),
     "file": lambda entry: (entry.file or "", entry.offset or 0),
 }
 
 
 class Tensors(Listing[Entry]):
-    """Tensors as entries."""
+    """Initializers as entries."""
 
     what = "tensor"
+    heading = "name"
     sort_keys = SORT_KEYS
-
-    def __init__(
-        self, entries: Sequence[Entry], paths: Mapping[str, Collection[str]] | None = None
-    ) -> None:
-        """`paths`: for entries by path, the paths of the tensors of each name."""
-        super().__init__(entries)
-        self._paths = paths or {}
-
-    def names(self) -> Mapping[str, Collection[str]]:
-        """See Listing. A tensor is found by its path and by its name."""
-        return {**self._paths, **super().names()}
 
     def columns(self) -> list[Column]:
         """See Listing."""
         entries = self.entries
-        offsets = [_offset(entry) for entry in entries]
         return [
-            Column("name", [escape(entry.name) for entry in entries], style="cyan", narrowest=24),
-            Column("type", [entry.dtype for entry in entries]),
+            Column(
+                self.heading,
+                [escape(entry.name) for entry in entries],
+                style="cyan",
+                narrowest=24,
+            ),
+            Column("type", [_type(entry) for entry in entries]),
             Column("shape", [shape_in_words(entry.shape) for entry in entries], narrowest=14),
             Column("bytes", [f"{entry.nbytes:,}" for entry in entries], right=True),
-            Column("in", [escape(entry.file or "inline") for entry in entries], narrowest=12),
-            Column("offset", offsets, right=True, style="dim", droppable=True),
+            Column(
+                "in",
+                [escape(entry.file or "inline") for entry in entries],
+                narrowest=12,
+                droppable=True,
+            ),
+            Column(
+                "offset",
+                ["-" if entry.offset is None else str(entry.offset) for entry in entries],
+                right=True,
+                style="dim",
+                droppable=True,
+            ),
+            Column(
+                "aligned",
+                [_ALIGNED[entry.aligned] for entry in entries],
+                style="dim",
+                droppable=True,
+            ),
         ]
 
     def totals(self) -> str:
@@ -80,20 +94,34 @@ class Tensors(Listing[Entry]):
             parts += [f"{inline:,} inline", f"{files.total():,} in {others}"]
         unaligned = sum(entry.aligned is False for entry in self.entries)
         if unaligned:
-            parts.append(f"{unaligned:,} not aligned (*)")
+            parts.append(f"{unaligned:,} not aligned")
         return " · ".join(parts)
+
+
+class TensorsByPath(Tensors):
+    """Tensors of any place as entries that are named by their paths."""
+
+    heading = "path"
+
+    def __init__(self, entries: Sequence[Entry], own_names: Sequence[str] = ()) -> None:
+        """`own_names`: the name of each tensor, by which it is found as well."""
+        super().__init__(entries)
+        self._own_names = own_names
+
+    def names(self) -> Mapping[str, Collection[int]]:
+        """See Listing."""
+        found = positions(self._own_names)
+        found.pop("", None)
+        return {**found, **super().names()}
 
 
 def listing(model: onnxmap.Model, *, everywhere: bool) -> Tensors:
     """Return the initializers of the graph, or every tensor anywhere by its path."""
     if everywhere:
-        entries = []
-        paths: dict[str, list[str]] = {}
-        for path, tensor in model.tensors():
-            entries.append(_entry(path, tensor))
-            if tensor.name:
-                paths.setdefault(tensor.name, []).append(path)
-        return Tensors(entries, paths)
+        found = model.tensors()
+        return TensorsByPath(
+            [_entry(path, tensor) for path, tensor in found], [tensor.name for _, tensor in found]
+        )
     initializers = model.initializers
     columns = zip(
         initializers.names(),
@@ -103,17 +131,30 @@ def listing(model: onnxmap.Model, *, everywhere: bool) -> Tensors:
         initializers.all(),
         strict=True,
     )
-    return Tensors(
-        [
-            Entry(name, type_name(dtype), shape, nbytes, *_place(tensor))
-            for name, dtype, shape, nbytes, tensor in columns
-        ]
-    )
+    dense = [
+        Entry(name, type_name(dtype), shape, nbytes, *_place(tensor))
+        for name, dtype, shape, nbytes, tensor in columns
+    ]
+    return Tensors(dense + [_sparse(each) for each in model.graph.sparse_initializers.all()])
 
 
 def _entry(path: str, tensor: onnxmap.Tensor) -> Entry:
     dtype = type_name(tensor.proto.data_type)
     return Entry(path, dtype, tuple(tensor.proto.dims), tensor.nbytes, *_place(tensor))
+
+
+def _sparse(found: onnxmap.SparseTensor) -> Entry:
+    """Its bytes are those of the values and the indices. They are in two places: no offset."""
+    return Entry(
+        found.name,
+        type_name(found.values.proto.data_type),
+        tuple(found.proto.dims),
+        found.values.nbytes + found.indices.nbytes,
+        _place(found.values)[0],
+        None,
+        None,
+        sparse=True,
+    )
 
 
 def _place(tensor: onnxmap.Tensor) -> tuple[str | None, int | None, bool | None]:
@@ -129,8 +170,6 @@ def _place(tensor: onnxmap.Tensor) -> tuple[str | None, int | None, bool | None]
         return file, external.offset if external else None, None
 
 
-def _offset(entry: Entry) -> str:
-    """The position in the file, with a star if a view is not aligned to its elements."""
-    if entry.offset is None:
-        return "- "
-    return f"{entry.offset}{'*' if entry.aligned is False else ' '}"
+def _type(entry: Entry) -> str:
+    """The type in one word, so that a cell is one field for awk and sort."""
+    return f"sparse:{entry.dtype}" if entry.sparse else entry.dtype

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxmap._text import escape
 from onnxmap.cli.columns import Column
-from onnxmap.cli.ls.listing import Listing
+from onnxmap.cli.ls.listing import Listing, natural
 from onnxmap.cli.text import count
 from onnxmap.cli.type_text import type_in_words
 
@@ -28,7 +28,7 @@ class Entry:
     type: str
 
 
-SORT_KEYS = {"name": lambda entry: entry.name}
+SORT_KEYS = {"name": lambda entry: natural(entry.name)}
 
 
 class Values(Listing[Entry]):
