@@ -8,6 +8,7 @@ that `onnxmap --help` stays quick.
 from __future__ import annotations
 
 import argparse
+import codecs
 import importlib
 import io
 import os
@@ -18,12 +19,17 @@ from typing import NoReturn
 
 from onnxmap._text import escape
 from onnxmap.cli.outcome import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
+from onnxmap.cli.text import IN_ASCII
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = ("show", "ls", "dump", "verify", "bench", "demo")
+
+# The line that a start file of bash or zsh needs. Without the option, bash offers files where
+# nothing fits.
+COMPLETION = 'eval "$(register-python-argcomplete --no-defaults onnxmap)"'
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,7 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="onnxmap",
         description="Look into ONNX models of any size without reading their weights.",
-        epilog="Exit status: 0 done, 1 verify found a fault, 2 bad usage or unreadable input.",
+        epilog=(
+            "Exit status: 0 done, 1 verify found a fault, 2 bad usage or unreadable input.\n"
+            "Completion with Tab needs the extra onnxmap[cli], and this line in ~/.bashrc or\n"
+            f"~/.zshrc (there after compinit):\n  {COMPLETION}"
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--version", action=_ShowVersion, nargs=0, help="print the version and stop"
@@ -57,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         module = importlib.import_module(f"onnxmap.cli.{name}")
         command = commands.add_parser(name, help=module.SUMMARY, description=module.__doc__)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, parser=command)
     return parser
 
 
@@ -66,30 +77,58 @@ def _complete(parser: argparse.ArgumentParser) -> None:
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 
-        argcomplete.autocomplete(parser)
+        # Options are listed only after a dash. Else they would stand among all files and names.
+        argcomplete.autocomplete(parser, always_complete_options=False)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = _parser()
     _complete(parser)
-    arguments, rest = parser.parse_known_args(argv)
+    words = _without_help(list(sys.argv[1:] if argv is None else argv))
+    _check_command(parser, words)
+    arguments, rest = parser.parse_known_args(words)
     # For argparse, a command's list of names ends at its first option. The names after the option
     # are in `rest`: `ls FILE --sort size NAME`.
     if hasattr(arguments, "names") and not any(word.startswith("-") for word in rest):
-        arguments.names += rest
+        arguments.names = [*arguments.names, *rest]
     elif rest:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return arguments
+
+
+def _without_help(words: list[str]) -> list[str]:
+    """`help` and `help ls` mean `--help` and `ls --help`."""
+    return [*words[1:], "--help"] if words[:1] == ["help"] else words
+
+
+def _check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Refuse a command that does not exist, and suggest another."""
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is not None and name not in COMMANDS:
+        from onnxmap._names import nearest, suggestion
+
+        near = suggestion(nearest(name, COMMANDS)) or f"; the commands are {', '.join(COMMANDS)}"
+        parser.error(f"no command is named {name!r}{near}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
-    # If the terminal's encoding lacks a character, its number is printed instead of an error.
+    # If the terminal's encoding lacks a character, another one is printed instead of an error.
+    codecs.register_error("onnxmap", _replaced)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors="onnxmap")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run(argv)
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write the characters that the commands themselves use in ASCII, and others as numbers."""
+    assert isinstance(error, UnicodeEncodeError)
+    character = error.object[error.start]
+    if character in IN_ASCII:
+        return IN_ASCII[character], error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -98,6 +137,8 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        if sys.stdout is None:  # as by `>&-`
+            raise UsageError("standard output is closed")
         arguments = _parse(argv)
         status: int = arguments.run(arguments)
         # At interpreter exit, the error of a closed pipe could no longer be caught.
@@ -112,7 +153,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except (OnnxMapError, OSError, UsageError) as failure:
         complain(failure)
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except OSError:  # the failure was that standard output cannot be written
             _write_nothing_more()
         return BAD_INPUT

@@ -15,8 +15,8 @@ _GAP = "  "
 # 1000, a length that no real name has.
 _WIDEST_IN_A_PIPE = 120
 _LONGEST_IN_A_PIPE = 1000
-# On a narrow terminal, a few very long cells are cut first: the column is as wide as nearly all need,
-# and a little wider.
+# On a narrow terminal, a few very long cells are cut first: the column is as wide as nearly all
+# need, and a little wider.
 _NEARLY_ALL, _SO_MUCH_LONGER = 0.95, 1.25
 # How much of a cut cell is its end. Of these, the first that keeps the most cells apart is taken:
 # all paths in a subgraph begin alike, and may also end alike.

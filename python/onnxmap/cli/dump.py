@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from onnxmap._schema import enum_names
 from onnxmap._text import escape
+from onnxmap.cli.completion import complete_with
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.model_file import add_opening_options, open_message
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_message
+from onnxmap.cli.outcome import UsageError
+from onnxmap.errors import OnnxMapError
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 
@@ -21,13 +27,14 @@ LONGEST = 128
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap dump`."""
     parser.add_argument("file", help="the model, tensor or operator set; - is standard input")
-    parser.add_argument(
+    field = parser.add_argument(
         "field",
         nargs="?",
         default="",
         metavar="FIELD",
         help="""one field by its path, like graph.node[3].attribute["value"].t""",
     )
+    complete_with(field, _complete_field)
     parser.add_argument(
         "--full", action="store_true", help=f"also print payloads longer than {LONGEST} in full"
     )
@@ -42,11 +49,38 @@ def run(arguments: argparse.Namespace) -> int:
     longest = sys.maxsize if arguments.full else LONGEST
     found = follow(open_message(arguments.file, arguments), arguments.field)
     if arguments.json:
-        json.dump(_json(found, longest), sys.stdout, indent=2)
+        # There are many small objects. To look for cycles among them would take most of the time.
+        with _without_garbage_collection():
+            json.dump(_json(found, longest), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         _write_text(found, longest, limited=not arguments.full)
     return 0
+
+
+@contextlib.contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The fields that are set in the message before the last dot of the path."""
+    before, dot = prefix.rpartition(".")[:2]
+    if parsed_args.file == STANDARD_INPUT:
+        return []
+    try:
+        found = follow(open_message(parsed_args.file, parsed_args), before)
+    except (OnnxMapError, OSError, UsageError):
+        return []
+    if not found.is_message:
+        return []
+    return [f"{before}{dot}{field.name}" for field, _ in found.value.ListFields()]
 
 
 def _json(found: Found, longest: int) -> Any:

@@ -68,12 +68,20 @@ def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
         name, number, quoted = step.groups()
         yield step.group(), name, _unquoted(quoted) if quoted else number and int(number)
         position = step.end()
-        if position < len(path):
-            if path[position] != "." or position + 1 == len(path):
-                raise UsageError(
-                    f"cannot read '{path[position:]}' after a field: write a dot and a field"
-                )
-            position += 1
+        if position == len(path):
+            return
+        if path[position] == "[":
+            raise UsageError(
+                f"cannot read '{path[position:]}': in brackets is a number, [3], or a name in "
+                'quotes, ["name"], which the shell needs in single quotes'
+            )
+        if path[position] != ".":
+            raise UsageError(
+                f"cannot read '{path[position:]}' after a field: write a dot and a field"
+            )
+        position += 1
+        if position == len(path):
+            raise UsageError("the path ends with a dot: leave it out, or write a field after it")
 
 
 def _unquoted(quoted: str) -> str:

@@ -7,6 +7,8 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from onnxmap.cli.completion import complete_with, folders
+
 if TYPE_CHECKING:
     import onnxmap
 
@@ -19,11 +21,12 @@ def add_opening_options(parser: argparse.ArgumentParser) -> None:
 
     choices = _core.option_names()
     group = parser.add_argument_group("how the model is opened")
-    group.add_argument(
+    root = group.add_argument(
         "--external-root",
         metavar="DIR",
         help="the folder of the external data (default: the model's)",
     )
+    complete_with(root, folders)
     group.add_argument(
         "--link-policy",
         choices=choices["link_policy"],

@@ -6,12 +6,17 @@ import os
 import sys
 
 from onnxmap._text import escape
+from onnxmap.errors import OnnxMapError
 
 DONE = 0
 FINDINGS = 1
 BAD_INPUT = 2
 # The status that a shell reports for a program that SIGINT ended.
 INTERRUPTED = 130
+
+
+# What a command adds to an error of the package, by its code.
+_HINTS = {"model.not_regular": "; to read a pipe, write - for the file: cat FILE | onnxmap show -"}
 
 
 class UsageError(Exception):
@@ -25,6 +30,8 @@ def complain(failure: Exception) -> None:
 
 def _told(failure: Exception) -> str:
     """The message, in the usual form of the system if the error is from the system."""
+    if isinstance(failure, OnnxMapError):
+        return str(failure) + _HINTS.get(failure.code, "")
     if isinstance(failure, OSError) and failure.strerror and failure.filename is not None:
         return f"{os.fsdecode(failure.filename)}: {failure.strerror}"
     return str(failure)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from onnxmap._text import escape
 
 TIMES = "\N{MULTIPLICATION SIGN}"
+# For terminals that show only ASCII: one character for one, so that columns stay aligned.
+IN_ASCII = {"µ": "u", "·": "-", TIMES: "x", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
 
 
 def cut(text: str, width: int, tail_share: float = 0.5) -> str:

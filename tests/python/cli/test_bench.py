@@ -19,6 +19,7 @@ from support.cold_files import locked
 from support.command_line import Ran, on_terminal, piped
 
 import onnxmap
+from onnxmap.cli.bench import peers
 from onnxmap.cli.bench import samples as bench_samples
 
 WORKS = ("open", "arrays", "touch", "copies", "stream")
@@ -233,6 +234,30 @@ class TestPeers:
         monkeypatch.setattr(bench_samples, "WORKS", {"arrays": "arrays"})
         found = facts(run("bench", save_external(tmp_path, name), "--json", "--rounds", 1))
         assert bool(of_contender(found, "safetensors")) is taken
+
+    def test_only_installed_peers_are_planned(
+        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The counter shows no others."""
+        planned: list[str] = []
+
+        def no_samples(plan: bench_samples.Plan, _: object) -> list[bench_samples.Samples]:
+            planned.extend(plan.contenders)
+            return []
+
+        monkeypatch.setattr(bench_samples, "take_samples", no_samples)
+        absent = peers.Contender("no_such_module", "no-such", peers.onnx)
+        monkeypatch.setitem(peers.PEERS, "absent", absent)
+        assert run("bench", small, "--json").status == 0
+        assert {"onnxmap", "onnx"} <= set(planned)
+        assert "absent" not in planned
+
+    def test_a_missing_data_file_is_named_once(self, run: Run, tmp_path: Path) -> None:
+        path = save_external(tmp_path, "w.bin")
+        (tmp_path / "w.bin").unlink()
+        said = run("bench", path).err
+        assert said.count("w.bin") == 1
+        assert "tensor 'w'" in said
 
 
 class TestTheRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -109,8 +110,12 @@ class TestDump:
             ("nothing", "ModelProto has no field 'nothing'"),
             ("graph.nod", "GraphProto has no field 'nod'"),
             ("graph..node", "cannot read"),
-            ("graph.", "cannot read"),
-            ("graph.node[", "cannot read"),
+            ("graph.", "the path ends with a dot"),
+            ("graph.node[0]x", "cannot read 'x' after a field: write a dot"),
+            *(
+                (f"graph.node{wrong}", f"cannot read '{wrong}': in brackets is a number, [3], or a")
+                for wrong in ("[", "[3", "[1:3]", "[*]", "[name]", "[]")
+            ),
             ('graph.node["a\\q"]', "quoted name"),
             ("graph.node[99]", "length of 3"),
             ('graph.node["zzz"]', "no element with the name 'zzz'\n"),
@@ -131,3 +136,26 @@ class TestDump:
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
         assert ran.err.count("\n") == 1
+
+    def test_json_of_many_nodes_is_not_searched_for_cycles(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        """That took most of the time."""
+        path = tmp_path / "many.onnx"
+        nodes = [onnx.helper.make_node("Relu", [f"{i}"], [f"{i + 1}"]) for i in range(3000)]
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [], [])), path)
+        searches: list[dict[str, int]] = []
+
+        def searched(phase: str, info: dict[str, int]) -> None:
+            if phase == "start":
+                searches.append(info)
+
+        gc.collect()
+        gc.callbacks.append(searched)
+        try:
+            ran = run("dump", path, "--json")
+        finally:
+            gc.callbacks.remove(searched)
+        assert len(json.loads(ran.out)["graph"]["node"]) == 3000
+        assert len(searches) < 10
+        assert gc.isenabled()

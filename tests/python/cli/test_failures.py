@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,6 +59,33 @@ class TestFailures:
         assert (ran.status, ran.out) == (2, "")
         assert ran.err.count("\n") == 1
         assert "--help" in ran.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["ls"], "onnxmap ls: the following arguments are required: file (see"),
+            (["ls", "f", "--nonsense"], "--nonsense (see 'onnxmap ls --help')"),
+            (["sho"], "no command is named 'sho'; did you mean 'show'?"),
+            (["list", "f"], "no command is named 'list'; did you mean 'ls'?"),
+            (["zzz"], "the commands are show, ls, dump, verify, bench, demo"),
+        ],
+    )
+    def test_bad_usage_says_what_is_right(
+        self, run: Callable[..., Ran], arguments: list[str], said: str
+    ) -> None:
+        assert said in run(*arguments).err
+
+    @pytest.mark.parametrize("arguments", [["ls", "--nodes"], ["show"], ["dump", "--json"]])
+    def test_a_closed_standard_output_is_one_line(self, small: Path, arguments: list[str]) -> None:
+        line = shlex.join([sys.executable, "-m", "onnxmap", *arguments, str(small)]) + " >&-"
+        ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stderr) == (2, "onnxmap: standard output is closed\n")
+
+    def test_a_pipe_as_a_file_says_how_to_read_it(
+        self, run: Callable[..., Ran], tmp_path: Path
+    ) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        assert "to read a pipe, write - for the file" in run("show", tmp_path / "pipe").err
 
     @pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["dump"], ["dump", "--json"]])
     def test_closed_pipe_ends_quietly(self, tmp_path: Path, command: list[str]) -> None:
@@ -124,6 +152,20 @@ class TestStart:
         for command in ("show", "ls", "dump", "bench", "demo"):
             assert f"\n    {command} " in ran.stdout
 
+    def test_help_is_also_a_command(self, run: Callable[..., Ran]) -> None:
+        assert run("help") == run("--help")
+        assert run("help", "ls") == run("ls", "--help")
+        assert run("help").status == 0
+
+    def test_help_says_how_names_are_completed(self, run: Callable[..., Ran]) -> None:
+        told = run("--help").out.splitlines()
+        assert any("Completion" in line for line in told)
+        (line,) = (line.strip() for line in told if "eval" in line)
+        assert line == 'eval "$(register-python-argcomplete --no-defaults onnxmap)"'
+        root = Path(__file__).parents[3]
+        for document in ("README.md", "docs/guide.md"):
+            assert line in (root / document).read_text()
+
     def test_version(self, run: Callable[..., Ran]) -> None:
         from importlib.metadata import version
 
@@ -140,6 +182,11 @@ class TestStart:
         ran = piped("ls", path, environment={"PYTHONIOENCODING": "ascii"})
         assert ran.returncode == 0
         assert r"\u91cd\u307f" in ran.stdout
+        page = piped("show", path, environment={"PYTHONIOENCODING": "ascii"}).stdout
+        assert "\\" not in page
+        assert "3 nodes - 1 initializer - 8 B" in page
+        assert "Nx3" in page.replace("batch", "N")
+        assert "  ####" in page
 
     def test_bytes_that_are_not_utf8_are_escaped(self, tmp_path: Path) -> None:
         path = tmp_path / "latin.onnx"

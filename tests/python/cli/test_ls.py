@@ -13,6 +13,8 @@ from onnx import TensorProto
 from support.cli_models import EVIL_SHOWN, LONG_NAME, save, tensor
 from support.command_line import Ran, on_terminal, piped
 
+HEADINGS = ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
+
 
 class TestLs:
     def test_json_is_what_the_official_package_reads(
@@ -41,7 +43,7 @@ class TestLs:
 
     def test_every_initializer_has_a_line(self, run: Callable[..., Ran], small: Path) -> None:
         lines = run("ls", small).out.splitlines()
-        assert lines[0].split() == ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
+        assert lines[0].split() == HEADINGS
         assert lines[1].split()[:5] == ["b.weight", "FLOAT", "4×5", "80", "inline"]  # noqa: RUF001
         assert lines[3].split()[:5] == ["a.bias", "INT64", "scalar", "8", "inline"]
         assert [line.split()[0] for line in lines[4:]] == [EVIL_SHOWN, LONG_NAME]
@@ -192,7 +194,7 @@ class TestLs:
         path = tmp_path / "none.onnx"
         save(path)
         assert json.loads(run("ls", path, "--json").out) == []
-        assert run("ls", path).out.split() == ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
+        assert run("ls", path).out.split() == HEADINGS
 
     def test_a_list_of_nothing_says_where_the_tensors_are(
         self, run: Callable[..., Ran], hidden: Path, tmp_path: Path

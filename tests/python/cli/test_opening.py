@@ -191,6 +191,34 @@ def test_completion(small: Path, tmp_path: Path) -> None:
     assert str(small) in completions(f"onnxmap show {str(small)[:-3]}", tmp_path)
 
 
+def test_completion_offers_only_what_fits(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.onnx").write_text("no model")
+    monkeypatch.chdir(tmp_path)
+    found = set(completions("onnxmap ls ", tmp_path)) - {"answer"}
+    assert found == {"folder/", "small.onnx", "text.onnx"}
+    assert completions("onnxmap ls text.onnx ", tmp_path) == []
+    assert completions("onnxmap ls gone.onnx ", tmp_path) == []
+    assert "--nodes" in completions("onnxmap ls small.onnx -", tmp_path)
+    assert not any(word.startswith("-") for word in completions("onnxmap ls small.onnx ", tmp_path))
+    assert completions("onnxmap bench small.onnx --rounds ", tmp_path) == []
+    assert completions("onnxmap demo --keep ", tmp_path) == ["folder/"]
+    assert completions("onnxmap ls --external-root ", tmp_path) == ["folder/"]
+
+
+def test_completion_of_fields(small: Path, tmp_path: Path) -> None:
+    assert completions(f"onnxmap dump {small} gr", tmp_path) == ["graph"]
+    assert completions(f"onnxmap dump {small} graph.no", tmp_path) == ["graph.node"]
+    found = completions(f"onnxmap dump {small} graph.node[0].", tmp_path)
+    fields = ("input", "output", "name", "op_type")
+    assert found == [rf"graph.node\[0\].{name}" for name in fields]  # escaped for the shell
+    for nothing in ("graph.node.", "graph.name.", "graph.node[99].", "graph.nothing.x"):
+        assert completions(f"onnxmap dump {small} {nothing}", tmp_path) == []
+    assert completions("onnxmap dump - gr", tmp_path) == []
+
+
 def test_completion_prints_no_control_characters(tmp_path: Path) -> None:
     names = ["weight", "w\x1b[31m", "w\x07", "w\nb", "w\x0b", "w\u202e", "weight.\u00e4"]
     save(tmp_path / "m.onnx", *(tensor(name, np.ones(1)) for name in names))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ _MOST_THAT_STAYS = 0.01
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap bench`."""
     parser.add_argument("file", help="the model, a file")
-    parser.add_argument(
+    rounds = parser.add_argument(
         "--rounds",
         type=_at_least_one,
         default=ROUNDS,
         metavar="N",
         help=f"samples of each contender (default: {ROUNDS}), after one that does not count",
     )
+    complete_with(rounds, nothing)
     parser.add_argument(
         "--cold",
         action="store_true",
@@ -71,6 +73,8 @@ def _at_least_one(text: str) -> int:
 
 def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
     """What to measure, and the facts that the page shows with it."""
+    import importlib.util  # not in measured processes, which import this module
+
     import onnxmap
     from onnxmap import _core
     from onnxmap.cli.bench.peers import PEERS, SAFETENSORS, Files
@@ -111,7 +115,12 @@ def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:
             "cores": _core.usable_cpus(),
             "python": platform.python_version(),
         }
-    names = [name for name in PEERS if name != SAFETENSORS or (data and is_safetensors)]
+    names = [
+        name
+        for name, peer in PEERS.items()
+        if importlib.util.find_spec(peer.module) is not None  # installed
+        and (name != SAFETENSORS or (data and is_safetensors))
+    ]
     return Plan(files, names, arguments.rounds, arguments.cold), facts
 
 

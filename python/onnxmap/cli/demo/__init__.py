@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxmap.cli.completion import complete_with, folders
 from onnxmap.cli.outcome import UsageError
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ SUMMARY = "make a model, open it, and show what that cost"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap demo`."""
-    parser.add_argument(
+    keep = parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="make the model in this folder and leave it there"
     )
+    complete_with(keep, folders)
     parser.add_argument("--json", action="store_true", help="print the findings as one JSON object")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._graph import names_meant
 from onnxmap._names import unknown_name
 from onnxmap.cli.columns import lay_out
+from onnxmap.cli.completion import complete_with
 from onnxmap.cli.ls import nodes, tensors, values
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 from onnxmap.cli.outcome import UsageError
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="list only these: a name, a path, or a glob like '*.bias'",
     )
-    names.completer = _complete_name  # type: ignore[attr-defined] # for argcomplete
+    complete_with(names, _complete_name)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument(
         "--all", action="store_true", help="list every tensor, by its path: also those of nodes"
