@@ -8,6 +8,7 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from onnxmap._schema import enum_names
@@ -22,6 +23,10 @@ SUMMARY = "print the protobuf text of a model, or of one field of it"
 
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
+
+# Pieces of JSON, of a few characters each, that are written at a time: few system calls, even if
+# standard output is a terminal, or Python does not buffer it.
+_PIECES_AT_ONCE = 20_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         # There are many small objects. To look for cycles among them would take most of the time.
         with _without_garbage_collection():
-            json.dump(_json(found, longest), sys.stdout, indent=2)
+            pieces = json.JSONEncoder(indent=2).iterencode(_json(found, longest))
+            while block := "".join(islice(pieces, _PIECES_AT_ONCE)):
+                sys.stdout.write(block)
         sys.stdout.write("\n")
     else:
         _write_text(found, longest, limited=not arguments.full)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,3 +160,21 @@ class TestDump:
         assert len(json.loads(ran.out)["graph"]["node"]) == 3000
         assert len(searches) < 10
         assert gc.isenabled()
+
+    def test_json_is_written_in_large_blocks(
+        self, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A write may be a system call: on a terminal, or if Python does not buffer."""
+        path = tmp_path / "many.onnx"
+        nodes = [onnx.helper.make_node("Relu", [f"{i}"], [f"{i + 1}"]) for i in range(3000)]
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [], [])), path)
+        write, lengths = sys.stdout.write, list[int]()
+
+        def noted(text: str) -> int:
+            lengths.append(len(text))
+            return write(text)
+
+        monkeypatch.setattr(sys.stdout, "write", noted)
+        assert run("dump", path, "--json").status == 0
+        assert sum(lengths) > 300_000
+        assert len(lengths) < 20
