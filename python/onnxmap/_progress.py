@@ -175,15 +175,18 @@ class _Bar(ABC):
     def show(self, done: int) -> None:
         if self._start_done is None:
             self._start_done = done
-        text = f"{self._what}  {bytes_in_words(done)} of {bytes_in_words(self._total)}"
+        bytes_done = f"{bytes_in_words(done)} of {bytes_in_words(self._total)}"
+        texts = [f"{self._what}  {bytes_done}", bytes_done, f"{done / max(self._total, 1):.0%}"]
         seconds = time.monotonic() - self._start
         if (since := done - self._start_done) > 0 and seconds > 0:
             rate = since / seconds
-            text += f", {bytes_in_words(int(rate))}/s, {(self._total - done) / rate:.0f} s left"
-        self._draw(text, done)
+            left = f"{(self._total - done) / rate:.0f} s left"
+            texts.insert(0, f"{texts[0]}, {bytes_in_words(int(rate))}/s, {left}")
+        self._draw(texts, done)
 
     @abstractmethod
-    def _draw(self, text: str, done: int) -> None: ...
+    def _draw(self, texts: list[str], done: int) -> None:
+        """Show one of the texts, which become shorter from one to the next."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -194,8 +197,9 @@ class _TerminalBar(_Bar):
         super().__init__(what, total, transient)
         self._line = TerminalLine()
 
-    def _draw(self, text: str, done: int) -> None:
-        self._line.show(text)
+    def _draw(self, texts: list[str], done: int) -> None:
+        room = shutil.get_terminal_size().columns - 1
+        self._line.show(next((text for text in texts if len(text) <= room), texts[-1]))
 
     def close(self) -> None:
         self._line.end(wiped=self._transient)
@@ -210,8 +214,8 @@ class _NotebookBar(_Bar):
         super().__init__(what, total, transient)
         self._output = display(self._data("", 0), raw=True, display_id=True)
 
-    def _draw(self, text: str, done: int) -> None:
-        self._output.update(self._data(text, done), raw=True)
+    def _draw(self, texts: list[str], done: int) -> None:
+        self._output.update(self._data(texts[0], done), raw=True)
 
     def close(self) -> None:
         if self._transient:
