@@ -1,4 +1,5 @@
 // Opening files and buffers.
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "contain/location.hpp"
 #include "model/load.hpp"
 #include "model/message_walk.hpp"
+#include "model/recognize.hpp"
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
 
@@ -102,6 +104,13 @@ py::bytes read(const DocumentPtr& document, std::uint64_t offset, std::uint64_t 
     return to_bytes(bytes);
 }
 
+std::string why_not(const DocumentPtr& document) {
+    const source::Source& source = document->source();
+    std::vector<std::uint8_t> head(std::min<std::uint64_t>(model::kHeadBytes, source.size()));
+    source.read(0, head);
+    return model::why_not(head, document->root().table());
+}
+
 }  // namespace
 
 void bind_document(py::module_& module) {
@@ -118,7 +127,11 @@ void bind_document(py::module_& module) {
         .def("tensors", guarded(tensors))
         .def("nodes", guarded(nodes))
         .def("read", guarded(read), py::arg("offset"), py::arg("nbytes"),
-             "Return bytes of the file, read anew.");
+             "Return bytes of the file, read anew.")
+        .def(
+            "why_not", guarded(why_not),
+            "Return why the file is not what it was loaded as, judged by its first bytes; an empty "
+            "text if it begins so.");
 
     module.def(
         "option_names",

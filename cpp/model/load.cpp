@@ -17,22 +17,21 @@ namespace onnxmap::model {
 
 namespace {
 
-// If the file has a known other format, the text names the format before the parse error. The code
-// stays.
-Error explained(const Error& error, const source::Source& source) {
-    std::array<std::uint8_t, 256> head{};
+// If the file does not begin like the message, the text says so before the parse error, and names
+// the format if it is known. The code stays.
+Error explained(const Error& error, const source::Source& source,
+                const wire::MessageTable& message) {
+    std::array<std::uint8_t, kHeadBytes> head{};
     const std::size_t count = std::min<std::uint64_t>(head.size(), source.size());
     source.read(0, std::span(head).first(count));
-    const std::string_view kind = recognize(std::span(head).first(count));
+    const std::string reason = why_not(std::span(head).first(count), message);
     std::string text = source.path().empty() ? "buffer" : quoted(source.path());
     text += ": ";
-    if (!kind.empty()) {
-        text += "this is not an ONNX model; it looks like " + std::string(kind) + " (";
-    }
+    if (!reason.empty()) text += reason + " (";
     text += error.what();
     if (error.offset) text += ", at offset " + std::to_string(*error.offset);
     if (!error.path.empty()) text += ", in " + error.path;
-    if (!kind.empty()) text += ')';
+    if (!reason.empty()) text += ')';
     Error full(error.code, text);
     full.offset = error.offset;
     full.path = error.path;
@@ -57,7 +56,7 @@ std::shared_ptr<const Document> load_source(std::shared_ptr<source::Source> sour
             return document;
         } catch (const Error& error) {
             if (error.code == "file.changed") throw;
-            throw explained(error, *source);
+            throw explained(error, *source, *options.root);
         }
     });
 }

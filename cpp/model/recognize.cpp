@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "onnx/schema.hpp"
+#include "wire/reader.hpp"
 
 namespace onnxmap::model {
 
@@ -75,6 +80,74 @@ bool looks_like_text_format(std::string_view text) noexcept {
     return text.starts_with(':') || text.starts_with('{');
 }
 
+// The numbers of the fields of the message that `head` begins with, as bits. The first thing that
+// is no such field ends them.
+std::uint32_t fields_at_start(ByteView head, const wire::MessageTable& message) {
+    const std::uint8_t* p = head.data();
+    const std::uint8_t* const end = p + head.size();
+    std::uint32_t numbers = 0;
+    while (p < end) {
+        const wire::Varint tag = wire::read_varint(p, end);
+        if (tag.nbytes <= 0 || tag.value > wire::kMaxTag) break;
+        const auto number = static_cast<std::uint32_t>(tag.value >> 3);
+        const wire::FieldRow* const row = message.find(number);
+        if (row == nullptr || !row->accepts(static_cast<wire::WireType>(tag.value & 7))) break;
+        numbers |= std::uint32_t{1} << number;
+        wire::Field field;
+        try {
+            wire::Reader(p, end).next(field);
+        } catch (const Error&) {  // the head ends inside the field
+            break;
+        }
+        p = field.end;
+    }
+    return numbers;
+}
+
+struct KnownFile {
+    const wire::MessageTable* message;
+    std::string_view name;
+};
+
+// The messages that recognize_onnx() knows.
+constexpr std::array kKnown = {&onnx::message<"ModelProto">, &onnx::message<"TensorProto">,
+                               &onnx::message<"OperatorSetProto">};
+
+// A model has a version or a graph. A tensor has a data type, for which a model has no field.
+KnownFile recognize_onnx(ByteView head) {
+    const auto& model = onnx::message<"ModelProto">;
+    const auto& tensor = onnx::message<"TensorProto">;
+    constexpr auto bit = [](const wire::FieldRow& row) { return std::uint32_t{1} << row.number; };
+    if (as_text(head).starts_with("\x0a\x09ONNXOPSET"sv)) {
+        return {&onnx::message<"OperatorSetProto">,
+                "an operator set (onnxmap.load_operator_set reads it)"};
+    }
+    if ((fields_at_start(head, tensor) & bit(onnx::field<"TensorProto.data_type">)) != 0) {
+        return {&tensor, "a tensor (onnxmap.load_tensor reads it)"};
+    }
+    const auto of_model =
+        bit(onnx::field<"ModelProto.ir_version">) | bit(onnx::field<"ModelProto.graph">);
+    if ((fields_at_start(head, model) & of_model) != 0) {
+        return {&model, "a model (onnxmap.load reads it)"};
+    }
+    return {nullptr, ""};
+}
+
+bool is_text(std::string_view head) noexcept {
+    return !head.empty() && std::ranges::all_of(head, [](char c) {
+        const auto byte = static_cast<std::uint8_t>(c);
+        return (byte >= 0x20 && byte != 0x7f) || c == '\t' || c == '\r' || c == '\n';
+    });
+}
+
+std::string in_words(const wire::MessageTable& message) {
+    if (message.name == "ModelProto") return "an ONNX model";
+    if (message.name == "TensorProto") return "a tensor";
+    if (message.name == "OperatorSetProto") return "an operator set";
+    const bool vowel = "AEIOU"sv.find(message.name[0]) != std::string_view::npos;
+    return (vowel ? "an " : "a ") + std::string(message.name);
+}
+
 }  // namespace
 
 std::string_view recognize(ByteView head) noexcept {
@@ -93,6 +166,20 @@ std::string_view recognize(ByteView head) noexcept {
         return "protobuf's text format (google.protobuf.text_format reads it)";
     }
     return "";
+}
+
+std::string why_not(ByteView head, const wire::MessageTable& message) {
+    std::string_view kind = recognize(head);
+    const bool fits = fields_at_start(head, message) != 0;
+    const KnownFile found = recognize_onnx(head);
+    // A file of a kind that recognize_onnx() knows may begin with fields of other messages, too.
+    const bool is_sure = std::ranges::find(kKnown, &message) != kKnown.end();
+    if (kind.empty() && found.message != &message && (is_sure || !fits)) kind = found.name;
+    if (kind.empty() && is_text(as_text(head))) kind = "text";
+    if (!kind.empty()) {
+        return "this is not " + in_words(message) + "; it looks like " + std::string(kind);
+    }
+    return fits || head.empty() ? "" : "this is not " + in_words(message);
 }
 
 }  // namespace onnxmap::model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -35,10 +36,15 @@ def load_tensor(
     lenient: bool = False,
     limits: Limits | None = None,
 ) -> _core.Tensor:
-    """Return the tensor in a file that holds one TensorProto. For the arguments, see `load`."""
+    """Return the tensor in a file that holds one TensorProto. For the arguments, see `load`.
+
+    Raises:
+        ParseError: the file is empty (`model.empty`), or holds something else (`model.not_tensor`
+            if it could be read as a tensor without a type).
+    """
     options = Options(link_policy, allow_hardlinks, io, "full", watch, lenient, limits)
     in_bytes = "loads_tensor({})"
-    return _tensor(open_file(path, "TensorProto", options, external_root, in_bytes=in_bytes)[0])
+    return _tensor(*open_file(path, "TensorProto", options, external_root, in_bytes=in_bytes))
 
 
 def loads_tensor(
@@ -57,7 +63,14 @@ def loads_tensor(
     return _tensor(open_buffer(buffer, "TensorProto", options, external_root, "loads_tensor"))
 
 
-def _tensor(document: _core.Document) -> _core.Tensor:
+def _tensor(document: _core.Document, name: bytes | None = None) -> _core.Tensor:
+    place = "buffer" if name is None else repr(os.fsdecode(name))
+    if document.nbytes == 0:
+        raise ParseError(f"{place}: the file is empty", code="model.empty", offset=0)
+    # A small model can be read as a tensor of unknown type.
+    reason = "" if document.proto.data_type else document.why_not()
+    if reason:
+        raise ParseError(f"{place}: {reason}", code="model.not_tensor", offset=0)
     tensor = document.root()
     assert isinstance(tensor, _core.Tensor)
     return tensor
@@ -81,8 +94,8 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
     magic = document.proto.magic
     if magic != _MAGIC:
         raise ParseError(
-            f"{os.fsdecode(name)!r}: this is not an operator set: its magic is {magic[:80]!r}, "
-            f"not {_MAGIC!r}",
+            f"{os.fsdecode(name)!r}: {document.why_not() or 'this is not an operator set'}: its "
+            f"magic is {magic[:80]!r}, not {_MAGIC!r}",
             code="model.not_operator_set",
             offset=0,
             path="magic",
@@ -134,8 +147,13 @@ def load_test_data(
     Returns:
         Two lists in the order of the files. Their items are arrays, or lists, dicts or None if the
         model declares such types.
+
+    Raises:
+        FileNotFoundError: the folder has neither `input_0.pb` nor `output_0.pb`, or is missing.
     """
     import pathlib
+
+    from onnxmap._values import numbered_files
 
     place = pathlib.Path(os.fsdecode(folder)).absolute()
     if model is None:
@@ -145,17 +163,23 @@ def load_test_data(
         model = load(model)
     inputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.inputs
     outputs: Iterable[_core.ValueInfo] = () if model is None else model.graph.outputs
-    return _numbered_values(place, "input", inputs), _numbered_values(place, "output", outputs)
+    files = {stem: numbered_files(place, stem) for stem in ("input", "output")}
+    if not any(files.values()):
+        inside = sorted(found.name for found in place.glob("test_data_set_*") if found.is_dir())
+        hint = f"; {inside[0]!r} is inside" if inside else ""
+        text = f"the folder has no input_0.pb and no output_0.pb{hint}"
+        raise FileNotFoundError(errno.ENOENT, text, str(place))
+    return _values_of(files["input"], inputs), _values_of(files["output"], outputs)
 
 
-def _numbered_values(
-    folder: pathlib.Path, stem: str, declared: Iterable[_core.ValueInfo]
+def _values_of(
+    files: list[tuple[int, pathlib.Path]], declared: Iterable[_core.ValueInfo]
 ) -> list[Value]:
-    from onnxmap._values import kind_of, numbered_files
+    from onnxmap._values import kind_of
 
     kinds = [kind_of(info) for info in declared]
     values = []
-    for number, file in numbered_files(folder, stem):
+    for number, file in files:
         kind = kinds[number] if number < len(kinds) else "tensor"
         try:
             values.append(load_value(file, kind))

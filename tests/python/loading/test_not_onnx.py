@@ -8,9 +8,11 @@ import pickle
 import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from onnx import OperatorSetProto, TensorProto, helper
 from support import wire_bytes as wire
 
 import onnxmap
@@ -84,6 +86,80 @@ def test_other_files_are_refused(name: str, tmp_path: Path) -> None:
     for error in refused(OTHERS[name], tmp_path):
         assert error.code.startswith(("wire.", "model."))
         assert not any(word in str(error) for word in ("LFS", "GGUF", "safetensors"))
+
+
+TENSOR = helper.make_tensor("t", TensorProto.FLOAT, [3], [1, 2, 3]).SerializeToString()
+SCALAR = helper.make_tensor("t", TensorProto.FLOAT, [], [1]).SerializeToString()
+PACKED = wire.blob(1, b"\2\3") + wire.scalar(2, 1)  # as protobuf's proto3 writes the shape
+OPERATORS = OperatorSetProto(magic="ONNXOPSET", opset_version=1).SerializeToString()
+LOADERS: dict[str, tuple[Any, str]] = {
+    "model": (onnxmap.load, "an ONNX model"),
+    "tensor": (onnxmap.load_tensor, "a tensor"),
+    "operator set": (onnxmap.load_operator_set, "an operator set"),
+    "sequence": (lambda path: onnxmap.load_value(path, "sequence"), "a SequenceProto"),
+    "optional": (lambda path: onnxmap.load_proto(path, "OptionalProto"), "an OptionalProto"),
+}
+KINDS = {
+    "tensor": (TENSOR, "a tensor (onnxmap.load_tensor reads it)"),
+    "scalar": (SCALAR, "a tensor (onnxmap.load_tensor reads it)"),
+    "packed shape": (PACKED, "a tensor (onnxmap.load_tensor reads it)"),
+    "model": (MODEL, "a model (onnxmap.load reads it)"),
+    "model before zeros": (MODEL + bytes(9), "a model (onnxmap.load reads it)"),
+    "long model": (MODEL + wire.blob(2, bytes(999)), "a model (onnxmap.load reads it)"),
+    "operator set": (OPERATORS, "an operator set (onnxmap.load_operator_set reads it)"),
+    "text": (b"lay out the weights\n", "text"),
+    "numpy": (b"\x93NUMPY\1\0", "a NumPy file (numpy.load reads it)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        (asked, given)
+        for asked in ("model", "tensor", "operator set")
+        for given in KINDS
+        if f" {asked} " not in f" {KINDS[given][1]}"
+    ],
+)
+def test_another_kind_of_file_is_named(asked: str, given: str, tmp_path: Path) -> None:
+    load, expected = LOADERS[asked]
+    data, kind = KINDS[given]
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(onnxmap.ParseError) as caught:
+        load(tmp_path / "file")
+    assert f": this is not {expected}; it looks like {kind}" in str(caught.value)
+    assert caught.value.code.startswith(("wire.", "model."))
+
+
+@pytest.mark.parametrize("asked", LOADERS)
+def test_bytes_that_begin_like_no_message(asked: str, tmp_path: Path) -> None:
+    load, expected = LOADERS[asked]
+    (tmp_path / "file").write_bytes(b"\xfe\x07\xff\0" * 80)
+    with pytest.raises(onnxmap.ParseError, match=f": this is not {expected} \\("):
+        load(tmp_path / "file")
+
+
+def test_a_truncated_file_is_still_of_its_kind(tmp_path: Path) -> None:
+    load: Any
+    models = [MODEL[:-1], MODEL + b"\xff", MODEL + bytes(9)]
+    tensors = [TENSOR[:-1], TENSOR + bytes(9)]
+    for load, data in [(onnxmap.load, each) for each in models] + [
+        (onnxmap.load_tensor, each) for each in tensors
+    ]:
+        (tmp_path / "file").write_bytes(data)
+        with pytest.raises(onnxmap.ParseError) as caught:
+            load(tmp_path / "file")
+        assert "this is not" not in str(caught.value)
+
+
+def test_an_empty_tensor_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    load: Any
+    for load, given in ((onnxmap.load_tensor, tmp_path / "file"), (onnxmap.loads_tensor, b"")):
+        with pytest.raises(onnxmap.ParseError, match="the file is empty") as caught:
+            load(given)
+        assert caught.value.code == "model.empty"
+    assert onnxmap.loads_proto(b"", "TensorProto").ListFields() == []
 
 
 def test_empty_file(tmp_path: Path) -> None:
