@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxmap._extras import extra
 from onnxmap.errors import LimitError
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def to_dense(sparse: _core.SparseTensor, max_bytes: int | None) -> np.ndarray[An
 
 def to_scipy(sparse: _core.SparseTensor) -> Any:
     """See `SparseTensor.to_scipy`."""
-    from scipy.sparse import coo_array
+    with extra("scipy"):
+        from scipy.sparse import coo_array
 
     sparse._check_structure()
     shape = sparse.shape

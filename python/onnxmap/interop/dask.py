@@ -7,12 +7,9 @@ import math
 import pickle
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import dask
 import numpy as np
-from dask.array import Array, from_array
-from dask.base import tokenize
-from dask.utils import parse_bytes
 
+from onnxmap._extras import extra
 from onnxmap._pickling import (
     Reference,
     open_reference,
@@ -22,6 +19,12 @@ from onnxmap._pickling import (
 )
 from onnxmap._slicing import read_box
 from onnxmap.errors import FileChangedError
+
+with extra("dask"):
+    import dask
+    from dask.array import Array, from_array
+    from dask.base import tokenize
+    from dask.utils import parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

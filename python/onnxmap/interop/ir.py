@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import onnx_ir
-
 from onnxmap._enums import DataType
+from onnxmap._extras import extra
+
+with extra("ir"):
+    import onnx_ir
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
+
+from onnxmap._extras import extra
+
+with extra("torch"):
+    import torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
