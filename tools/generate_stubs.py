@@ -141,7 +141,7 @@ from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap._enums import AttributeType, DataType
+from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
 from onnxmap.types import ExternalData, MessageType
@@ -249,7 +249,8 @@ def row_type(row: dict[str, object]) -> str:
     """Return the type that the friendly classes have for a field of the schema."""
     repeated = row["label"] == "repeated"
     if row["type"] != "message":
-        scalar = SCALARS[str(row["type"])]
+        is_status = row["type_name"] == "OperatorStatus"
+        scalar = "OperatorStatus" if is_status else SCALARS[str(row["type"])]
         return f"builtins.list[{scalar}]" if repeated else scalar
     if row["type_name"] == "StringStringEntryProto":
         return "Mapping[str, str]"

@@ -23,6 +23,10 @@ struct ListTraits<MessageList> {
     static std::string type_name(const MessageList& list) {
         return std::string(list.messages.type_name());
     }
+
+    static std::string element_name(const MessageList& list) {
+        return list.as_proto ? type_name(list) : class_name(list.messages.type_name());
+    }
 };
 
 namespace {
@@ -34,10 +38,13 @@ std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
 py::object item_named(const MessageList& self, const py::str& name) {
     const auto names = names_of(self);
     if (!names) {
-        throw py::type_error("list indices must be integers or slices: a " +
-                             ListTraits<MessageList>::type_name(self) + " has no name");
+        throw py::type_error("the elements of this list have no names: use an int or a slice");
     }
     return item(self, static_cast<py::ssize_t>(position_of(*names, name)));
+}
+
+py::object no_item(const MessageList& self, const py::object& index) {
+    throw_python(package::wrong_index()(index, self.messages.has_names()));
 }
 
 // An element, or the name of one.
@@ -68,6 +75,7 @@ void bind_lists(py::module_& module) {
 Each message is made on access. Messages that have a name are also found by it:
 `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
     cls.def("__getitem__", item_named, py::arg("index"))
+        .def("__getitem__", no_item, py::arg("index"))
         .def("__contains__", unguarded(contains), py::arg("value"))
         .def("_ipython_key_completions_", completions)
         .def_property_readonly(

@@ -35,7 +35,7 @@ struct ListTraits<UnknownFieldList> {
         return py::cast(UnknownField{field.number, static_cast<int>(field.type), std::move(data)});
     }
 
-    static std::string type_name(const UnknownFieldList&) { return "UnknownField"; }
+    static std::string element_name(const UnknownFieldList&) { return "UnknownField"; }
 };
 
 void bind_unknown_fields(py::module_& module) {

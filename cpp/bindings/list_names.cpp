@@ -29,9 +29,7 @@ std::uint32_t position_of(const model::ListNames& names, const py::object& name)
     for (const std::string_view each : names.most_like(text.value_or(""), kMostCompared)) {
         likely.append(to_str(each));
     }
-    const py::object error = package::unknown_name()(names.what(), name, likely);
-    PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
-    throw py::error_already_set();
+    throw_python(package::unknown_key()(names.what(), name, likely));
 }
 
 bool has_name(const model::ListNames& names, const py::object& name) {

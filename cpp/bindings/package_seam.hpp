@@ -20,6 +20,7 @@ inline constexpr auto message_type = python_object<"onnxmap._schema", "message_t
 inline constexpr auto missing_attribute = python_object<"onnxmap._names", "missing_attribute">;
 inline constexpr auto missing_field = python_object<"onnxmap._names", "missing_field">;
 inline constexpr auto opaque_type = python_object<"onnxmap.types", "OpaqueType">;
+inline constexpr auto operator_status = python_object<"onnxmap._enums", "OperatorStatus">;
 inline constexpr auto optional_type = python_object<"onnxmap.types", "OptionalType">;
 inline constexpr auto read_only_dict = python_object<"onnxmap._mappings", "ReadOnlyDict">;
 inline constexpr auto read_slice = python_object<"onnxmap._slicing", "read_slice">;
@@ -33,11 +34,12 @@ inline constexpr auto to_dense = python_object<"onnxmap._sparse", "to_dense">;
 inline constexpr auto to_ir = python_object<"onnxmap.interop.ir", "to_ir">;
 inline constexpr auto to_scipy = python_object<"onnxmap._sparse", "to_scipy">;
 inline constexpr auto to_torch = python_object<"onnxmap.interop.torch", "to_torch">;
-inline constexpr auto unknown_name = python_object<"onnxmap._names", "unknown_name">;
+inline constexpr auto unknown_key = python_object<"onnxmap._names", "unknown_key">;
 inline constexpr auto use = python_object<"onnxmap._graph", "Use">;
 inline constexpr auto verify_tensor = python_object<"onnxmap._checksums", "verify_tensor">;
 inline constexpr auto warn_overlooked = python_object<"onnxmap.errors", "warn_overlooked">;
 inline constexpr auto warn_repeated = python_object<"onnxmap.errors", "warn_repeated">;
+inline constexpr auto wrong_index = python_object<"onnxmap._names", "wrong_index">;
 inline constexpr auto write_values = python_object<"onnxmap._tofile", "write_values">;
 
 }  // namespace onnxmap::bindings::package

@@ -8,13 +8,23 @@
 
 namespace onnxmap::bindings {
 
+namespace {
+
+// The classes give the status of an operator as OperatorStatus, `.proto` as the number.
+py::object number_or_member(const wire::FieldRow& row, std::int32_t number, bool as_proto) {
+    const bool is_status = onnx::kSchema.enum_of(row).name == "OperatorStatus";
+    return is_status && !as_proto ? package::operator_status()(number) : py::int_(number);
+}
+
+}  // namespace
+
 py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
                      const wire::Field& value, bool as_proto) {
     switch (row.type) {
         case wire::Type::int64: return py::int_(value.int64());
         case wire::Type::uint64: return py::int_(value.value);
-        case wire::Type::int32:
-        case wire::Type::enumeration: return py::int_(value.int32());
+        case wire::Type::int32: return py::int_(value.int32());
+        case wire::Type::enumeration: return number_or_member(row, value.int32(), as_proto);
         case wire::Type::float32: return py::float_(value.float32());
         case wire::Type::float64: return py::float_(value.float64());
         case wire::Type::string: return to_str(as_text(document->source().resident(value.bytes)));
@@ -63,7 +73,9 @@ py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
         return child ? wrap_message({handle.document, std::move(*child)}) : py::none();
     }
     const auto value = handle.document->find(handle.message, row);
-    return value ? to_python(handle.document, row, *value, false) : default_of(row);
+    if (value) return to_python(handle.document, row, *value, false);
+    if (row.type == wire::Type::enumeration) return number_or_member(row, 0, false);
+    return default_of(row);
 }
 
 const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {

@@ -137,4 +137,12 @@ py::object wrap_message(Handle handle) {
     return py::cast(ProtoView{std::move(handle)});
 }
 
+std::string class_name(std::string_view message) {
+    if (message == "TensorAnnotation") return "QuantizationAnnotation";
+    const auto position =
+        static_cast<std::size_t>(onnx::find_message(message) - onnx::kSchema.messages.data());
+    if (kWrappers.at(position) != nullptr) message.remove_suffix(std::string_view("Proto").size());
+    return std::string(message);
+}
+
 }  // namespace onnxmap::bindings

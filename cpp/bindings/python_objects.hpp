@@ -78,4 +78,13 @@ struct Copying {
 /// The object of a message's class: a Node, a Tensor, a Graph ...
 [[nodiscard]] py::object wrap_message(Handle handle);
 
+/// The name of a message's class, like Node for a NodeProto; of the message if it has no class.
+[[nodiscard]] std::string class_name(std::string_view message);
+
+/// Throws a Python exception.
+[[noreturn]] inline void throw_python(const py::object& error) {
+    PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+    throw py::error_already_set();
+}
+
 }  // namespace onnxmap::bindings

@@ -19,7 +19,7 @@ namespace py = pybind11;
 
 /// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
 /// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
-/// `type_name(list)` names the elements.
+/// `element_name(list)` names the class of the elements.
 template <class List>
 struct ListTraits;
 
@@ -127,7 +127,7 @@ GuardedClass<List> bind_sequence(py::module_& module, const char* name, const ch
         .def("__repr__",
              [](const List& self) {
                  return "<" + std::to_string(length(self)) + " x " +
-                        ListTraits<List>::type_name(self) + ">";
+                        ListTraits<List>::element_name(self) + ">";
              })
         .def("__eq__", unguarded(equals<List>));
     derive_sequence(cls);

@@ -49,8 +49,11 @@ std::size_t in_common(std::string_view a, std::string_view b) noexcept {
 
 std::vector<std::string_view> ListNames::most_like(std::string_view name, std::size_t most) const {
     std::vector<std::pair<std::size_t, std::uint32_t>> found;
-    for (std::uint32_t i = 0; i < count(); ++i)
-        found.emplace_back(in_common(name, this->name(i)), i);
+    for (std::uint32_t i = 0; i < count(); ++i) {
+        const std::string_view each = this->name(i);
+        const bool is_inside = !name.empty() && each.find(name) != std::string_view::npos;
+        found.emplace_back(is_inside ? name.size() + 1 : in_common(name, each), i);
+    }
     if (most < found.size()) {
         std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(most),
                                  std::greater<>());
@@ -96,8 +99,14 @@ std::string called(const wire::FieldRow& list) {
 
 }  // namespace
 
+const wire::FieldRow* naming_field(const wire::FieldRow& list) {
+    const wire::MessageTable& message = onnx::kSchema.message_of(list);
+    const wire::FieldRow* const name = message.find("name");
+    return name != nullptr ? name : message.find("op_type");
+}
+
 ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
-    const wire::FieldRow& name = *onnx::kSchema.message_of(row).find("name");
+    const wire::FieldRow& name = *naming_field(row);
     ListNames names(called(row), "iterate over the list to reach each of them",
                     NameTable::Text::viewed);
     names.add_all(fields.likely_names(row), [&](auto&& add) {

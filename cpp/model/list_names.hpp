@@ -76,8 +76,8 @@ class ListNames {
     /// The i-th different name, in the order of the list.
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
 
-    /// The names that have most characters in common with `name` at both ends, at most `most` of
-    /// them, in the order of the list.
+    /// The names that contain `name`, then those that have most characters in common with it at
+    /// both ends: at most `most`, in the order of the list.
     [[nodiscard]] std::vector<std::string_view> most_like(std::string_view name,
                                                           std::size_t most) const;
 
@@ -113,7 +113,11 @@ class ListNames {
     bool has_repeated_ = false;
 };
 
-/// The messages of a repeated field by their field `name`, which they must have.
+/// The field that names the elements of a list: `name`, or `op_type` of an operator. Null if they
+/// have neither.
+[[nodiscard]] const wire::FieldRow* naming_field(const wire::FieldRow& list);
+
+/// The messages of a repeated field by their naming_field(), which they must have.
 [[nodiscard]] ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row);
 
 }  // namespace onnxmap::model

@@ -25,13 +25,11 @@ class MessageList {
 
     [[nodiscard]] std::uint64_t count() const noexcept { return fields_->count(*field_); }
 
-    /// Whether the messages have a field `name`.
-    [[nodiscard]] bool has_names() const noexcept {
-        return onnx::kSchema.message_of(*field_).find("name") != nullptr;
-    }
+    /// Whether the messages have a naming_field().
+    [[nodiscard]] bool has_names() const noexcept { return naming_field(*field_) != nullptr; }
 
-    /// The messages by their field `name`, which they must have. `document`: the document that they
-    /// are in.
+    /// The messages by their naming_field(), which they must have. `document`: the document that
+    /// they are in.
     [[nodiscard]] std::shared_ptr<const ListNames> names(const Document& document) const {
         return document.names(fields_->message(), *field_);
     }

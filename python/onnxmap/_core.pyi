@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap._enums import AttributeType, DataType
+from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
 from onnxmap.types import ExternalData, MessageType
@@ -94,6 +94,11 @@ class Document:
 
     def root(self) -> Any: ...
     def tensors(self) -> builtins.list[tuple[str, Tensor]]: ...
+    def why_not(self) -> str:
+        """
+        Return why the file is not what it was loaded as, judged by its first bytes; an empty text if it begins so.
+        """
+
     @property
     def io(self) -> str: ...
     @property
@@ -355,6 +360,7 @@ class Attribute:
     """
 
     def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     @property
     def doc_string(self) -> str:
         """
@@ -401,6 +407,7 @@ class ValueInfo:
     """
 
     def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     @property
     def doc_string(self) -> str:
         """
@@ -451,6 +458,7 @@ class Function:
     """
 
     def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     @property
     def attribute_protos(self) -> Mapping[str, Attribute]:
         """
@@ -530,7 +538,7 @@ class Function:
         """
 
     @property
-    def status(self) -> int:
+    def status(self) -> OperatorStatus:
         """
         FunctionProto.status
         """
@@ -608,7 +616,7 @@ class Operator:
         """
 
     @property
-    def status(self) -> int:
+    def status(self) -> OperatorStatus:
         """
         OperatorProto.status
         """

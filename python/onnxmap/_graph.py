@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from onnxmap._display import describe, describe_html
+from onnxmap._text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,15 @@ def names_meant(text: str, names: Collection[str]) -> list[str]:
     import fnmatch
 
     return [name for name in names if fnmatch.fnmatchcase(name, text)]
+
+
+def _checked(name: str) -> str:
+    given: object = name
+    if isinstance(given, str):
+        return given
+    from onnxmap._names import not_a_name
+
+    raise not_a_name(given)
 
 
 class _ByName(Mapping[str, T_co]):
@@ -66,7 +76,7 @@ class _ByName(Mapping[str, T_co]):
         )
 
     def __repr__(self) -> str:
-        return f"<onnxmap.{type(self).__name__} of {len(self)} tensors>"
+        return f"<onnxmap.{type(self).__name__} of {counted(len(self), 'tensor')}>"
 
     def _repr_html_(self) -> str:
         return describe_html(self)
@@ -165,7 +175,8 @@ class Use(NamedTuple):
 class Graph:
     """A graph: the model's own, or one that an attribute holds.
 
-    A node is decoded when it is used. Whole columns (`op_types()`, `node_inputs()`...) come in one
+    Properties are what the file has; methods search, or make a new list. A node is decoded when it
+    is used. Whole columns (`op_types()`, `node_inputs()`...) come in one
     call, which is many times faster than a loop.
     """
 
@@ -254,20 +265,23 @@ class Graph:
     def producer(self, value: str) -> _core.Node | None:
         """Return the node whose outputs include `value`, or None.
 
+        A value without a producer is an input, an initializer, or no value of this graph at all.
+
         The first call of this method, `consumers`, `uses` or `topological_order` reads all nodes.
         Later calls look a name up.
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
-        return self._core.producer(value)
+        return self._core.producer(_checked(value))
 
     def consumers(self, value: str) -> list[_core.Node]:
         """Return the nodes that have `value` among their inputs, in order, each once.
 
-        Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` has them too.
+        A value without consumers may also be no value of this graph at all. Nodes in subgraphs are
+        included. Outputs of graphs are not nodes; `uses` has them too.
         """
-        return self._core.consumers(value)
+        return self._core.consumers(_checked(value))
 
     def uses(self, value: str) -> list[Use]:
         """Return the places where `value` is used, in order.
@@ -276,7 +290,7 @@ class Graph:
         its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph
         that has a value of the same name uses its own.
         """
-        return self._core.uses(value)
+        return self._core.uses(_checked(value))
 
     def value(self, name: str) -> _core.ValueInfo | None:
         """Return the ValueInfo of an input, an output or a value between nodes; None without one.
@@ -284,7 +298,7 @@ class Graph:
         Raises:
             ParseError: `model.duplicate_name`: several of them have this name.
         """
-        return self._core.value(name)
+        return self._core.value(_checked(name))
 
     def topological_order(self) -> list[_core.Node]:
         """Return the nodes in an order in which each follows the nodes whose outputs it uses.

@@ -20,6 +20,9 @@ _LONGEST = 200  # characters shown of a name
 # as long. Of longer lists, it looks at the names with the most in common with the wrong one at both
 # ends.
 _MOST_COMPARED, _USUAL = 500, 30
+_LEAST = 0.6  # difflib's own default
+_LEAST_OF_ATTRIBUTES = 0.75  # their names are short: "opset" is like "close" by 0.6
+_LEAST_CONTAINED = 3  # shorter texts are parts of nearly any name
 
 
 def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
@@ -36,22 +39,79 @@ def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameEr
     return UnknownNameError(message, code="name.unknown", name=name, nearest=tuple(near))
 
 
+def unknown_key(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
+    """Return the same error for a Python call that was given `name`."""
+    names = list(names)
+    error = unknown_name(what, name, names)
+    advice = _advice(what, name, names)
+    text = str(error)
+    if advice:
+        text += f" {advice}" if text.endswith("?") else f". {advice}"
+    return UnknownNameError(text, code=error.code, name=name, nearest=error.nearest)
+
+
+def _advice(what: str, name: object, names: Iterable[str]) -> str:
+    if isinstance(name, int):
+        return "Names are texts; list(initializers.all())[n] is the tensor at position n"
+    if not isinstance(name, str):
+        return _pass_the_name(name)
+    if what != "tensor":
+        return ""
+    shown = escape(repr(name[:_LONGEST]))
+    if any(character in name for character in "*?["):
+        return f"A glob must be a string by itself, as in views({shown})"
+    if len(_containing(name, names)) > 1:
+        return f"views('*{shown[1:-1]}*') finds all that contain it"
+    return ""
+
+
+def _pass_the_name(thing: object) -> str:
+    """What an error adds if an object of this package was given instead of its name."""
+    is_ours = type(thing).__module__.startswith("onnxmap")
+    return "Pass its name, x.name" if is_ours and hasattr(type(thing), "name") else ""
+
+
+def _with_name(text: str, given: object) -> TypeError:
+    advice = _pass_the_name(given)
+    return TypeError(f"{text}. {advice}" if advice else text)
+
+
+def not_a_name(given: object) -> TypeError:
+    """Return the error for something that is no str, where a name is taken."""
+    return _with_name(f"a name must be a str, not {type(given).__name__}", given)
+
+
+def wrong_index(index: object, has_names: bool) -> TypeError:
+    """Return the error for an index of a list of messages that is no int, slice or name."""
+    takes = "an int, a slice or a name" if has_names else "an int or a slice"
+    return _with_name(f"the index must be {takes}, not {type(index).__name__}", index)
+
+
 def suggestion(near: Iterable[str]) -> str:
     """Return what an error adds to suggest these names; nothing for no names."""
     shown = " or ".join(escape(repr(each[:_LONGEST])) for each in near)
     return f"; did you mean {shown}?" if shown else ""
 
 
-def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are most like `name`, the nearest first; none if none is like it."""
+def nearest(name: str, names: Iterable[str], least: float = _LEAST) -> list[str]:
+    """Return the names that are most like `name`, the nearest first; none if none is like it.
+
+    Names that contain it come first, the shortest of them before the others. `least` is how much
+    the others must be like it: 1 is equal.
+    """
     name = name[:_LONGEST]
     whole = {each[:_LONGEST]: each for each in names}
-    candidates = list(whole)
+    containing = sorted(_containing(name, whole), key=len)[:_MOST_SUGGESTED]
+    candidates = [each for each in whole if each not in containing]
     most = min(_MOST_COMPARED, _MOST_COMPARED * _USUAL**2 // max(len(name), 1) ** 2)
     if len(candidates) > most:
         candidates = heapq.nlargest(most, candidates, key=lambda each: _in_common(name, each))
-    near = difflib.get_close_matches(name, candidates, _MOST_SUGGESTED)
-    return [whole[each] for each in near]
+    near = difflib.get_close_matches(name, candidates, _MOST_SUGGESTED, least)
+    return [whole[each] for each in (containing + near)[:_MOST_SUGGESTED]]
+
+
+def _containing(name: str, names: Iterable[str]) -> list[str]:
+    return [each for each in names if name in each] if len(name) >= _LEAST_CONTAINED else []
 
 
 def _in_common(a: str, b: str) -> int:
@@ -76,6 +136,31 @@ _PROPERTIES = {
 }
 # The fields that hold the values of a tensor or attribute.
 _VALUES = {"TensorProto": "numpy()", "AttributeProto": "value"}
+# What else people try first, and what they mean.
+_MEANT = {
+    "Graph.edges": "producer(), .consumers() and .uses()",
+    "Graph.weights": "initializers",
+    "Model.edges": "graph.producer(), .graph.consumers() and .graph.uses()",
+    "Model.opset": "opset_imports",
+    "Model.opset_version": "opset_imports",
+    "Model.opsets": "opset_imports",
+    "Model.parameters": "initializers",
+    "Model.state_dict": "torch()",
+    "Model.weights": "initializers",
+    "Node.op": "op_type",
+    "Node.type": "op_type",
+    "Tensor.array": "numpy()",
+    "Tensor.to_numpy": "numpy()",
+    "Tensor.values": "numpy()",
+}
+# The methods that give an array, whose attributes people try on the tensor itself.
+_ARRAYS = {"Tensor": "numpy()", "SparseTensor": "to_dense()"}
+_FUNCTIONS = {
+    "from_file": "load",
+    "load_model": "load",
+    "load_weights": "load_arrays",
+    "open": "load",
+}
 
 
 def missing_attribute(
@@ -97,10 +182,35 @@ def missing_attribute(
         use = _property_of_its_graph(cls, graph, name)
     if use is None and name in message_rows(message):
         use = _VALUES.get(message, f"proto.{name}")
+    if use is None and not name.startswith("_"):
+        use = _meant(cls.__name__, name)
     if use is not None:
         return AttributeError(f"{text}; use .{use}")
     near = _nearest_public(name, dir(cls))
     return AttributeError(f"{text}; did you mean .{near[0]}?" if near else text)
+
+
+def _meant(cls: str, name: str) -> str | None:
+    """What to use instead of a name that another library, or the message, would have."""
+    import numpy as np
+
+    from onnxmap._core import ProtoView
+
+    if f"{cls}.{name}" in _MEANT:
+        return _MEANT[f"{cls}.{name}"]
+    if cls in _ARRAYS and name == "numpy":
+        return _ARRAYS[cls]
+    if cls in _ARRAYS and hasattr(np.ndarray, name):
+        called = "()" if callable(getattr(np.ndarray, name)) else ""
+        return f"{_ARRAYS[cls]}.{name}{called}"
+    return f"proto.{name}()" if hasattr(ProtoView, name) else None
+
+
+def missing_function(name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error for a name that the package lacks."""
+    text = f"module 'onnxmap' has no attribute {escape(repr(name[:_LONGEST]))}"
+    near = [_FUNCTIONS[name]] if name in _FUNCTIONS else _nearest_public(name, names)
+    return AttributeError(f"{text}; did you mean onnxmap.{near[0]}?" if near else text)
 
 
 def missing_field(message: str, name: str) -> AttributeError:
@@ -128,4 +238,5 @@ def _nearest_public(name: str, names: Iterable[str]) -> list[str]:
     """The name that is most like `name`. None for a private name: Python itself looks for those."""
     if name.startswith("_"):
         return []
-    return nearest(name, (each for each in names if not each.startswith("_")))[:1]
+    public = (each for each in names if not each.startswith("_"))
+    return nearest(name, public, _LEAST_OF_ATTRIBUTES)[:1]

@@ -44,3 +44,8 @@ def bytes_in_words(nbytes: int) -> str:
 def qualified(domain: str, name: str) -> str:
     """Return the name of an operator or function with its domain, like `com.microsoft.Gelu`."""
     return f"{domain}.{name}" if domain else name
+
+
+def counted(number: int, what: str) -> str:
+    """Return "1 node", "2 nodes"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
