@@ -145,7 +145,7 @@ py::object dtype_of(const py::object& dtype) {
         }
         const std::string name = to_printable(dtype);
         for (const onnx::DataTypeInfo& type : onnx::data_types()) {
-            if (type.numpy == name) return numpy_dtype(type);
+            if (type.numpy == name || type.name == name) return numpy_dtype(type);
         }
     }
     return python_object<"numpy", "dtype">()(dtype);

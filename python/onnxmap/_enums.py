@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
+from enum import EnumMeta, IntEnum
+from typing import TYPE_CHECKING, NoReturn
 
 from onnxmap import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
 
 
@@ -21,7 +23,35 @@ class _NamedInt(IntEnum):
         return format(int(self) if spec[-1:] in set("bcdeEfFgGnoxX%") else self.name, spec)
 
 
-class _DataTypeFacts(_NamedInt):
+class _Suggesting(EnumMeta):
+    """Gives DataType.FLOAT32, and other names that it lacks, an error that says the member."""
+
+    if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            text = f"{cls.__name__} has no member {name[:80]!r}"
+            meant = None if name.startswith("_") else _data_type_of(cls, name.lower())
+            raise AttributeError(text if meant is None else f"{text}; use .{meant.name}")
+
+
+def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataTypeFacts | None:
+    """The member that a name of ONNX or NumPy, or a type of NumPy, means."""
+    import numpy as np
+
+    if isinstance(given, str):
+        for member in members:
+            if member and given in (member.name, member.numpy().name):
+                return member
+    elif isinstance(given, (type, np.dtype)):
+        return next((member for member in members if member == given), None)
+    return None
+
+
+class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
+    @classmethod
+    def _missing_(cls, value: object) -> _DataTypeFacts | None:
+        return _data_type_of(cls, value)
+
     @property
     def bits(self) -> int:
         """Bits of one element; 0 for STRING, whose elements have no fixed width."""
@@ -72,6 +102,7 @@ DataType = _enum(
     """Element types, with the names and numbers of `TensorProto.DataType`.
 
     A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
+    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
     """,
 )
 AttributeType = _enum(

@@ -10,6 +10,7 @@ class DataType(IntEnum):
     """Element types, with the names and numbers of `TensorProto.DataType`.
 
     A member equals NumPy's type of its elements, too: `tensor.dtype == np.float32`.
+    `DataType("FLOAT")`, `DataType("float32")` and `DataType(np.float32)` are members, too.
     """
 
     UNDEFINED = 0

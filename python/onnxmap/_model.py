@@ -30,6 +30,8 @@ class Model(ModelFields):
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.
     `close()`, or leaving a `with` block, drops only the model's own reference.
+
+    A Model is equal to itself only. Compare the `proto` of two models to compare their content.
     """
 
     __slots__ = ("_document", "_graph", "_options", "_path")
@@ -162,8 +164,9 @@ class Model(ModelFields):
 
         Args:
             names: as for `views`.
-            dtype: a floating-point type (of NumPy, ml_dtypes, or a DataType). All floating-point
-                tensors are converted to it, as by NumPy's `astype`. Other tensors stay unchanged.
+            dtype: a floating-point type of NumPy or ml_dtypes, a DataType, or the name of one. All
+                floating-point tensors are converted to it, as by NumPy's `astype`. Other tensors
+                stay unchanged.
             threads: the number of threads that read. By default, the number of processors that the
                 process may use.
             progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.

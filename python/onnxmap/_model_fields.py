@@ -31,7 +31,8 @@ class ModelFields(ABC):
         """The versions of the operator sets by domain.
 
         If the file imports a domain more than once, the highest version counts. "" and "ai.onnx"
-        are two spellings of the default domain. Each is kept as the file spells it.
+        are two spellings of the default domain. Each is kept as the file spells it, which is
+        nearly always "": `model.opset_imports[""]`.
         """
         return _core.opset_imports(self.proto)
 
