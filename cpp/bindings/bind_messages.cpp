@@ -93,7 +93,7 @@ void bind_attribute(py::module_& module) {
     bind_fields(cls, "AttributeProto",
                 {"type", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs",
                  "sparse_tensor", "sparse_tensors", "tp", "type_protos"});
-    bind_display(cls);
+    bind_html_display(cls);
     cls.def_property_readonly(
         "type",
         [](const Attribute& self) {
@@ -112,7 +112,7 @@ A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list o
 void bind_value_info(py::module_& module) {
     GuardedClass<ValueInfo> cls(module, "ValueInfo", "The name and type of a value.");
     bind_fields(cls, "ValueInfoProto", {"type"});
-    bind_display(cls);
+    bind_html_display(cls);
     cls.def_property_readonly("dtype", value_dtype,
                               "The element type of a tensor as a DataType, or None.");
     cls.def_property_readonly("shape", value_shape,
@@ -126,7 +126,7 @@ Each dimension is an int, a str (`dim_param`) or None (unknown).)");
 void bind_function(py::module_& module) {
     GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
     bind_fields(cls, "FunctionProto", {"opset_import", "attribute_proto"});
-    bind_display(cls);
+    bind_html_display(cls);
     cls.def_property_readonly(
         "opset_imports", [](const Function& self) { return opset_imports(self); },
         "The imported operator sets as a read-only mapping of domains to versions.");

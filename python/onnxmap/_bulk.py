@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 from onnxmap._arguments import parse_size, thread_count
 from onnxmap._progress import Progress
+from onnxmap._text import bytes_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,7 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
             raise ValueError(f"window must be positive, not {window!r}")
         positions = initializers._chosen(names, frugal=True)
         bulk = _core.plan_bulk(initializers._core, positions, dtype, copies=bool(copy), frugal=True)
+        self._nbytes = bulk.array_nbytes
         self._core = _core.start_stream(bulk, min(nbytes, _MOST_WINDOW), count)
         _streams.add(self)
         self._progress = Progress(progress, bulk.array_nbytes, "streaming", delay=_DELAY)
@@ -92,6 +94,10 @@ class TensorStream(Iterator[tuple[str, "np.ndarray[Any, Any]"]]):
         self._is_over = False
         self._current = 0
         self._busy = threading.Lock()
+
+    def __repr__(self) -> str:
+        state = "ended" if self._is_over else "open"
+        return f"<onnxmap.TensorStream of {bytes_in_words(self._nbytes)}, {state}>"
 
     def __iter__(self) -> TensorStream:
         return self

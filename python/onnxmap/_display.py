@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
-from onnxmap._text import bytes_in_words, escape, qualified
+from onnxmap._text import bytes_in_words, counted, escape, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,6 +74,12 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
         return ("name", "dtype", "shape", "size", "stored"), map(_tensor_cells, things.all())
     if kind == "SparseInitializers":
         return ("name", "dtype", "shape", "values"), map(_sparse_cells, things.all())
+    if kind == "Residency":
+        cells = (
+            (name, bytes_in_words(found.resident), bytes_in_words(found.total))
+            for name, found in things.items()
+        )
+        return ("name", "in memory", "size"), cells
     of = things.type_name
     if len(things) and type(things[0]).__name__ == "ProtoView":
         return (), ((repr(thing),) for thing in things)
@@ -132,15 +138,15 @@ def _model(model: Any) -> str:
     graph = model.graph
     origin = "from a buffer" if model.path is None else _quoted(model.path)
     return (
-        f"{origin}: IR {model.ir_version}, {len(graph.nodes)} nodes, "
-        f"{graph._core.initializer_count} initializers, {bytes_in_words(model.nbytes)}"
+        f"{origin}: IR {model.ir_version}, {counted(len(graph.nodes), 'node')}, "
+        f"{counted(graph._core.initializer_count, 'initializer')}, {bytes_in_words(model.nbytes)}"
     )
 
 
 def _graph(graph: Any) -> str:
     return (
-        f"{_quoted(graph.name)}: {len(graph.nodes)} nodes, "
-        f"{graph._core.initializer_count} initializers, "
+        f"{_quoted(graph.name)}: {counted(len(graph.nodes), 'node')}, "
+        f"{counted(graph._core.initializer_count, 'initializer')}, "
         f"({_names(v.name for v in graph.inputs)}) -> ({_names(v.name for v in graph.outputs)})"
     )
 
@@ -201,13 +207,14 @@ def _function(function: Any) -> str:
     name = qualified(_short(function.domain), _short(function.name))
     return (
         f"{name}({_names(function.inputs)}) -> "
-        f"({_names(function.outputs)}), {len(function.nodes)} nodes"
+        f"({_names(function.outputs)}), {counted(len(function.nodes), 'node')}"
     )
 
 
 def _operator_set(opset: Any) -> str:
     return (
-        f"{_quoted(opset.domain)} version {opset.opset_version}, {len(opset.operators)} operators"
+        f"{_quoted(opset.domain)} version {opset.opset_version}, "
+        f"{counted(len(opset.operators), 'operator')}"
     )
 
 
@@ -280,6 +287,26 @@ def _sparse_rows(sparse: Any) -> list[tuple[str, object]]:
     return [("name", sparse.name), ("shape", _shape_of(sparse)), ("values", sparse.values)]
 
 
+def _attribute_rows(attribute: Any) -> list[tuple[str, object]]:
+    value = attribute.ref_attr_name or attribute.value
+    shown = value[:_LONGEST] if isinstance(value, (bytes, list)) else value
+    return [("name", attribute.name), ("type", attribute.type.name), ("value", repr(shown))]
+
+
+def _value_info_rows(info: Any) -> list[tuple[str, object]]:
+    return [("name", info.name), ("type", _type_words(info))]
+
+
+def _function_rows(function: Any) -> list[tuple[str, object]]:
+    return [
+        ("name", qualified(function.domain, function.name)),
+        ("inputs", _names(function.inputs)),
+        ("outputs", _names(function.outputs)),
+        ("attributes", _names(function.attributes)),
+        ("nodes", len(function.nodes)),
+    ]
+
+
 _DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
     "Model": _model,
     "Graph": _graph,
@@ -292,9 +319,12 @@ _DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
     "OperatorSet": _operator_set,
 }
 _HTML_ROWS: dict[str, Callable[[Any], list[tuple[str, object]]]] = {
+    "Attribute": _attribute_rows,
+    "Function": _function_rows,
     "Graph": _graph_rows,
     "Model": _model_rows,
     "Node": _node_rows,
     "Tensor": _tensor_rows,
     "SparseTensor": _sparse_rows,
+    "ValueInfo": _value_info_rows,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from onnxmap._text import bytes_in_words
+from onnxmap._display import describe_html
+from onnxmap._text import bytes_in_words, counted
 
 if TYPE_CHECKING:
     from onnxmap._graph import Initializers
@@ -60,7 +61,10 @@ class Residency(Mapping[str, ResidentBytes]):
         amount = (
             f"{bytes_in_words(self.resident)} of {bytes_in_words(self.total)}, {self.share:.0%}"
         )
-        return f"<onnxmap.Residency of {len(self)} tensors: {amount}>"
+        return f"<onnxmap.Residency of {counted(len(self), 'tensor')}: {amount}>"
+
+    def _repr_html_(self) -> str:
+        return describe_html(self)
 
 
 def prefetch(initializers: Initializers, names: Names) -> None:

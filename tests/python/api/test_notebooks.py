@@ -58,6 +58,9 @@ def model() -> onnxmap.Model:
     graph.sparse_initializer.add(values=values, indices=values, dims=[9])
     graph.node[0].attribute.append(helper.make_attribute("<i>axis", 7))
     made = helper.make_model(graph, producer_name="tests")
+    function = made.functions.add(name="<b>F", domain="custom", input=["i"], output=["o"])
+    function.attribute.append("a")
+    function.node.append(helper.make_node("Op", ["i"], ["o"]))
     helper.set_model_props(made, {"author": "somebody"})
     return onnxmap.loads(made.SerializeToString())
 
@@ -80,6 +83,10 @@ TABLES: dict[str, tuple[Any, list[list[str]]]] = {
         lambda m: m.proto.graph.input, [["<onnxmap.ProtoView ValueInfoProto, 21 bytes>"]],
     ),
     "no views": (lambda m: m.proto.functions, []),
+    "residency": (
+        lambda m: m.residency(),
+        [["name", "in memory", "size"], ["w", "24 B", "24 B"], ["<i>shape", "32 B", "32 B"]],
+    ),
     "sparse initializers": (
         lambda m: m.graph.sparse_initializers,
         [["name", "dtype", "shape", "values"], ["<b>sparse", "INT64", "[9]", "[4]"]],
@@ -99,24 +106,43 @@ def test_lists_are_tables(of: str, model: onnxmap.Model) -> None:
         assert row[: len(begin)] == begin
 
 
+def test_descriptions_name_the_class_and_the_count(model: onnxmap.Model) -> None:
+    assert repr(model.graph.nodes) == "<60 x Node>"
+    assert repr(model.proto.graph.node) == "<60 x NodeProto>"
+    assert repr(model.graph.quantization_annotations) == "<0 x QuantizationAnnotation>"
+    assert repr(model.graph.inputs) == "<1 x ValueInfo>"
+    assert repr(model.functions[0]).endswith(", 1 node>")
+    assert repr(model.graph.sparse_initializers) == "<onnxmap.SparseInitializers of 1 tensor>"
+    stream = model.stream()
+    assert repr(stream) == "<onnxmap.TensorStream of 56 B, open>"
+    stream.close()
+    assert repr(stream) == "<onnxmap.TensorStream of 56 B, ended>"
+
+
 def test_a_long_list_says_how_much_is_left(model: onnxmap.Model) -> None:
     rows = Table(model.graph.nodes._repr_html_()).rows
     assert rows[-1] == ["... 10 more"]
     assert len(rows) == 1 + NODES - 10 + 1
 
 
-@pytest.mark.parametrize("of", ["model", "graph", "tensor", "node"])
+@pytest.mark.parametrize(
+    "of", ["model", "graph", "tensor", "node", "attribute", "value", "function"]
+)
 def test_facts_are_tables(of: str, model: onnxmap.Model) -> None:
     thing = {
         "model": model,
         "graph": model.graph,
         "tensor": model.initializers["w"],
         "node": model.graph.nodes[0],
+        "attribute": model.graph.nodes[0].attributes["<i>axis"],
+        "value": model.graph.inputs[0],
+        "function": model.functions[0],
     }[of]
     table = Table(thing._repr_html_())
     assert set(table.tags) == {"table", "caption", "tr", "th", "td"}
     facts = dict(table.rows)  # type: ignore[arg-type]
-    assert facts.get("name", "w") in ("w", "<script>", "n0")
+    names = ("w", "<script>", "n0", "<i>axis", "v0", "custom.<b>F")
+    assert facts.get("name", "w") in names
     assert all(facts.values())
 
 
