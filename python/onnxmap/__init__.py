@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from collections.abc import Sequence as _Sequence
 
 import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait for it
@@ -137,13 +138,20 @@ import onnxmap._pickled_models  # noqa: F401 -- registers how models and message
 _Sequence.register(MessageList)
 _Sequence.register(_UnknownFieldList)
 
+if "IPython" in _sys.modules:
+    from onnxmap._completion import let_ipython_complete as _let_ipython_complete
+
+    _let_ipython_complete()
+
 
 def __getattr__(name: str) -> str:
     if name == "__version__":  # importlib.metadata costs a third of an `import numpy`
         from importlib.metadata import version
 
         return version("onnxmap")
-    raise AttributeError(f"module 'onnxmap' has no attribute {name!r}")
+    from onnxmap._names import missing_function
+
+    raise missing_function(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from onnx import TensorProto, helper
 from support.sample_models import floats, model_of
 
 import onnxmap
-from onnxmap import DataType
+from onnxmap import DataType, OperatorStatus
 
 
 @pytest.fixture
@@ -184,6 +186,87 @@ def test_test_data_that_are_no_tensors(tmp_path: Path) -> None:
         onnxmap.OnnxMapError, match=r"pass the model: load_test_data\(folder, model=\.\.\.\)"
     ):
         onnxmap.load_test_data(tmp_path)
+
+
+def test_a_folder_without_test_data(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no input_0.pb and no output_0.pb: "):
+        onnxmap.load_test_data(tmp_path)
+    case = tmp_path / "test_data_set_0"
+    case.mkdir()
+    with pytest.raises(FileNotFoundError, match="'test_data_set_0' is inside"):
+        onnxmap.load_test_data(tmp_path)
+    (case / "output_0.pb").write_bytes(floats("t", 1).SerializeToString())
+    inputs, outputs = onnxmap.load_test_data(case)
+    assert inputs == []
+    assert len(outputs) == 1
+
+
+def test_types_by_name(path: Path) -> None:
+    for given in ("FLOAT", "float32", np.float32, np.dtype(np.float32), 1):
+        assert DataType(given) is DataType.FLOAT
+    assert DataType("bfloat16") is DataType("BFLOAT16") is DataType.BFLOAT16
+    for wrong in ("float", "FLOAT32", "", None, np.floating, "bf16"):
+        with pytest.raises(ValueError, match="is not a valid DataType"):
+            DataType(wrong)
+    with onnxmap.load(path) as model:
+        tensor = model.initializers["w"]
+        for name, dtype in (("BFLOAT16", ml_dtypes.bfloat16), ("DOUBLE", np.float64)):
+            assert tensor.numpy(dtype=name).dtype == dtype
+            assert model.arrays(dtype=name)["w"].dtype == dtype
+            assert dict(model.stream(dtype=name))["w"].dtype == dtype
+        with pytest.raises(TypeError, match="bf16"):
+            model.arrays(dtype="bf16")
+
+
+MISSING = """
+import sys
+sys.modules[sys.argv[1]] = None
+import onnxmap
+model = onnxmap.load(sys.argv[2])
+try:
+    eval(sys.argv[3])
+except ModuleNotFoundError as error:
+    print(error, error.name, sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("torch", "torch", "model.torch()"),
+        ("torch", "torch", "model.initializers['w'].torch()"),
+        ("dask", "dask", "model.to_dask()"),
+        ("onnx_ir", "ir", "model.initializers['w'].to_ir()"),
+        ("scipy.sparse", "scipy", "model.graph.sparse_initializers['s'].to_scipy()"),
+    ],
+)
+def test_a_missing_package_says_what_to_install(
+    tmp_path: Path, package: str, extra: str, call: str
+) -> None:
+    made = model_of([floats("w", 3)])
+    made.graph.sparse_initializer.add(values=floats("s", 1), indices=floats("", 1), dims=[3])
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    command = [sys.executable, "-c", MISSING, package, str(tmp_path / "m.onnx"), call]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    text, name = done.stdout.splitlines()
+    assert text.endswith(f"; pip install 'onnxmap[{extra}]'")
+    assert name == package
+
+
+def test_operators_have_names_and_a_status(tmp_path: Path) -> None:
+    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1)
+    made.operator.add(op_type="Foo", status=onnx.STABLE)
+    made.operator.add(op_type="Bar")
+    (tmp_path / "ops.pb").write_bytes(made.SerializeToString())
+    operators = onnxmap.load_operator_set(tmp_path / "ops.pb").operators
+    assert operators["Foo"].status is OperatorStatus.STABLE
+    assert operators["Bar"].status is OperatorStatus.EXPERIMENTAL
+    assert operators["Foo"].proto.status == 1
+    assert type(operators["Foo"].proto.status) is int
+    assert "Bar" in operators
+    assert operators._ipython_key_completions_() == ["Foo", "Bar"]
+    with pytest.raises(KeyError, match=r"^no operator is named 'Fo'; did you mean 'Foo'\?$"):
+        operators["Fo"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -56,7 +57,7 @@ def test_looking_up_a_name(path: Path) -> None:
     with pytest.raises(KeyError) as caught:
         initializers["conv.biass"]
     assert str(caught.value) == "no tensor is named 'conv.biass'; did you mean 'conv.bias'?"
-    with pytest.raises(KeyError, match=r"no tensor is named 7$"):
+    with pytest.raises(KeyError, match=r"no tensor is named 7\. .*list\(initializers.all\(\)\)"):
         initializers[7]
     with pytest.raises(KeyError, match=r"no tensor is named '\\x1b"):
         initializers["\x1b[31m"]
@@ -109,6 +110,60 @@ def test_names_that_are_cut_to_compare_them_are_suggested_whole() -> None:
         assert nearest(wrong, ["b", long]) == [long]
 
 
+def test_names_that_contain_the_wrong_one_are_suggested(path: Path) -> None:
+    model = onnxmap.load(path)
+    with pytest.raises(KeyError, match=r"did you mean 'head'\?$"):
+        model.initializers["ead"]
+    message = (
+        r"^no tensor is named 'conv'; did you mean 'conv.bias' or 'conv.weight'\? "
+        r"views\('\*conv\*'\) finds all that contain it$"
+    )
+    for read in READERS.values():
+        with pytest.raises(KeyError, match=message):
+            read(model, "conv")
+    with pytest.raises(KeyError, match=r"^no node is named 'onv'; did you mean 'conv1'\?$"):
+        model.graph.nodes["onv"]
+
+
+def test_a_name_inside_one_of_many_names_is_found() -> None:
+    """The core picks which names Python compares."""
+    names = [f"layers.{i}.weight_{'ab' * 10}" for i in range(2000)]
+    names[1234] = "/model/embed/Constant_output:0"
+    model = onnxmap.loads(model_of([floats(name, 1) for name in names]).SerializeToString())
+    with pytest.raises(KeyError, match="did you mean '/model/embed/Constant_output:0'"):
+        model.initializers["embed"]
+
+
+@pytest.mark.parametrize("glob", ["*Const*", "conv.?eight", "[x"])
+def test_a_glob_where_a_name_is_taken(path: Path, glob: str) -> None:
+    model = onnxmap.load(path)
+    for read in (model.initializers.__getitem__, lambda name: model.arrays([name])):
+        with pytest.raises(KeyError, match=r"A glob must be a string by itself, as in") as caught:
+            read(glob)
+        assert f"views('{glob}')" in str(caught.value)
+
+
+def test_an_object_where_a_name_is_taken(path: Path) -> None:
+    model = onnxmap.load(path)
+    graph: Any = model.graph
+    node, value = graph.nodes[0], graph.inputs[0]
+    for call in (graph.producer, graph.consumers, graph.uses, graph.value, graph.nodes.__getitem__):
+        with pytest.raises(TypeError, match=r"not ValueInfo\. Pass its name, x\.name$"):
+            call(value)
+        with pytest.raises(TypeError, match=r"not NoneType$"):
+            call(None)
+    with pytest.raises(KeyError, match=r"Pass its name, x\.name$"):
+        graph.initializers[node]
+    for index in (1.0, ("custom", "my")):
+        with pytest.raises(TypeError, match=r"an int, a slice or a name, not (float|tuple)$"):
+            graph.nodes[index]
+    assert graph.nodes[np.int64(0)] == node
+    views = model.proto.opset_import
+    for index in (1.0, "x"):
+        with pytest.raises(TypeError, match=r"an int or a slice"):
+            views[index]
+
+
 def things(model: onnxmap.Model) -> dict[str, Any]:
     graph = model.graph
     return {
@@ -155,6 +210,21 @@ WRONG_NAMES = [
     ("Model", "outputs", "graph.outputs"),
     ("Model", "output", "graph.outputs"),
     ("Model", "initializer", "initializers"),
+    ("Model", "inputs", "graph.inputs"),
+    ("Model", "opset", "opset_imports"),
+    ("Model", "state_dict", "torch()"),
+    ("Model", "to_dict", "proto.to_dict()"),
+    ("Model", "weights", "initializers"),
+    ("Graph", "edges", "producer(), .consumers() and .uses()"),
+    ("Graph", "to_json", "proto.to_json()"),
+    ("Node", "to_dict", "proto.to_dict()"),
+    ("Tensor", "T", "numpy().T"),
+    ("Tensor", "astype", "numpy().astype()"),
+    ("Tensor", "data", "numpy().data"),
+    ("Tensor", "reshape", "numpy().reshape()"),
+    ("Tensor", "tolist", "numpy().tolist()"),
+    ("SparseTensor", "mean", "to_dense().mean()"),
+    ("SparseTensor", "numpy", "to_dense()"),
 ]
 
 
@@ -168,6 +238,29 @@ def test_a_wrong_attribute_says_the_right_one(
     assert str(caught.value).rstrip("?").endswith(f" .{right}")
     assert wrong not in dir(thing)
     assert not hasattr(thing, "nothing_like_it")
+
+
+def test_a_name_with_little_in_common_is_not_suggested(path: Path) -> None:
+    for kind, wrong in (("Model", "scope"), ("Graph", "nodal"), ("Tensor", "fishy")):
+        with pytest.raises(AttributeError, match=f"{kind} has no attribute '{wrong}'$"):
+            getattr(things(onnxmap.load(path))[kind], wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("loadd", "load"), ("load_model", "load"), ("Tensr", "Tensor")]
+)
+def test_a_wrong_name_of_the_package(wrong: str, right: str) -> None:
+    with pytest.raises(AttributeError, match=f"'{wrong}'; did you mean onnxmap.{right}[?]$"):
+        getattr(onnxmap, wrong)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing_like_it'$"):
+        _ = onnxmap.nothing_like_it
+
+
+def test_a_wrong_member_of_data_type() -> None:
+    for wrong, right in (("FLOAT32", "FLOAT"), ("float16", "FLOAT16"), ("BOOL8", "")):
+        with pytest.raises(AttributeError, match=f"no member '{wrong}'") as caught:
+            getattr(onnxmap.DataType, wrong)
+        assert str(caught.value).endswith(f"; use .{right}" if right else f"'{wrong}'")
 
 
 def test_a_wrong_field_of_a_view_says_the_right_one(path: Path) -> None:

@@ -54,7 +54,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
-    {"errors", "_arguments", "_limits", "_mappings", "_paths", "_text"},
+    {"errors", "_arguments", "_extras", "_limits", "_mappings", "_paths", "_text"},
     {
         "_display",
         "_enums",
@@ -81,7 +81,7 @@ LEVELS: list[set[str]] = [
     },
     {"_values", "interop"},
     {"_model"},
-    {"_loading", "_loading_data", "_pickled_models"},
+    {"_completion", "_loading", "_loading_data", "_pickled_models"},
     {""},  # onnxmap itself
     {"cli"},
     {"__main__"},
