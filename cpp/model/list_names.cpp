@@ -1,6 +1,7 @@
 #include "model/list_names.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ std::vector<std::string_view> ListNames::most_like(std::string_view name, std::s
     for (std::uint32_t i = 0; i < count(); ++i) {
         const std::string_view each = this->name(i);
         const bool is_inside = !name.empty() && each.find(name) != std::string_view::npos;
-        found.emplace_back(is_inside ? name.size() + 1 : in_common(name, each), i);
+        found.emplace_back(is_inside ? SIZE_MAX - each.size() : in_common(name, each), i);
     }
     if (most < found.size()) {
         std::ranges::nth_element(found, found.begin() + static_cast<std::ptrdiff_t>(most),

@@ -76,8 +76,8 @@ class ListNames {
     /// The i-th different name, in the order of the list.
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
 
-    /// The names that contain `name`, then those that have most characters in common with it at
-    /// both ends: at most `most`, in the order of the list.
+    /// The names that contain `name`, of those the shortest, then the names that have most
+    /// characters in common with it at both ends: at most `most`, in the order of the list.
     [[nodiscard]] std::vector<std::string_view> most_like(std::string_view name,
                                                           std::size_t most) const;
 

@@ -135,8 +135,7 @@ KnownFile recognize_onnx(ByteView head) {
 
 bool is_text(std::string_view head) noexcept {
     return !head.empty() && std::ranges::all_of(head, [](char c) {
-        const auto byte = static_cast<std::uint8_t>(c);
-        return (byte >= 0x20 && byte != 0x7f) || c == '\t' || c == '\r' || c == '\n';
+        return (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n';
     });
 }
 

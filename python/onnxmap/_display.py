@@ -75,11 +75,11 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
     if kind == "SparseInitializers":
         return ("name", "dtype", "shape", "values"), map(_sparse_cells, things.all())
     if kind == "Residency":
-        cells = (
+        sizes = (
             (name, bytes_in_words(found.resident), bytes_in_words(found.total))
             for name, found in things.items()
         )
-        return ("name", "in memory", "size"), cells
+        return ("name", "in memory", "size"), sizes
     of = things.type_name
     if len(things) and type(things[0]).__name__ == "ProtoView":
         return (), ((repr(thing),) for thing in things)

@@ -77,6 +77,8 @@ TEST_CASE("list names: those that are most like a name, in the order of the list
     CHECK(names.most_like("conv.weigth", 2) == Names{"conv.bias", "conv.weight"});
     CHECK(names.most_like("conv2.weight", 1) == Names{"conv1.weight"});
     CHECK(names.most_like("head", 1) == Names{"head"});
+    CHECK(names.most_like("onv.", 1) == Names{"conv.bias"});  // the shortest that contains it
+    CHECK(names.most_like("ead", 1) == Names{"head"});
     CHECK(names.most_like("", 9).size() == 5);
     CHECK(names.most_like("a", 0).empty());
 }

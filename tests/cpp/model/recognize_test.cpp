@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/recognize.hpp"
+#include "onnx/schema.hpp"
 #include "placed_bytes.hpp"
 #include "sample_models.hpp"
 
@@ -73,6 +74,46 @@ TEST_CASE("recognize: models, and files that are too short to tell, are not name
     CHECK(kind_of("\x08\x08:").empty());
     CHECK(kind_of(as_text(tiny_model())).empty());
     CHECK(kind_of(as_text(varied_model())).empty());
+}
+
+namespace {
+
+std::string why_not(std::string_view head, const wire::MessageTable& message) {
+    const HeapCopy copy(as_bytes(head));
+    return model::why_not(copy.view(), message);
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("recognize: a file that was loaded as something else is named") {
+    const auto& model = onnx::message<"ModelProto">;
+    const auto& tensor = onnx::message<"TensorProto">;
+    const auto& operators = onnx::message<"OperatorSetProto">;
+    const auto& node = onnx::message<"NodeProto">;
+    const std::string_view of_tensor = "\x08\x03\x10\x01\x4a\x0cxxxx"sv;  // cut in the data
+    const std::string_view of_operators = "\x0a\x09ONNXOPSET\x10\x08"sv;
+    const std::string of_model(as_text(tiny_model()));
+    CHECK(why_not(of_tensor, tensor).empty());
+    CHECK(why_not(of_operators, operators).empty());
+    CHECK(why_not(of_model, model).empty());
+    for (const auto* asked : {&model, &operators, &node}) {
+        CHECK(contains(why_not(of_tensor, *asked), "looks like a tensor"));
+    }
+    for (const auto* asked : {&tensor, &operators, &node}) {
+        CHECK(contains(why_not(of_model, *asked), "looks like a model"));
+    }
+    for (const auto* asked : {&model, &tensor}) {
+        CHECK(contains(why_not(of_operators, *asked), "looks like an operator set"));
+    }
+    CHECK(contains(why_not("some words\n", node), "this is not a NodeProto; it looks like text"));
+    CHECK(why_not("\xfe\xff\xff", node) == "this is not a NodeProto");
+    CHECK(contains(why_not("GGUF\3", tensor), "this is not a tensor; it looks like a GGUF file"));
+    CHECK(why_not("", model).empty());
+    CHECK(why_not("\x08", model).empty());
 }
 
 TEST_CASE("recognize: every prefix of every signature can be looked at safely") {
