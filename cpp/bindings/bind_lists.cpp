@@ -38,7 +38,7 @@ std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
 py::object item_named(const MessageList& self, const py::str& name) {
     const auto names = names_of(self);
     if (!names) {
-        throw py::type_error("the elements of this list have no names: use an int or a slice");
+        throw py::type_error("list indices must be integers or slices: the elements have no names");
     }
     return item(self, static_cast<py::ssize_t>(position_of(*names, name)));
 }

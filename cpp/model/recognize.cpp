@@ -113,7 +113,8 @@ struct KnownFile {
 constexpr std::array kKnown = {&onnx::message<"ModelProto">, &onnx::message<"TensorProto">,
                                &onnx::message<"OperatorSetProto">};
 
-// A model has a version or a graph. A tensor has a data type, for which a model has no field.
+// A model has a graph, or a version and another field. A tensor has a data type, for which a model
+// has no field.
 KnownFile recognize_onnx(ByteView head) {
     const auto& model = onnx::message<"ModelProto">;
     const auto& tensor = onnx::message<"TensorProto">;
@@ -125,9 +126,10 @@ KnownFile recognize_onnx(ByteView head) {
     if ((fields_at_start(head, tensor) & bit(onnx::field<"TensorProto.data_type">)) != 0) {
         return {&tensor, "a tensor (onnxmap.load_tensor reads it)"};
     }
-    const auto of_model =
-        bit(onnx::field<"ModelProto.ir_version">) | bit(onnx::field<"ModelProto.graph">);
-    if ((fields_at_start(head, model) & of_model) != 0) {
+    const std::uint32_t version = bit(onnx::field<"ModelProto.ir_version">);
+    const std::uint32_t of_model = fields_at_start(head, model);
+    const bool has_graph = (of_model & bit(onnx::field<"ModelProto.graph">)) != 0;
+    if (has_graph || ((of_model & version) != 0 && of_model != version)) {
         return {&model, "a model (onnxmap.load reads it)"};
     }
     return {nullptr, ""};

@@ -83,8 +83,8 @@ def not_a_name(given: object) -> TypeError:
 
 def wrong_index(index: object, has_names: bool) -> TypeError:
     """Return the error for an index of a list of messages that is no int, slice or name."""
-    takes = "an int, a slice or a name" if has_names else "an int or a slice"
-    return _with_name(f"the index must be {takes}, not {type(index).__name__}", index)
+    takes = "integers, slices or names" if has_names else "integers or slices"
+    return _with_name(f"list indices must be {takes}, not {type(index).__name__}", index)
 
 
 def suggestion(near: Iterable[str]) -> str:

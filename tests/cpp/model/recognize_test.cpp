@@ -112,6 +112,7 @@ TEST_CASE("recognize: a file that was loaded as something else is named") {
     CHECK(contains(why_not("some words\n", node), "this is not a NodeProto; it looks like text"));
     CHECK(why_not("\xfe\xff\xff", node) == "this is not a NodeProto");
     CHECK(contains(why_not("GGUF\3", tensor), "this is not a tensor; it looks like a GGUF file"));
+    CHECK(why_not("\x08\x03\x4a\x04xxxx", tensor).empty());  // a tensor without a data type
     CHECK(why_not("", model).empty());
     CHECK(why_not("\x08", model).empty());
 }

@@ -155,12 +155,12 @@ def test_an_object_where_a_name_is_taken(path: Path) -> None:
     with pytest.raises(KeyError, match=r"Pass its name, x\.name$"):
         graph.initializers[node]
     for index in (1.0, ("custom", "my")):
-        with pytest.raises(TypeError, match=r"an int, a slice or a name, not (float|tuple)$"):
+        with pytest.raises(TypeError, match=r"integers, slices or names, not (float|tuple)$"):
             graph.nodes[index]
     assert graph.nodes[np.int64(0)] == node
     views = model.proto.opset_import
     for index in (1.0, "x"):
-        with pytest.raises(TypeError, match=r"an int or a slice"):
+        with pytest.raises(TypeError, match=r"must be integers or slices"):
             views[index]
 
 
