@@ -19,10 +19,7 @@ py::object wrap(const Graph& self, onnx::Message message) {
 
 // The name of a value as the file spells it; see name_in_file().
 std::string value_name(const py::object& name) {
-    if (!py::isinstance<py::str>(name)) {
-        throw py::type_error("the name of a value is a str, not " +
-                             std::string(py::str(py::type::of(name).attr("__name__"))));
-    }
+    if (!py::isinstance<py::str>(name)) throw_python(package::not_a_name()(name));
     auto found = name_in_file(name);
     if (!found) throw py::value_error("this str is not the name of a value in any file");
     return *std::move(found);

@@ -19,6 +19,7 @@ inline constexpr auto map_type = python_object<"onnxmap.types", "MapType">;
 inline constexpr auto message_type = python_object<"onnxmap._schema", "message_type">;
 inline constexpr auto missing_attribute = python_object<"onnxmap._names", "missing_attribute">;
 inline constexpr auto missing_field = python_object<"onnxmap._names", "missing_field">;
+inline constexpr auto not_a_name = python_object<"onnxmap._names", "not_a_name">;
 inline constexpr auto opaque_type = python_object<"onnxmap.types", "OpaqueType">;
 inline constexpr auto operator_status = python_object<"onnxmap._enums", "OperatorStatus">;
 inline constexpr auto optional_type = python_object<"onnxmap.types", "OptionalType">;

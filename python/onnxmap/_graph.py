@@ -31,15 +31,6 @@ def names_meant(text: str, names: Collection[str]) -> list[str]:
     return [name for name in names if fnmatch.fnmatchcase(name, text)]
 
 
-def _checked(name: str) -> str:
-    given: object = name
-    if isinstance(given, str):
-        return given
-    from onnxmap._names import not_a_name
-
-    raise not_a_name(given)
-
-
 class _ByName(Mapping[str, T_co]):
     """Tensors of a graph by name: keys are unique, and the core decides what a name stands for."""
 
@@ -273,7 +264,7 @@ class Graph:
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
-        return self._core.producer(_checked(value))
+        return self._core.producer(value)
 
     def consumers(self, value: str) -> list[_core.Node]:
         """Return the nodes that have `value` among their inputs, in order, each once.
@@ -281,7 +272,7 @@ class Graph:
         A value without consumers may also be no value of this graph at all. Nodes in subgraphs are
         included. Outputs of graphs are not nodes; `uses` has them too.
         """
-        return self._core.consumers(_checked(value))
+        return self._core.consumers(value)
 
     def uses(self, value: str) -> list[Use]:
         """Return the places where `value` is used, in order.
@@ -290,7 +281,7 @@ class Graph:
         its outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph
         that has a value of the same name uses its own.
         """
-        return self._core.uses(_checked(value))
+        return self._core.uses(value)
 
     def value(self, name: str) -> _core.ValueInfo | None:
         """Return the ValueInfo of an input, an output or a value between nodes; None without one.
@@ -298,7 +289,7 @@ class Graph:
         Raises:
             ParseError: `model.duplicate_name`: several of them have this name.
         """
-        return self._core.value(_checked(name))
+        return self._core.value(name)
 
     def topological_order(self) -> list[_core.Node]:
         """Return the nodes in an order in which each follows the nodes whose outputs it uses.

@@ -77,8 +77,8 @@ def _with_name(text: str, given: object) -> TypeError:
 
 
 def not_a_name(given: object) -> TypeError:
-    """Return the error for something that is no str, where a name is taken."""
-    return _with_name(f"a name must be a str, not {type(given).__name__}", given)
+    """Return the error for something that is no str, where the name of a value is taken."""
+    return _with_name(f"the name of a value is a str, not {type(given).__name__}", given)
 
 
 def wrong_index(index: object, has_names: bool) -> TypeError:
