@@ -151,7 +151,7 @@ class ValueUses::Collector {
     }
 
     void add_subgraphs(const Node& node, std::uint32_t position) {
-        std::vector<onnx::Message>& users = self_.inner_users_;
+        std::deque<onnx::Message>& users = self_.inner_users_;
         OuterUses outer(
             [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
                 if (users.empty() || !is_same(users.back(), user)) users.push_back(user);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -71,7 +72,7 @@ class ValueUses {
     os::LargeVector<std::uint32_t> makers_;  // of each value: a node, Use::kNone or kSeveral
     os::LargeVector<std::uint32_t> ends_;    // of the uses of each value, in uses_
     os::LargeVector<Use> uses_;
-    std::vector<onnx::Message> inner_users_;
+    std::deque<onnx::Message> inner_users_;  // grows without a copy of what is there
     std::uint32_t node_count_ = 0;
 };
 
