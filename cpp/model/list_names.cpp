@@ -50,6 +50,7 @@ std::size_t in_common(std::string_view a, std::string_view b) noexcept {
 
 std::vector<std::string_view> ListNames::most_like(std::string_view name, std::size_t most) const {
     std::vector<std::pair<std::size_t, std::uint32_t>> found;
+    found.reserve(count());
     for (std::uint32_t i = 0; i < count(); ++i) {
         const std::string_view each = this->name(i);
         const bool is_inside = !name.empty() && each.find(name) != std::string_view::npos;
@@ -62,6 +63,7 @@ std::vector<std::string_view> ListNames::most_like(std::string_view name, std::s
     }
     std::ranges::sort(found, {}, [](const auto& each) { return each.second; });
     std::vector<std::string_view> names;
+    names.reserve(found.size());
     for (const auto& [common, i] : found) names.push_back(this->name(i));
     return names;
 }

@@ -14,8 +14,8 @@ using onnx::Message;
 namespace {
 
 constexpr std::uint32_t kMostFacts = 256;
-constexpr std::uint32_t kMostValues = 16;  // of one field
-constexpr std::size_t kMostBytes = 64;     // of one text
+constexpr std::size_t kMostValues = 16;  // of one field
+constexpr std::size_t kMostBytes = 64;   // of one text
 constexpr int kMostDepth = 8;
 
 class Hash {
