@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_keys_complete_where_they_are_typed(tmp_path: Path) -> None:
     made.metadata_props.add(key="author", value="somebody")
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
     command = [sys.executable, "-c", SHELL, str(tmp_path / "m.onnx"), *LINES]
-    home = {"IPYTHONDIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    home = {**os.environ, "IPYTHONDIR": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=home, check=True)
     found = done.stdout.splitlines()
     assert found == [str(keys) for keys in LINES.values()]
