@@ -144,7 +144,11 @@ if "IPython" in _sys.modules:
     _let_ipython_complete()
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> object:
+    if name == "types":  # takes a tenth of the time of this import
+        import importlib
+
+        return importlib.import_module("onnxmap.types")
     if name == "__version__":  # importlib.metadata costs a third of an `import numpy`
         from importlib.metadata import version
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap.types import FieldType, MessageType
+
+if TYPE_CHECKING:
+    from onnxmap.types import MessageType
 
 # A field's declaration: "name", "number", "label", "type", "type_name" and more.
 Row = dict[str, Any]
@@ -26,6 +28,8 @@ def message_rows(message: str) -> dict[str, Row]:
 @cache
 def message_type(message: str) -> MessageType:
     """Return the type of a message, like "TensorProto.Segment"."""
+    from onnxmap.types import FieldType, MessageType  # a tenth of the import of onnxmap
+
     rows = message_rows(message).values()
     fields = [
         FieldType(
