@@ -25,29 +25,29 @@ _LEAST_OF_ATTRIBUTES = 0.75  # their names are short: "opset" is like "close" by
 _LEAST_CONTAINED = 3  # shorter texts are parts of nearly any name
 
 
-def unknown_name(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
+def unknown_name(
+    what: str, name: object, names: Iterable[str], advice: str = ""
+) -> UnknownNameError:
     """Return the error for a name that nothing in `names` has.
 
     Args:
         what: what the names are names of, like "tensor".
         name: the wrong name.
         names: the names that exist.
+        advice: what the message says at its end; nothing if empty.
     """
     near = nearest(name, names) if isinstance(name, str) else []
     shown = escape(repr(name)[:_LONGEST])
     message = f"no {what} is named {shown}{suggestion(near)}"
+    if advice:
+        message += f" {advice}" if near else f". {advice}"
     return UnknownNameError(message, code="name.unknown", name=name, nearest=tuple(near))
 
 
 def unknown_key(what: str, name: object, names: Iterable[str]) -> UnknownNameError:
-    """Return the same error for a Python call that was given `name`."""
+    """Return the same error for a Python call that was given `name`, with the advice for it."""
     names = list(names)
-    error = unknown_name(what, name, names)
-    advice = _advice(what, name, names)
-    text = str(error)
-    if advice:
-        text += f" {advice}" if text.endswith("?") else f". {advice}"
-    return UnknownNameError(text, code=error.code, name=name, nearest=error.nearest)
+    return unknown_name(what, name, names, _advice(what, name, names))
 
 
 def _advice(what: str, name: object, names: Iterable[str]) -> str:
