@@ -1,4 +1,4 @@
-"""Text from files, and sizes, as people read them: one form for messages, `repr` and commands."""
+"""Text from files, sizes and counts as people read them, the same in messages and commands."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def qualified(domain: str, name: str) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Return "1 node", "2 nodes"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Texts for names, numbers and sizes, shared by all commands."""
+"""Texts for names, durations and shapes, shared by all commands."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ def seconds_in_words(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1e3:.2f} ms"
     return f"{seconds:.2f} s"
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shape_in_words(shape: Sequence[int | str | None] | None) -> str:

@@ -113,6 +113,9 @@ def test_descriptions_name_the_class_and_the_count(model: onnxmap.Model) -> None
     assert repr(model.graph.inputs) == "<1 x ValueInfo>"
     assert repr(model.functions[0]).endswith(", 1 node>")
     assert repr(model.graph.sparse_initializers) == "<onnxmap.SparseInitializers of 1 tensor>"
+    many = helper.make_graph([helper.make_node("Op", [], [])] * 2000, "g", [], [])
+    graph = onnxmap.wrap(onnxmap.loads_proto(many.SerializeToString(), "GraphProto"))
+    assert repr(graph) == "<onnxmap.Graph 'g': 2,000 nodes, 0 initializers, () -> ()>"
     stream = model.stream()
     assert repr(stream) == "<onnxmap.TensorStream of 56 B, open>"
     stream.close()

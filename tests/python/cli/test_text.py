@@ -6,8 +6,8 @@ import onnx
 import pytest
 
 from onnxmap._proto_writer import encode, varint
-from onnxmap._text import bytes_in_words, escape
-from onnxmap.cli.text import count, cut, seconds_in_words, shape_in_words
+from onnxmap._text import bytes_in_words, counted, escape
+from onnxmap.cli.text import cut, seconds_in_words, shape_in_words
 from onnxmap.cli.type_text import type_in_words
 
 
@@ -67,8 +67,8 @@ def test_seconds_in_words(seconds: float, words: str) -> None:
     assert seconds_in_words(seconds) == words
 
 
-def test_count() -> None:
-    assert [count(number, "node") for number in (0, 1, 2000)] == [
+def test_counted() -> None:
+    assert [counted(number, "node") for number in (0, 1, 2000)] == [
         "0 nodes",
         "1 node",
         "2,000 nodes",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from onnxmap._text import bytes_in_words, escape
+from onnxmap._text import bytes_in_words, counted, escape
 from onnxmap.cli.bench.samples import WORKS
 from onnxmap.cli.screen import Screen
-from onnxmap.cli.text import TIMES, count, cut, seconds_in_words
+from onnxmap.cli.text import TIMES, cut, seconds_in_words
 
 _HEADINGS = ("", "median", "min", "max", "to ours", "own", "of files", "peak")
 _GAP = "  "
@@ -31,11 +31,11 @@ def page(facts: Mapping[str, Any], screen: Screen) -> Iterator[str]:
 
 def _head(facts: Mapping[str, Any], screen: Screen) -> Iterator[str]:
     total = facts["nbytes"] + sum(file["nbytes"] or 0 for file in facts["external_files"])
-    tensors = count(facts["initializers"]["count"], "initializer")
+    tensors = counted(facts["initializers"]["count"], "initializer")
     name = cut(escape(facts["path"]), max(screen.width // 2, 1))
     yield screen.styled(f"{name}  {bytes_in_words(total)}, {tensors}", "bold")
     state = "not in the page cache" if facts["cold"] else "in the page cache"
-    yield f"{count(facts['rounds'], 'round')}, {count(facts['cores'], 'core')}, files {state}"
+    yield f"{counted(facts['rounds'], 'round')}, {counted(facts['cores'], 'core')}, files {state}"
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     yield screen.styled(versions, "dim")
     yield ""

@@ -6,11 +6,11 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from onnxmap._text import bytes_in_words
+from onnxmap._text import bytes_in_words, counted
 from onnxmap.cli.columns import Column, lay_out
 from onnxmap.cli.demo.steps import DemoFacts, Step, Weight
 from onnxmap.cli.screen import Screen
-from onnxmap.cli.text import count, seconds_in_words, shape_in_words
+from onnxmap.cli.text import seconds_in_words, shape_in_words
 
 # A few rows show what there is; `onnxmap ls` lists all.
 SHOWN = ("embedding.weight", "layers.0.up.weight", "sample.")
@@ -57,9 +57,9 @@ def _done(screen: Screen, code: str, step: Step) -> str:
 def _found(facts: DemoFacts) -> str:
     more = facts.tensor_count_with_subgraphs - len(facts.weights)
     parts = [
-        count(facts.node_count, "node"),
-        count(facts.function_count, "function"),
-        f"{count(len(facts.weights), 'initializer')}, {more} more in a subgraph",
+        counted(facts.node_count, "node"),
+        counted(facts.function_count, "function"),
+        f"{counted(len(facts.weights), 'initializer')}, {more} more in a subgraph",
     ]
     return f"  {' · '.join(parts)}"
 
@@ -67,8 +67,8 @@ def _found(facts: DemoFacts) -> str:
 def _taken(facts: DemoFacts) -> str:
     types = len({weight.dtype for weight in facts.weights})
     return (
-        f"  {count(len(facts.weights), 'array')} of {types} element types · "
-        f"{bytes_in_words(facts.mapped_bytes)} mapped from {count(facts.mapped_files, 'file')}, "
+        f"  {counted(len(facts.weights), 'array')} of {types} element types · "
+        f"{bytes_in_words(facts.mapped_bytes)} mapped from {counted(facts.mapped_files, 'file')}, "
         f"{bytes_in_words(facts.copied_bytes)} copied"
     )
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap._graph import names_meant
 from onnxmap._names import unknown_name
+from onnxmap._text import counted
 from onnxmap.cli.columns import lay_out
 from onnxmap.cli.completion import complete_with
 from onnxmap.cli.ls import nodes, tensors, values
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.screen import Screen, open_screen
-from onnxmap.cli.text import count
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _point_to_all(model: onnxmap.Model, arguments: argparse.Namespace) -> None:
     """Say where the tensors are if the graph has no initializers."""
     is_of_initializers = not (arguments.all or arguments.nodes or arguments.inputs)
     if is_of_initializers and (elsewhere := len(model.tensors())):
-        hint = f"no initializers; --all lists {count(elsewhere, 'tensor')} of nodes and functions"
+        hint = f"no initializers; --all lists {counted(elsewhere, 'tensor')} of nodes and functions"
         print(f"onnxmap: {hint}", file=sys.stderr)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxmap._text import escape, qualified
+from onnxmap._text import counted, escape, qualified
 from onnxmap.cli.columns import Column
 from onnxmap.cli.ls.listing import Listing, natural, positions
-from onnxmap.cli.text import count
 
 if TYPE_CHECKING:
     import onnxmap
@@ -67,7 +66,7 @@ class Nodes(Listing[Entry]):
     def totals(self) -> str:
         """See Listing."""
         ops = Counter(entry.op for entry in self.entries)
-        return f"{count(len(self.entries), 'node')} · {count(len(ops), 'operator')}"
+        return f"{counted(len(self.entries), 'node')} · {counted(len(ops), 'operator')}"
 
 
 def listing(model: onnxmap.Model) -> Nodes:

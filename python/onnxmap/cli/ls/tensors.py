@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxmap._schema import type_name
-from onnxmap._text import bytes_in_words, escape
+from onnxmap._text import bytes_in_words, counted, escape
 from onnxmap.cli.columns import Column
 from onnxmap.cli.ls.listing import Listing, natural, positions
-from onnxmap.cli.text import count, shape_in_words
+from onnxmap.cli.text import shape_in_words
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ class Tensors(Listing[Entry]):
     def totals(self) -> str:
         """See Listing."""
         nbytes = sum(entry.nbytes for entry in self.entries)
-        parts = [count(len(self.entries), "tensor"), bytes_in_words(nbytes)]
+        parts = [counted(len(self.entries), "tensor"), bytes_in_words(nbytes)]
         files = Counter(entry.file for entry in self.entries)
         inline = files.pop(None, 0)
         if files:
-            others = count(len(files), "other file")
+            others = counted(len(files), "other file")
             parts += [f"{inline:,} inline", f"{files.total():,} in {others}"]
         unaligned = sum(entry.aligned is False for entry in self.entries)
         if unaligned:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxmap._text import escape
+from onnxmap._text import counted, escape
 from onnxmap.cli.columns import Column
 from onnxmap.cli.ls.listing import Listing, natural
-from onnxmap.cli.text import count
 from onnxmap.cli.type_text import type_in_words
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Values(Listing[Entry]):
     def totals(self) -> str:
         """See Listing."""
         outputs = sum(entry.kind == OUTPUT for entry in self.entries)
-        return f"{count(len(self.entries) - outputs, 'input')} · {count(outputs, 'output')}"
+        return f"{counted(len(self.entries) - outputs, 'input')} · {counted(outputs, 'output')}"
 
 
 def listing(model: onnxmap.Model) -> Values:

@@ -7,10 +7,10 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
-from onnxmap._text import bytes_in_words, escape
+from onnxmap._text import bytes_in_words, counted, escape
 from onnxmap.cli.columns import Column, lay_out
 from onnxmap.cli.screen import Screen
-from onnxmap.cli.text import count, cut, seconds_in_words
+from onnxmap.cli.text import cut, seconds_in_words
 
 # These keep the page to one screen; --json prints everything.
 MOST_LINES = 8
@@ -91,8 +91,8 @@ def _versions(facts: dict[str, Any], screen: Screen) -> str:
 def _graph_line(facts: dict[str, Any], screen: Screen) -> str:
     weights = facts["initializers"]
     parts = [
-        count(facts["node_count"], "node"),
-        count(weights["count"], "initializer"),
+        counted(facts["node_count"], "node"),
+        counted(weights["count"], "initializer"),
         bytes_in_words(weights["nbytes"]),
     ]
     return _line(f"{facts['graph_name']}  {' · '.join(parts)}".lstrip(), screen)
@@ -142,9 +142,9 @@ def _weights(initializers: dict[str, Any], screen: Screen) -> Iterator[str]:
 def _elsewhere(places: dict[str, dict[str, int]], screen: Screen) -> Iterator[str]:
     rows = []
     for place, sums in places.items():
-        parts = [count(sums["node_count"], "node")] if sums["node_count"] else []
+        parts = [counted(sums["node_count"], "node")] if sums["node_count"] else []
         if sums["count"]:
-            parts += [count(sums["count"], "tensor"), bytes_in_words(sums["nbytes"])]
+            parts += [counted(sums["count"], "tensor"), bytes_in_words(sums["nbytes"])]
         rows.append((PLACES[place], " · ".join(parts)))
     yield from _named(rows, screen)
     if any(sums["count"] for sums in places.values()):
@@ -173,4 +173,4 @@ def _file_row(file: dict[str, Any]) -> tuple[str, str]:
 
 def _function_row(function: dict[str, Any]) -> tuple[str, str]:
     name = f"{function['domain']}::{function['name']}" if function["domain"] else function["name"]
-    return name, count(function["node_count"], "node")
+    return name, counted(function["node_count"], "node")
