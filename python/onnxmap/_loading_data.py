@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxmap import _core
 from onnxmap._loading import load, open_buffer, open_file
 from onnxmap._model import Model
-from onnxmap._operator_set import OperatorSet
+from onnxmap._operator_set import MAGIC, OperatorSet
 from onnxmap._options import Options
 from onnxmap.errors import ParseError, TensorError
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from onnxmap._loading import Buffer, Path
     from onnxmap._options import Io, LinkPolicy
     from onnxmap._values import Kind, Value
-
-_MAGIC = "ONNXOPSET"
 
 
 def load_tensor(
@@ -92,10 +90,10 @@ def load_operator_set(path: Path, *, io: Io = "auto", limits: Limits | None = No
         in_bytes="wrap(onnxmap.loads_proto({}, 'OperatorSetProto'))",
     )
     magic = document.proto.magic
-    if magic != _MAGIC:
+    if magic != MAGIC:
         raise ParseError(
             f"{os.fsdecode(name)!r}: {document.why_not() or 'this is not an operator set'}: its "
-            f"magic is {magic[:80]!r}, not {_MAGIC!r}",
+            f"magic is {magic[:80]!r}, not {MAGIC!r}",
             code="model.not_operator_set",
             offset=0,
             path="magic",

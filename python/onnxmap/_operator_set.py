@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NoReturn
 from onnxmap import _core
 from onnxmap._display import describe
 
+# Source: onnx-operators.proto, OperatorSetProto.magic.
+MAGIC = "ONNXOPSET"
+
 
 class OperatorSet:
     """A set of operators: an OperatorSetProto."""

@@ -7,6 +7,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._operator_set import MAGIC
 from onnxmap.cli.completion import complete_with, folders
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
 
 
 def _is_operator_set(view: onnxmap.ProtoView) -> bool:
-    return bool(view.magic == "ONNXOPSET")
+    return bool(view.magic == MAGIC)
 
 
 def _is_tensor(view: onnxmap.ProtoView) -> bool:
