@@ -55,7 +55,7 @@ def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
     """
     import onnxmap
 
-    data = sys.stdin.buffer.read() if file == STANDARD_INPUT else None
+    data = _standard_input(file)
 
     def view(message: str) -> onnxmap.ProtoView:
         if data is None:
@@ -63,7 +63,7 @@ def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
         return onnxmap.loads_proto(data, message)
 
     try:
-        return (open_model(file, arguments) if data is None else onnxmap.loads(data)).proto
+        return _model(file, data, arguments).proto
     except onnxmap.ParseError:
         for message, is_one in (
             ("OperatorSetProto", _is_operator_set),
@@ -86,12 +86,20 @@ def _is_tensor(view: onnxmap.ProtoView) -> bool:
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:
     """Open the model in a file, or on standard input if its name is `-`."""
+    return _model(file, _standard_input(file), arguments)
+
+
+def _standard_input(file: str) -> bytes | None:
+    """The bytes of standard input; None if `file` names another file."""
+    return sys.stdin.buffer.read() if file == STANDARD_INPUT else None
+
+
+def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnxmap.Model:
+    """Open the model in `data`; in the file if that is None."""
     import onnxmap
 
     options = opening_options(arguments)
-    if file == STANDARD_INPUT:
-        return onnxmap.loads(sys.stdin.buffer.read(), **options)
-    return onnxmap.load(file, **options)
+    return onnxmap.load(file, **options) if data is None else onnxmap.loads(data, **options)
 
 
 def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:

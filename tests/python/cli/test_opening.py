@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -18,6 +19,12 @@ from support.cli_models import save, tensor
 from support.command_line import Ran, piped
 
 import onnxmap
+from onnxmap.cli.model_file import (
+    STANDARD_INPUT,
+    add_opening_options,
+    open_message,
+    open_model,
+)
 
 Run = Callable[..., Ran]
 
@@ -110,6 +117,22 @@ def test_verify_reads_standard_input(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(small.read_bytes())))
     ran = run("verify", "-")
     assert (ran.status, ran.out) == (0, "no data files   -\n")
+
+
+def test_the_options_apply_to_standard_input(split: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = argparse.ArgumentParser()
+    add_opening_options(parser)
+    arguments = parser.parse_args(["--external-root", str(split.parent.parent / "data")])
+
+    def give_the_model() -> str:
+        stdin = SimpleNamespace(buffer=io.BytesIO(split.read_bytes()))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        return STANDARD_INPUT
+
+    model = open_model(give_the_model(), arguments)
+    graph = onnxmap.wrap(open_message(give_the_model(), arguments).graph)
+    for opened in (model.graph, graph):
+        assert opened.initializers["w"].numpy().tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("command", ["show", "ls", "dump", "verify"])
