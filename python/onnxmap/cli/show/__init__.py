@@ -17,6 +17,8 @@ from onnxmap.cli.show.page import PLACES, page
 from onnxmap.cli.type_text import type_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import onnxmap
 
 SUMMARY = "show a model on one screen: interface, operators, weights, files"
@@ -56,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 def summary(model: onnxmap.Model) -> dict[str, Any]:
     """Return the facts of a model. `--json` prints them, and the page is drawn from them."""
     graph = model.graph
+    tensors = model.tensors()
     return {
         "ir_version": model.ir_version,
         "opset_imports": dict(model.opset_imports),
@@ -74,8 +77,8 @@ def summary(model: onnxmap.Model) -> dict[str, Any]:
             for function in model.functions
         ],
         "initializers": _initializers(graph.initializers),
-        "elsewhere": _elsewhere(model),
-        "external_files": _external_files(model),
+        "elsewhere": _elsewhere(model, tensors),
+        "external_files": _external_files(tensor for _, tensor in tensors),
         "metadata_props": dict(model.metadata_props),
     }
 
@@ -100,13 +103,15 @@ def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
     }
 
 
-def _elsewhere(model: onnxmap.Model) -> dict[str, dict[str, int]]:
+def _elsewhere(
+    model: onnxmap.Model, tensors: Iterable[tuple[str, onnxmap.Tensor]]
+) -> dict[str, dict[str, int]]:
     """The nodes and tensors that are in no list of the graph. Functions list their nodes."""
     found = {place: {"node_count": 0, "count": 0, "nbytes": 0} for place in PLACES}
     for path, _ in model.all_nodes():
         if not path.startswith(_NODE) or _INNER_GRAPH.search(path):
             found[_place(path)]["node_count"] += not path.startswith(_FUNCTION)
-    for path, tensor in model.tensors():
+    for path, tensor in tensors:
         if path.startswith(_INITIALIZER):
             continue
         sums = found[_place(path)]
@@ -127,11 +132,10 @@ def _place(path: str) -> str:
     return "sparse_initializers" if path.startswith(_SPARSE) else "node_attributes"
 
 
-def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
+def _external_files(tensors: Iterable[onnxmap.Tensor]) -> list[dict[str, Any]]:
     """Each data file once, with the reason if it cannot be opened."""
     from onnxmap._checksums import data_files
 
-    tensors = (tensor for _, tensor in model.tensors())
     return [
         {
             "path": file.path,
