@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import floats, model_of
+from support.sample_models import floats, model_of, operator_set
 
 import onnxmap
 from onnxmap import DataType, OperatorStatus
@@ -26,15 +26,6 @@ def path(tmp_path: Path) -> Path:
     file = tmp_path / "model.onnx"
     file.write_bytes(model_of([floats("w", 3)]).SerializeToString())
     return file
-
-
-def operator_set() -> onnxmap.OperatorSet:
-    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1, domain="d")
-    made.operator.add(op_type="Op")
-    view = onnxmap.loads_proto(made.SerializeToString(), "OperatorSetProto")
-    found = onnxmap.wrap(view)
-    assert isinstance(found, onnxmap.OperatorSet)
-    return found
 
 
 def test_operator_sets_are_values(tmp_path: Path) -> None:

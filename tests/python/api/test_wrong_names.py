@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import floats, model_of
+from support.sample_models import floats, model_of, operator_set
 
 import onnxmap
 
@@ -175,15 +174,6 @@ def things(model: onnxmap.Model) -> dict[str, Any]:
         "SparseTensor": graph.sparse_initializers["s"],
         "OperatorSet": operator_set(),
     }
-
-
-def operator_set() -> onnxmap.OperatorSet:
-    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1, domain="d")
-    made.operator.add(op_type="Op")
-    view = onnxmap.loads_proto(made.SerializeToString(), "OperatorSetProto")
-    found = onnxmap.wrap(view)
-    assert isinstance(found, onnxmap.OperatorSet)
-    return found
 
 
 WRONG_NAMES = [

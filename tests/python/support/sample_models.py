@@ -1,4 +1,4 @@
-"""Models for several tests, and functions that write them. One has all fixed-width types."""
+"""Models, tensors and an operator set for several tests. One model has all fixed-width types."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
+import onnxmap
 from support.tensor_oracle import FIXED_WIDTH
 
 SHAPES: dict[str, list[int]] = {"matrix": [3, 5], "scalar": [], "empty": [0, 4], "one": [1]}
@@ -52,6 +53,15 @@ def write(message: onnx.ModelProto | TensorProto, path: Path) -> Path:
 def floats(name: str, count: int, start: float = 0.0) -> TensorProto:
     values = np.arange(start, start + count, dtype=np.float32)
     return TensorProto(name=name, dims=[count], data_type=1, raw_data=values.tobytes())
+
+
+def operator_set() -> onnxmap.OperatorSet:
+    made = onnx.OperatorSetProto(magic="ONNXOPSET", opset_version=1, domain="d")
+    made.operator.add(op_type="Op")
+    view = onnxmap.loads_proto(made.SerializeToString(), "OperatorSetProto")
+    found = onnxmap.wrap(view)
+    assert isinstance(found, onnxmap.OperatorSet)
+    return found
 
 
 def external(
