@@ -24,7 +24,7 @@ class _NamedInt(IntEnum):
 
 
 class _Suggesting(EnumMeta):
-    """Gives DataType.FLOAT32, and other names that it lacks, an error that says the member."""
+    """Lets the error for a wrong name, like DataType.FLOAT32, say which member is meant."""
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
 
