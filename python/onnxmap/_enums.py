@@ -31,7 +31,10 @@ class _Suggesting(EnumMeta):
         def __getattr__(cls, name: str) -> NoReturn:
             text = f"{cls.__name__} has no member {name[:80]!r}"
             meant = None if name.startswith("_") else _data_type_of(cls, name.lower())
-            raise AttributeError(text if meant is None else f"{text}; use .{meant.name}")
+            if meant is None:
+                raise AttributeError(text)
+            # With a name, the error gets no second suggestion from Python.
+            raise AttributeError(f"{text}; use .{meant.name}", name=name)
 
 
 def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataTypeFacts | None:

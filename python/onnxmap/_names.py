@@ -185,9 +185,18 @@ def missing_attribute(
     if use is None and not name.startswith("_"):
         use = _meant(cls.__name__, name)
     if use is not None:
-        return AttributeError(f"{text}; use .{use}")
+        return _advised(text, f"; use .{use}", name)
     near = _nearest_public(name, dir(cls))
-    return AttributeError(f"{text}; did you mean .{near[0]}?" if near else text)
+    return _advised(text, f"; did you mean .{near[0]}?" if near else "", name)
+
+
+def _advised(text: str, advice: str, name: str) -> AttributeError:
+    """The error for a wrong attribute, with the advice, which may be empty.
+
+    Python adds the name and the object to an error that has neither, and may then print a
+    suggestion of its own. After advice, that would be a second one.
+    """
+    return AttributeError(text + advice, name=name) if advice else AttributeError(text)
 
 
 def _meant(cls: str, name: str) -> str | None:
@@ -210,13 +219,13 @@ def missing_function(name: str, names: Iterable[str]) -> AttributeError:
     """Return the error for a name that the package lacks."""
     text = f"module 'onnxmap' has no attribute {escape(repr(name[:_LONGEST]))}"
     near = [_FUNCTIONS[name]] if name in _FUNCTIONS else _nearest_public(name, names)
-    return AttributeError(f"{text}; did you mean onnxmap.{near[0]}?" if near else text)
+    return _advised(text, f"; did you mean onnxmap.{near[0]}?" if near else "", name)
 
 
 def missing_field(message: str, name: str) -> AttributeError:
     """Return the error for a name that is no field of the message `message`."""
     text = f"{message} has no field {escape(repr(name[:_LONGEST]))}"
-    return AttributeError(text + suggestion(_nearest_public(name, message_rows(message))))
+    return _advised(text, suggestion(_nearest_public(name, message_rows(message))), name)
 
 
 def _property_of(cls: type, message: str, field: str) -> str | None:

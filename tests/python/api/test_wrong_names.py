@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -251,6 +252,18 @@ def test_a_wrong_member_of_data_type() -> None:
         with pytest.raises(AttributeError, match=f"no member '{wrong}'") as caught:
             getattr(onnxmap.DataType, wrong)
         assert str(caught.value).endswith(f"; use .{right}" if right else f"'{wrong}'")
+
+
+def test_python_prints_no_second_suggestion(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = onnxmap.load(path)
+    for thing, wrong in (
+        (model, "grph"), (model.graph, "node"), (model.graph.nodes[0], "optype"),
+        (model.proto, "grph"), (onnxmap.DataType, "FLOAT32"), (onnxmap, "loadd"),
+    ):  # fmt: skip
+        with pytest.raises(AttributeError, match=r"did you mean|use \.") as caught:
+            getattr(thing, wrong)
+        sys.__excepthook__(AttributeError, caught.value, None)
+        assert capsys.readouterr().err.endswith(f"AttributeError: {caught.value}\n")
 
 
 def test_a_wrong_field_of_a_view_says_the_right_one(path: Path) -> None:
