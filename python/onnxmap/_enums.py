@@ -5,12 +5,15 @@ from __future__ import annotations
 from enum import EnumMeta, IntEnum
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+
 from onnxmap import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
+# Two of these have the same size and equal dtypes, like np.longlong and np.int64 on Linux.
+_C_INTEGERS = (np.intc, np.long, np.longlong, np.uintc, np.ulong, np.ulonglong)
 
 
 class _NamedInt(IntEnum):
@@ -39,8 +42,6 @@ class _Suggesting(EnumMeta):
 
 def _data_type_of(members: Iterable[_DataTypeFacts], given: object) -> _DataTypeFacts | None:
     """The member that a name of ONNX or NumPy, or a type of NumPy, means."""
-    import numpy as np
-
     if isinstance(given, str):
         for member in members:
             if member and given in (member.name, member.numpy().name):
@@ -72,18 +73,15 @@ class _DataTypeFacts(_NamedInt, metaclass=_Suggesting):
         """Whether `other` is this member, its number, or NumPy's type or dtype of its elements."""
         if isinstance(other, int):
             return int(self) == int(other)
-        import numpy as np
-
         if isinstance(other, np.dtype):
             return bool(self) and bool(self.numpy() == other)
         if not isinstance(other, type) or not issubclass(other, np.generic):
             return NotImplemented
-        try:
-            theirs = np.dtype(other)
-        except TypeError:  # an abstract type, like numpy.floating
+        if not self:
             return False
-        # Older releases of NumPy take an abstract type for one of its types.
-        return theirs.type is other and self == theirs
+        own = self.numpy()
+        # NumPy may warn about, or refuse, the dtype of other types: some are abstract.
+        return own.type is other or (other in _C_INTEGERS and bool(own == np.dtype(other)))
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)  # int's own method knows only numbers

@@ -310,11 +310,16 @@ def test_types_read_as_their_names() -> None:
         assert equal == DataType.FLOAT
         assert not equal != DataType.FLOAT  # noqa: SIM202
         assert not DataType.FLOAT != equal  # noqa: SIM202, SIM300
-    for abstract in (np.floating, np.integer, np.number, np.generic, np.character):
+    for abstract in (
+        np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact,
+        np.floating, np.complexfloating, np.flexible, np.character,
+    ):  # fmt: skip
         for kind in DataType:
             assert kind != abstract
             assert not kind == abstract  # noqa: SIM201
     assert np.longlong == DataType.INT64
+    assert np.ulonglong == DataType.UINT64 != np.longlong
+    assert np.intc == DataType.INT32 != np.uintc
     assert DataType.DOUBLE != None
     assert {DataType.FLOAT: 1}[1] == 1  # type: ignore[index]
 
