@@ -43,4 +43,10 @@ void fail_too_deep() {
     throw Error("file.changed", "the bytes are nested deeper than when they were loaded");
 }
 
+void fail_edited_too_deep() {
+    throw Error("limit.depth",
+                "the edited messages are nested too deeply; raise the limit with "
+                "limits=Limits(depth=...)");
+}
+
 }  // namespace onnxmap

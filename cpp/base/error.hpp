@@ -49,6 +49,9 @@ class FileError : public Failure {
 /// Throws Error `file.changed` for messages that are nested deeper than the load pass allowed.
 [[noreturn]] void fail_too_deep();
 
+/// Throws Error `limit.depth` for messages that edits nested too deeply.
+[[noreturn]] void fail_edited_too_deep();
+
 /// Text of the input with control characters, backslashes and the quote escaped.
 [[nodiscard]] std::string escaped(std::string_view text, char quote);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace onnxmap::onnx {
 
 namespace {
@@ -13,27 +15,35 @@ bool replaces(const wire::FieldRow& row, const wire::FieldRow* other) noexcept {
 
 }  // namespace
 
-Message::Message(const wire::MessageTable& table, std::vector<ByteView> pieces) : table_(&table) {
-    if (pieces.size() <= 1) {
-        bytes_ = pieces.empty() ? ByteView{} : pieces.front();
-    } else {
-        std::uint64_t nbytes = 0;
-        for (const ByteView& piece : pieces) nbytes += piece.size();
-        pieces_ = std::make_shared<const Pieces>(std::move(pieces), nbytes);
-    }
+void fail_too_deep(const Message& message) {
+    if (message.changes() != nullptr && message.changes()->any()) fail_edited_too_deep();
+    onnxmap::fail_too_deep();
 }
 
-std::size_t Message::piece_at(const std::uint8_t* p) const noexcept {
-    std::size_t low = 0;
-    for (std::size_t high = piece_count(); high - low > 1;) {
-        const std::size_t middle = low + (high - low) / 2;
-        (piece(middle).data() <= p ? low : high) = middle;
+Message::Message(const wire::MessageTable& table, std::vector<ByteView> occurrences,
+                 const Changes* changes)
+    : table_(&table), changes_(changes) {
+    if (!occurrences.empty()) bytes_ = occurrences.front();
+    if (occurrences.size() > 1) {
+        pieces_ = std::make_shared<const Pieces>(std::move(occurrences));
     }
-    return low;
+    find_changes();
+}
+
+void Message::look_up() {
+    if (auto changed = changes_->find(key())) {
+        pieces_ = std::move(changed);
+    } else if (edited() && !changes_->is_added(key())) {
+        pieces_ = std::shared_ptr<const Pieces>(pieces_->merged());  // the edits were reverted
+    }
 }
 
 std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
     std::optional<wire::Field> found;
+    if (edited() && row.oneof.empty()) {
+        if (const auto place = pieces_->find_last(row)) found = pieces_->field_at(*place);
+        return found;
+    }
     if (row.oneof.empty() && row.type != wire::Type::enumeration) {
         // Only this field matters, so other fields need not be looked up in the schema.
         read_fields([&](const wire::Field& field) {
@@ -52,6 +62,10 @@ std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
 }
 
 std::optional<Message> Message::child(const wire::FieldRow& row) const {
+    if (edited() && row.oneof.empty() && pieces_->count(row) <= 1) {
+        const auto field = find(row);
+        return field ? std::optional(inner(row, *field)) : std::nullopt;
+    }
     bool present = false;
     ByteView empty;  // an empty piece: a message is identified by its address
     std::optional<ByteView> first;
@@ -77,8 +91,8 @@ std::optional<Message> Message::child(const wire::FieldRow& row) const {
     });
     if (!present) return std::nullopt;
     const wire::MessageTable& table = kSchema.message_of(row);
-    if (pieces.empty()) return Message(table, first.value_or(empty));
-    return Message(table, std::move(pieces));
+    if (pieces.empty()) return Message(table, first.value_or(empty), changes_);
+    return Message(table, std::move(pieces), changes_);
 }
 
 const wire::FieldRow* Message::which(std::string_view oneof) const {

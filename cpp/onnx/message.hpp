@@ -4,6 +4,7 @@
 // therefore a list of pieces, nearly always one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,32 +12,103 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "onnx/pieces.hpp"
 #include "onnx/schema.hpp"
 #include "wire/message_table.hpp"
 #include "wire/reader.hpp"
 
 namespace onnxmap::onnx {
 
+/// The edited messages of a document. A message is found by its key(). Each message that is made
+/// from the bytes of a document asks here; without edits, that is one comparison.
+class Changes {
+  public:
+    /// Whether any message was edited.
+    [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+    /// The fields of an edited message; null if it was not edited.
+    [[nodiscard]] virtual std::shared_ptr<const Pieces> find(const std::uint8_t* key) const = 0;
+    /// Whether the message was not in the document when it was loaded.
+    [[nodiscard]] virtual bool is_added(const std::uint8_t* key) const = 0;
+
+  protected:
+    Changes() = default;
+    ~Changes() = default;
+    std::atomic<bool> any_ = false;
+};
+
 class Message {
   public:
     Message() = default;
-    Message(const wire::MessageTable& table, ByteView bytes) : table_(&table), bytes_(bytes) {}
-    Message(const wire::MessageTable& table, std::vector<ByteView> pieces);
+    /// `changes`: of the document, or null.
+    Message(const wire::MessageTable& table, ByteView bytes, const Changes* changes = nullptr)
+        : table_(&table), bytes_(bytes), changes_(changes) {
+        find_changes();
+    }
+    /// The occurrences of a message, which merge, in file order.
+    Message(const wire::MessageTable& table, std::vector<ByteView> occurrences,
+            const Changes* changes = nullptr);
 
     [[nodiscard]] const wire::MessageTable& table() const noexcept { return *table_; }
 
-    [[nodiscard]] std::size_t piece_count() const noexcept {
-        return pieces_ ? pieces_->views.size() : 1;
+    /// The address that identifies the message in its document, whatever becomes of its fields:
+    /// where the content of its first occurrence begins that is not empty.
+    [[nodiscard]] const std::uint8_t* key() const noexcept { return bytes_.data(); }
+    /// The bytes of the message before it was edited; of its first occurrence if there are more.
+    [[nodiscard]] ByteView loaded() const noexcept { return bytes_; }
+    [[nodiscard]] const Changes* changes() const noexcept { return changes_; }
+    /// The message as it is now. A Message stays what it was when it was made.
+    [[nodiscard]] Message current() const {
+        Message now = *this;
+        now.find_changes();
+        return now;
     }
-    [[nodiscard]] ByteView piece(std::size_t i) const noexcept {
-        return pieces_ ? pieces_->views[i] : bytes_;
+    /// The same message with the edits of `changes`.
+    [[nodiscard]] Message with(const Changes& changes) const {
+        Message other = *this;
+        other.changes_ = &changes;
+        other.find_changes();
+        return other;
     }
-    /// The index of the piece that holds `p`. Pieces are in file order: it is the last piece that
-    /// begins at or before `p`, or 0 if there is none.
-    [[nodiscard]] std::size_t piece_at(const std::uint8_t* p) const noexcept;
+
+    /// The pieces of an edited message or of one that occurs several times; null for one range.
+    [[nodiscard]] const std::shared_ptr<const Pieces>& pieces() const noexcept { return pieces_; }
+    [[nodiscard]] bool edited() const noexcept { return pieces_ && pieces_->edited(); }
+
+    /// Calls visit(bytes) for each occurrence of the message before it was edited.
+    template <class Visit>
+    void for_each_loaded(Visit&& visit) const {
+        const Pieces* const occurrences = edited() ? pieces_->merged().get() : pieces_.get();
+        if (occurrences != nullptr) {
+            for (const ByteView bytes : occurrences->occurrences()) visit(bytes);
+        } else {
+            visit(bytes_);
+        }
+    }
+
+    /// Calls visit(bytes) for each range of bytes that the message consists of; the content that a
+    /// field of an edited message holds elsewhere is a range of its own.
+    template <class Visit>
+    void for_each_range(Visit&& visit) const {
+        if (pieces_) {
+            pieces_->for_each_range(visit);
+        } else {
+            visit(bytes_);
+        }
+    }
 
     [[nodiscard]] std::uint64_t nbytes() const noexcept {
-        return pieces_ ? pieces_->nbytes : bytes_.size();
+        return pieces_ ? pieces_->nbytes() : bytes_.size();
+    }
+
+    /// Whether both are views of the same message in the same state.
+    [[nodiscard]] bool is(const Message& other) const noexcept {
+        return table_ == other.table_ && bytes_.data() == other.bytes_.data() &&
+               bytes_.size() == other.bytes_.size() && changes_ == other.changes_;
+    }
+
+    /// The message that an occurrence of a message field of this message holds.
+    [[nodiscard]] Message inner(const wire::FieldRow& row, const wire::Field& field) const {
+        return {kSchema.message_of(row), field.bytes, changes_};
     }
 
     /// Calls visit(field, row) for each field in file order. `row` is null for an unknown field:
@@ -112,52 +184,59 @@ class Message {
     class Walk {
       public:
         /// Starts at the first field.
-        explicit Walk(const Message& message) noexcept : message_(&message) {}
-        /// Starts at the field at `begin`, which lies in the message.
-        Walk(const Message& message, const std::uint8_t* begin)
-            : message_(&message), next_piece_(message.piece_at(begin)) {
-            const ByteView piece = message.piece(next_piece_++);
-            reader_ = wire::Reader(begin, piece.data() + piece.size());
+        explicit Walk(const Message& message) noexcept {
+            if (message.pieces_) {
+                pieces_.emplace(*message.pieces_);
+            } else {
+                reader_ = wire::Reader(message.bytes_);
+            }
+        }
+        /// Starts at the field at `begin`, which lies in the message. Not for an edited message.
+        Walk(const Message& message, const std::uint8_t* begin) noexcept {
+            if (message.pieces_) {
+                pieces_.emplace(*message.pieces_, begin);
+            } else {
+                const ByteView bytes = message.bytes_;
+                reader_ = wire::Reader(begin, bytes.data() + bytes.size());
+            }
         }
 
         /// Returns false after the last field.
         bool next(wire::Field& field) {
-            while (!reader_.next(field)) {
-                if (next_piece_ == message_->piece_count()) return false;
-                reader_ = wire::Reader(message_->piece(next_piece_++));
-            }
-            return true;
+            return pieces_ ? pieces_->next(field) : reader_.next(field);
         }
 
       private:
-        const Message* message_;
-        std::size_t next_piece_ = 0;
+        std::optional<Pieces::Walk> pieces_;
         wire::Reader reader_{ByteView{}};
     };
 
   private:
-    struct Pieces {
-        std::vector<ByteView> views;
-        std::uint64_t nbytes;  // of all pieces
-    };
+    void find_changes() {
+        if (changes_ != nullptr && (changes_->any() || edited())) look_up();
+    }
+    void look_up();
 
     template <class Visit>
     void read_fields(Visit&& visit) const {
         wire::Field field;
-        for (std::size_t i = 0; i < piece_count(); ++i) {
-            wire::Reader reader(piece(i));
+        if (pieces_) {
+            Pieces::Walk walk(*pieces_);
+            while (walk.next(field)) visit(field);
+        } else {
+            wire::Reader reader(bytes_);
             while (reader.next(field)) visit(field);
         }
     }
 
     const wire::MessageTable* table_ = nullptr;
-    ByteView bytes_;
-    std::shared_ptr<const Pieces> pieces_;  // null if there is only one
+    ByteView bytes_;                        // of the first occurrence that is not empty
+    std::shared_ptr<const Pieces> pieces_;  // null if the message is one range
+    const Changes* changes_ = nullptr;
 };
 
-/// The message that an occurrence of a message field holds.
-[[nodiscard]] inline Message message_in(const wire::FieldRow& row, const wire::Field& field) {
-    return {kSchema.message_of(row), field.bytes};
-}
+/// Throws Error `limit.depth` if the messages around `message` were edited; otherwise
+/// `file.changed`: they are nested deeper than the load pass allowed.
+[[noreturn]] void fail_too_deep(const Message& message);
 
 }  // namespace onnxmap::onnx

@@ -100,7 +100,7 @@ class Printer {
     void print_message(const wire::FieldRow& row, const Message& child) {
         begin(row);
         text_ += " {\n";
-        if (++depth_ > options_.max_depth) fail_too_deep();
+        if (++depth_ > options_.max_depth) fail_too_deep(child);
         print(child);
         --depth_;
         text_.append(2 * depth_, ' ');
@@ -113,10 +113,10 @@ class Printer {
         message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
             if (known != &row) return;
             wire::Field field = found;
-            if (row.packable()) field.bytes = resident(found.bytes);
+            if (field.type != row.wire_type()) field.bytes = resident(found.bytes);
             Message::unpack(row, field, [&](const wire::Field& value) {
                 if (row.is_message()) {
-                    print_message(row, message_in(row, value));
+                    print_message(row, message.inner(row, value));
                 } else if (++count <= options_.longest || row.is_text()) {
                     print_value(row, value);
                 }

@@ -15,9 +15,9 @@ struct TextOptions {
     /// The most bytes of text. Longer text is an Error `limit.text_bytes`.
     std::uint64_t max_bytes = UINT64_MAX;
     /// The deepest nesting below this message. Deeper nesting means that the bytes changed (Error
-    /// `file.changed`).
+    /// `file.changed`), or that edits nested messages too deeply (Error `limit.depth`).
     std::uint32_t max_depth = wire::kDefaultDepth;
-    /// Brings bytes into memory before they are read; see source::Source::resident.
+    /// Brings bytes into memory before they are read; valid until the next call.
     std::function<ByteView(ByteView)> resident = {};
 };
 

@@ -110,7 +110,8 @@ TEST_CASE("message: singular messages that repeat are merged") {
     const auto graph = Message(message<"ModelProto">, bytes).child(field<"ModelProto.graph">);
     REQUIRE(graph);
     CHECK(&graph->table() == &message<"GraphProto">);
-    CHECK(graph->piece_count() == 2);
+    const auto parts = graph->pieces()->occurrences();
+    CHECK(parts.size() == 2);
     CHECK(graph->text(field<"GraphProto.name">) == "b");
     std::vector<std::string> names;
     graph->for_each_value(field<"GraphProto.initializer">, [&](const wire::Field& value) {
@@ -118,7 +119,7 @@ TEST_CASE("message: singular messages that repeat are merged") {
             Message(message<"TensorProto">, value.bytes).text(field<"TensorProto.name">));
     });
     CHECK(names == std::vector<std::string>{"x", "y"});
-    CHECK(graph->nbytes() == graph->piece(0).size() + graph->piece(1).size());
+    CHECK(graph->nbytes() == parts[0].size() + parts[1].size());
 }
 
 TEST_CASE("message: messages within merged messages are merged, too") {
@@ -130,7 +131,7 @@ TEST_CASE("message: messages within merged messages are merged, too") {
     REQUIRE(sparse);
     const auto values = sparse->child(field<"SparseTensorProto.values">);
     REQUIRE(values);
-    CHECK(values->piece_count() == 3);
+    CHECK(values->pieces()->occurrences().size() == 3);
     CHECK(values->text(field<"TensorProto.name">) == "n");
     CHECK(values_of(*values, field<"TensorProto.dims">) == std::vector<std::uint64_t>{2, 3});
 }
