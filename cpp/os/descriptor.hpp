@@ -27,6 +27,8 @@ class Descriptor {
     }
 
     [[nodiscard]] int number() const noexcept { return number_; }
+    /// Gives the number to the caller, who must close it.
+    [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
     [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }
 
   private:

@@ -8,6 +8,7 @@
 
 #include "os/descriptor_pool.hpp"
 #include "os/file_system.hpp"
+#include "os/own_appends.hpp"
 
 namespace onnxmap::os {
 
@@ -19,7 +20,7 @@ bool is_shortage(const FileError& error) noexcept {
 }
 
 void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now) {
-    if (now == before) return;
+    if (now == before || is_own_append(before, now)) return;
     std::string message = quoted(path);
     if (!now.same_file(before)) {
         message += " is no longer the file that was opened; load the model again";

@@ -1,0 +1,73 @@
+#include "os/append_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+#include "os/descriptor_pool.hpp"
+#include "os/retried.hpp"
+#include "os/write_calls.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+constexpr int kAppendFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+timespec time_of(std::int64_t nanoseconds) noexcept {
+    constexpr std::int64_t kPerSecond = 1'000'000'000;
+    const std::int64_t rest = (nanoseconds % kPerSecond + kPerSecond) % kPerSecond;
+    timespec time{};
+    time.tv_sec = static_cast<time_t>((nanoseconds - rest) / kPerSecond);
+    time.tv_nsec = static_cast<decltype(time.tv_nsec)>(rest);
+    return time;
+}
+
+}  // namespace
+
+AppendFile::AppendFile(std::string path)
+    : descriptor_(open_descriptor([&] {
+          return retried(
+              [&] { return write_calls->open(AT_FDCWD, path.c_str(), kAppendFlags, 0); });
+      })),
+      path_(std::move(path)) {
+    if (!descriptor_) throw FileError(errno, path_);
+}
+
+FileStatus AppendFile::status() const { return status_of(descriptor_.number(), path_); }
+
+void AppendFile::write(std::uint64_t offset, ByteView bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = retried([&] {
+            return write_calls->write_at(descriptor_.number(), bytes.data(), bytes.size(),
+                                         static_cast<off_t>(offset));
+        });
+        if (count < 0) throw FileError(errno, path_);
+        if (count == 0) throw FileError(EIO, path_);
+        offset += static_cast<std::uint64_t>(count);
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+void AppendFile::restore(const FileIdentity& before) {
+    const auto size = static_cast<off_t>(before.size);
+    if (retried([&] { return write_calls->cut(descriptor_.number(), size); }) != 0) {
+        throw FileError(errno, path_);
+    }
+    timespec no_change{};
+    no_change.tv_nsec = UTIME_OMIT;
+    const std::array<timespec, 2> times = {no_change, time_of(before.modified_ns)};
+    static_cast<void>(::futimens(descriptor_.number(), times.data()));
+}
+
+void AppendFile::sync() {
+    if (retried([&] { return write_calls->sync(descriptor_.number()); }) != 0) {
+        throw FileError(errno, path_);
+    }
+}
+
+}  // namespace onnxmap::os

@@ -1,0 +1,37 @@
+// An existing regular file that gets more bytes at its end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "os/descriptor.hpp"
+#include "os/file_status.hpp"
+
+namespace onnxmap::os {
+
+/// All functions throw FileError.
+class AppendFile {
+  public:
+    /// Opens the object at `path`, and never waits. Throws ELOOP for a symbolic link.
+    explicit AppendFile(std::string path);
+
+    [[nodiscard]] FileStatus status() const;
+
+    /// Writes bytes from `offset` on. If the system takes only some of them, writes the others by
+    /// another call.
+    void write(std::uint64_t offset, ByteView bytes);
+
+    /// Cuts the file to its size in `before`, and sets its time of modification to that of `before`
+    /// if this process may do so.
+    void restore(const FileIdentity& before);
+
+    /// Waits until the disk has the bytes.
+    void sync();
+
+  private:
+    Descriptor descriptor_;
+    std::string path_;
+};
+
+}  // namespace onnxmap::os

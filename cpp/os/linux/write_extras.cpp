@@ -1,0 +1,20 @@
+// Calls the kernel itself, since older C libraries lack these functions.
+#include "os/write_extras.hpp"
+
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace onnxmap::os {
+
+ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexcept {
+    loff_t at = offset;
+    return ::syscall(SYS_copy_file_range, from, &at, to, nullptr, nbytes, 0U);
+}
+
+int rename_to_new(int folder, const char* from, const char* to) noexcept {
+    return static_cast<int>(
+        ::syscall(SYS_renameat2, folder, from, folder, to, unsigned{RENAME_NOREPLACE}));
+}
+
+}  // namespace onnxmap::os

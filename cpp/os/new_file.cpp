@@ -1,0 +1,120 @@
+#include "os/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+#include "os/descriptor_pool.hpp"
+#include "os/retried.hpp"
+#include "os/write_calls.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+constexpr int kNewFileFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+
+// A file that is replaced may hold secrets, so nobody else may read the new one before it has the
+// same permissions. The system gives other files theirs: 0666 without the bits of the umask.
+constexpr mode_t kOwnerOnly = 0600;
+constexpr mode_t kEverybody = 0666;
+
+constexpr unsigned kGroupBits = 070;
+
+}  // namespace
+
+NewFile::NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string path,
+                 std::optional<NameStatus> replaced)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      path_(std::move(path)),
+      replaced_(replaced) {
+    std::string temporary = unique_name("." + name_, kTemporary);
+    const mode_t mode = replaced_ ? kOwnerOnly : kEverybody;
+    Descriptor opened = open_descriptor([&] {
+        return retried([&] {
+            return write_calls->open(folder_->descriptor(), temporary.c_str(), kNewFileFlags, mode);
+        });
+    });
+    if (!opened) throw FileError(errno, path_);
+    descriptor_ = opened.release();
+    temporary_ = std::move(temporary);
+}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      name_(std::move(other.name_)),
+      path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      replaced_(other.replaced_),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+NewFile::~NewFile() {
+    if (descriptor_ >= 0) static_cast<void>(write_calls->close(descriptor_));
+    if (temporary_.empty()) return;
+    static_cast<void>(write_calls->remove(folder_->descriptor(), temporary_.c_str()));
+}
+
+void NewFile::write(ByteView bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count =
+            retried([&] { return write_calls->write(descriptor_, bytes.data(), bytes.size()); });
+        if (count < 0) throw FileError(errno, path_);
+        if (count == 0) throw FileError(EIO, path_);  // no system does that, but it would loop
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): the file changes
+std::uint64_t NewFile::copy(const File& file, std::uint64_t offset, std::uint64_t nbytes) {
+    const ssize_t count = retried([&] {
+        return write_calls->copy(file.descriptor(), static_cast<off_t>(offset), descriptor_,
+                                 nbytes);
+    });
+    return count > 0 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+void NewFile::finish(bool sync) {
+    if (replaced_) set_permissions();
+    if (sync && retried([&] { return write_calls->sync(descriptor_); }) != 0) {
+        throw FileError(errno, path_);
+    }
+    // A network file system may report a full disk here. After EINTR the descriptor is closed, and
+    // no write has failed.
+    if (write_calls->close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+        throw FileError(errno, path_);
+    }
+}
+
+void NewFile::set_permissions() {
+    struct stat status{};
+    if (::fstat(descriptor_, &status) != 0) throw FileError(errno, path_);
+    unsigned permissions = replaced_->permissions;
+    if (status.st_gid != replaced_->group &&
+        write_calls->set_owner(descriptor_, static_cast<uid_t>(-1), replaced_->group) != 0) {
+        // Another group must not get more than everybody has.
+        permissions &= ~kGroupBits | permissions << 3;
+    }
+    if (retried([&] { return write_calls->set_mode(descriptor_, permissions); }) != 0) {
+        throw FileError(errno, path_);
+    }
+    if (status.st_uid != replaced_->user) {
+        static_cast<void>(
+            write_calls->set_owner(descriptor_, replaced_->user, static_cast<gid_t>(-1)));
+    }
+}
+
+void NewFile::replace() {
+    folder_->rename(temporary_, name_, path_);
+    temporary_.clear();
+}
+
+void NewFile::take_new_name() {
+    folder_->rename_to_new(temporary_, name_, path_);
+    temporary_.clear();
+}
+
+}  // namespace onnxmap::os

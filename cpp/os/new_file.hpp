@@ -1,0 +1,60 @@
+// A file that is being written under a temporary name, and gets its name when it is complete.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "os/descriptor.hpp"
+#include "os/file.hpp"
+#include "os/output_folder.hpp"
+
+namespace onnxmap::os {
+
+/// All functions throw FileError with the path of the file that is to be, not of the temporary one.
+class NewFile {
+  public:
+    /// The end of a temporary name: `.NAME.XXXXXXXX.onnxmap-tmp`.
+    static constexpr std::string_view kTemporary = ".onnxmap-tmp";
+
+    /// Makes the temporary file. `replaced` is the regular file whose permissions it gets, and also
+    /// its owner and group if this process may set them. Without one, its permissions are those of
+    /// any new file.
+    NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string path,
+            std::optional<NameStatus> replaced);
+    /// Removes the temporary file, unless it has its name.
+    ~NewFile();
+    NewFile(NewFile&& other) noexcept;
+    NewFile& operator=(NewFile&&) = delete;
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    /// Adds bytes at the end.
+    void write(ByteView bytes);
+
+    /// Adds bytes of another file, from `offset` on, without passing them through this process.
+    /// Returns how many; 0 if this is not possible. Then a read or a write tells the reason.
+    [[nodiscard]] std::uint64_t copy(const File& file, std::uint64_t offset, std::uint64_t nbytes);
+
+    /// Ends writing, and waits until the disk has the bytes if `sync`. A sync that failed must not
+    /// be repeated, since the system has forgotten the error and maybe the bytes.
+    void finish(bool sync);
+
+    /// Gives the file its name, after finish(): replaces what has the name, or throws EEXIST.
+    void replace();
+    void take_new_name();
+
+  private:
+    void set_permissions();
+
+    std::shared_ptr<const OutputFolder> folder_;
+    std::string name_;
+    std::string path_;
+    std::string temporary_;  // empty: the file has its name
+    std::optional<NameStatus> replaced_;
+    int descriptor_ = -1;
+};
+
+}  // namespace onnxmap::os

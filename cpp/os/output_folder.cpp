@@ -1,0 +1,119 @@
+#include "os/output_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <random>
+
+#include "base/error.hpp"
+#include "os/descriptor_pool.hpp"
+#include "os/retried.hpp"
+#include "os/write_calls.hpp"
+
+namespace onnxmap::os {
+
+namespace {
+
+// Bytes. File systems allow 255, some only 143, and what is added needs some thirty.
+constexpr std::size_t kMostOfName = 100;
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+
+// The beginning of a name, without a part of a UTF-8 character at its end.
+std::string_view beginning_of(std::string_view name) {
+    if (name.size() <= kMostOfName) return name;
+    std::size_t end = kMostOfName;
+    while (end > kMostOfName - 3 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+    return name.substr(0, end);
+}
+
+FileKind kind_of_mode(mode_t mode) noexcept {
+    if (S_ISREG(mode)) return FileKind::regular;
+    if (S_ISDIR(mode)) return FileKind::folder;
+    return S_ISLNK(mode) ? FileKind::link : FileKind::other;
+}
+
+bool lacks_renames_to_new(int number) noexcept {
+    return number == ENOSYS || number == EINVAL || number == EPERM || number == ENOTSUP;
+}
+
+bool lacks_links(int number) noexcept {
+    return number == ENOSYS || number == EPERM || number == ENOTSUP || number == EMLINK ||
+           number == EACCES;
+}
+
+}  // namespace
+
+std::string unique_name(std::string_view name, std::string_view suffix) {
+    std::string result(beginning_of(name));
+    result += '.';
+    std::random_device random;
+    for (int i = 0; i < 8; ++i) result += kLetters[random() % kLetters.size()];
+    return result.append(suffix);
+}
+
+OutputFolder::OutputFolder(const std::string& folder_path, const std::string& path)
+    : descriptor_(open_descriptor([&] {
+          return retried([&] {
+              return write_calls->open(AT_FDCWD, folder_path.c_str(),
+                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0);
+          });
+      })) {
+    if (!descriptor_) throw FileError(errno, path);
+    identity_ = status_of(descriptor(), path).identity;
+}
+
+std::optional<NameStatus> OutputFolder::look(const std::string& name,
+                                             const std::string& path) const {
+    struct stat status{};
+    if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return std::nullopt;
+        throw FileError(errno, path);
+    }
+    return NameStatus{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
+                      status.st_gid};
+}
+
+void OutputFolder::rename(const std::string& from, const std::string& to,
+                          const std::string& path) const {
+    if (write_calls->rename(descriptor(), from.c_str(), to.c_str()) != 0) {
+        throw FileError(errno, path);
+    }
+}
+
+void OutputFolder::rename_to_new(const std::string& from, const std::string& to,
+                                 const std::string& path) const {
+    if (write_calls->rename_to_new(descriptor(), from.c_str(), to.c_str()) == 0) return;
+    if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
+    if (!link(from, to, path)) {
+        if (look(to, path)) throw FileError(EEXIST, path);
+        rename(from, to, path);
+        return;
+    }
+    try {
+        remove(from, path);
+    } catch (const FileError&) {
+        // A file with two names would be refused as external data.
+        static_cast<void>(write_calls->remove(descriptor(), to.c_str()));
+        throw;
+    }
+}
+
+bool OutputFolder::link(const std::string& from, const std::string& to,
+                        const std::string& path) const {
+    if (write_calls->link(descriptor(), from.c_str(), to.c_str()) == 0) return true;
+    if (!lacks_links(errno)) throw FileError(errno, path);
+    return false;
+}
+
+void OutputFolder::remove(const std::string& name, const std::string& path) const {
+    if (write_calls->remove(descriptor(), name.c_str()) != 0) throw FileError(errno, path);
+}
+
+void OutputFolder::sync(const std::string& path) const {
+    if (retried([&] { return write_calls->sync(descriptor()); }) == 0) return;
+    if (errno != EINVAL && errno != ENOTSUP) throw FileError(errno, path);
+}
+
+}  // namespace onnxmap::os

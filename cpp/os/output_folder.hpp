@@ -1,0 +1,64 @@
+// A folder in which files are made, renamed and removed. It stays the same folder if its own name
+// changes meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "os/descriptor.hpp"
+#include "os/file_status.hpp"
+
+namespace onnxmap::os {
+
+/// What has a name. If it is a link, this is the link itself.
+struct NameStatus {
+    FileKind kind = FileKind::other;
+    unsigned permissions = 0;  // read, write and execute, for owner, group and others
+    unsigned user = 0;
+    unsigned group = 0;
+};
+
+/// `name` with random characters and `suffix` after it. The name is cut, since the result must not
+/// be longer than file systems allow.
+[[nodiscard]] std::string unique_name(std::string_view name, std::string_view suffix);
+
+/// Names are those of objects in the folder. All functions throw FileError; `path` is for error
+/// texts.
+class OutputFolder {
+  public:
+    /// Opens the folder `folder_path`, which must be readable, because it is synced later.
+    OutputFolder(const std::string& folder_path, const std::string& path);
+
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+    [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+
+    /// Nothing if the name is free.
+    [[nodiscard]] std::optional<NameStatus> look(const std::string& name,
+                                                 const std::string& path) const;
+
+    /// Replaces `to`.
+    void rename(const std::string& from, const std::string& to, const std::string& path) const;
+
+    /// Throws EEXIST if `to` is taken. On a file system with neither hard links nor such a call,
+    /// looks first, so that a name that is taken at that moment is replaced.
+    void rename_to_new(const std::string& from, const std::string& to,
+                       const std::string& path) const;
+
+    /// Gives the file another name. False if the file system has no hard links.
+    [[nodiscard]] bool link(const std::string& from, const std::string& to,
+                            const std::string& path) const;
+
+    void remove(const std::string& name, const std::string& path) const;
+
+    /// Waits until the disk has the names of the folder. Does nothing on a file system that cannot
+    /// sync folders.
+    void sync(const std::string& path) const;
+
+  private:
+    Descriptor descriptor_;
+    FileIdentity identity_;
+};
+
+}  // namespace onnxmap::os

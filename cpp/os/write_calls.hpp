@@ -1,0 +1,38 @@
+// The system calls by which files are written. Tests put a table of their own in place, so that a
+// call fails or is recorded.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace onnxmap::os {
+
+/// Each call returns -1 and sets errno if it fails. Names are those of objects in `folder`.
+struct WriteCalls {
+    int (*open)(int folder, const char* name, int flags, mode_t mode);
+    ssize_t (*write)(int file, const void* bytes, std::size_t nbytes);
+    ssize_t (*write_at)(int file, const void* bytes, std::size_t nbytes, off_t offset);
+    /// Copies from `offset` of a file to the position of another one, within the kernel. ENOSYS if
+    /// the system has no such call.
+    ssize_t (*copy)(int from, off_t offset, int to, std::size_t nbytes);
+    int (*cut)(int file, off_t nbytes);
+    int (*set_owner)(int file, uid_t user, gid_t group);
+    int (*set_mode)(int file, mode_t mode);
+    int (*sync)(int file);
+    /// The descriptor is closed even if the call fails.
+    int (*close)(int file);
+    int (*rename)(int folder, const char* from, const char* to);
+    /// EEXIST if `to` is taken. EINVAL or ENOSYS if the system cannot do that.
+    int (*rename_to_new)(int folder, const char* from, const char* to);
+    int (*link)(int folder, const char* from, const char* to);
+    int (*remove)(int folder, const char* name);
+};
+
+/// The calls of the system.
+extern const WriteCalls kSystemWriteCalls;
+
+/// The calls in use. Only tests change it, while nothing is being written.
+extern const WriteCalls* write_calls;
+
+}  // namespace onnxmap::os

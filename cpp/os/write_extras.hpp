@@ -1,0 +1,16 @@
+// Calls for writing files that POSIX lacks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace onnxmap::os {
+
+/// See WriteCalls::copy.
+[[nodiscard]] ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexcept;
+
+/// See WriteCalls::rename_to_new.
+[[nodiscard]] int rename_to_new(int folder, const char* from, const char* to) noexcept;
+
+}  // namespace onnxmap::os

@@ -1,0 +1,216 @@
+#include "os/new_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "caught.hpp"
+#include "needs_linux.hpp"
+#include "os/descriptor_pool.hpp"
+#include "os/folder.hpp"
+#include "os/output_folder.hpp"
+#include "save/saved_files.hpp"
+#include "temporary_folder.hpp"
+#include "watched_writes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::shared_ptr<const os::OutputFolder> opened(const TemporaryFolder& folder) {
+    return std::make_shared<const os::OutputFolder>(folder.path().string(), folder / "f");
+}
+
+os::NewFile new_file(const TemporaryFolder& folder) {
+    return {opened(folder), "f", folder / "f", std::nullopt};
+}
+
+template <class Call>
+int number_of(Call&& call) {
+    return errno_of([&] {
+        call();
+        return 0;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("new_file: has its name only when it is complete") {
+    const TemporaryFolder folder;
+    folder.write("f", "old");
+    {
+        os::NewFile file = new_file(folder);
+        file.write(as_bytes("new "));
+        file.write({});
+        file.write(as_bytes("file"));
+        CHECK(text_of(folder / "f") == "old");
+        CHECK(texts_in(folder.path()).size() == 2);
+        file.finish(true);
+        CHECK(text_of(folder / "f") == "old");
+        os::NewFile moved = std::move(file);
+        moved.replace();
+        CHECK(texts_in(folder.path()) == Texts{{"f", "new file"}});
+    }
+    CHECK(texts_in(folder.path()) == Texts{{"f", "new file"}});
+}
+
+TEST_CASE("new_file: one that does not get its name is removed") {
+    const TemporaryFolder folder;
+    const std::size_t descriptors = open_descriptors();
+    { const os::NewFile file = new_file(folder); }
+    {
+        os::NewFile file = new_file(folder);
+        file.write(as_bytes("x"));
+        os::NewFile moved = std::move(file);
+        moved.finish(false);
+    }
+    CHECK(texts_in(folder.path()).empty());
+    CHECK(open_descriptors() == descriptors);
+}
+
+TEST_CASE("new_file: a taken name is kept, however the system renames") {
+    for (const int number : {0, EINVAL, ENOSYS, EPERM}) {
+        for (const int of_link : {0, EPERM, ENOTSUP, EMLINK}) {
+            CAPTURE(number);
+            CAPTURE(of_link);
+            const TemporaryFolder folder;
+            WritePlan plan;
+            if (number != 0) plan.never[Write::rename_to_new] = number;
+            if (of_link != 0) plan.never[Write::link] = of_link;
+            const WatchedWrites watched(plan);
+            {
+                os::NewFile file = new_file(folder);
+                file.write(as_bytes("first"));
+                file.finish(false);
+                file.take_new_name();
+            }
+            CHECK(texts_in(folder.path()) == Texts{{"f", "first"}});
+            CHECK(fs::hard_link_count(folder / "f") == 1);
+            {
+                os::NewFile file = new_file(folder);
+                file.finish(false);
+                CHECK(number_of([&] { file.take_new_name(); }) == EEXIST);
+            }
+            CHECK(texts_in(folder.path()) == Texts{{"f", "first"}});
+        }
+    }
+}
+
+TEST_CASE("new_file: no second name is left if the first cannot be removed") {
+    const TemporaryFolder folder;
+    {
+        // 0: the folder; 1: the file; 2: closed; 3: rename_to_new; 4: link; 5: remove.
+        const WatchedWrites watched(
+            {.fails_at = 5, .number = EACCES, .never = {{Write::rename_to_new, ENOSYS}}});
+        os::NewFile file = new_file(folder);
+        file.finish(false);
+        CHECK(number_of([&] { file.take_new_name(); }) == EACCES);
+        CHECK(watched.records()[5].call == Write::remove);
+    }
+    CHECK(texts_in(folder.path()).empty());
+}
+
+TEST_CASE("new_file: copies from another file, in the kernel") {
+    ONNXMAP_NEEDS_LINUX("copy_file_range");
+    const TemporaryFolder folder;
+    const os::File source = os::File::open(folder.write("source", "0123456789"));
+    os::NewFile file = new_file(folder);
+    file.write(as_bytes("<"));
+    CHECK(file.copy(source, 3, 4) == 4);
+    file.write(as_bytes(">"));
+    CHECK(file.copy(source, 8, 100) == 2);
+    CHECK(file.copy(source, 10, 1) == 0);
+    file.finish(false);
+    file.replace();
+    CHECK(text_of(folder / "f") == "<3456>89");
+}
+
+TEST_CASE("new_file: a copy that the system cannot make writes nothing") {
+    const TemporaryFolder folder;
+    const os::File source = os::File::open(folder.write("source", "0123456789"));
+    const WatchedWrites watched({.never = {{Write::copy, EXDEV}}});
+    os::NewFile file = new_file(folder);
+    CHECK(file.copy(source, 0, 10) == 0);
+    file.finish(false);
+    file.replace();
+    CHECK(text_of(folder / "f").empty());
+}
+
+TEST_CASE("new_file: errors name the file that is to be") {
+    const TemporaryFolder folder;
+    for (std::size_t call = 1; call < 6; ++call) {
+        const WatchedWrites watched({.fails_at = call, .number = ENOSPC});
+        const auto save = [&] {
+            os::NewFile file = new_file(folder);
+            file.write(as_bytes("x"));
+            file.finish(true);
+            file.replace();
+        };
+        try {
+            save();
+            FAIL("no error");
+        } catch (const FileError& error) {
+            CHECK(error.number == ENOSPC);
+            CHECK(error.path == folder / "f");
+        }
+        CHECK(texts_in(folder.path()).empty());
+    }
+}
+
+TEST_CASE("new_file: kept descriptors are closed if none is left") {
+    for (const int number : {EMFILE, ENFILE}) {
+        const TemporaryFolder folder;
+        const os::Folder held(folder.path().string());
+        const std::weak_ptr<const os::Descriptor> kept = held.open();
+        // 0: the folder; 1: the file.
+        const WatchedWrites watched({.fails_at = 1, .number = number});
+        os::NewFile file = new_file(folder);
+        CHECK(watched.count(Write::open) == 3);
+        CHECK(kept.expired());
+        file.finish(false);
+        file.replace();
+        CHECK(texts_in(folder.path()) == Texts{{"f", ""}});
+    }
+}
+
+TEST_CASE("output_folder: names beside a name are unique, short and end as asked") {
+    std::set<std::string> names;
+    for (int i = 0; i < 100; ++i) {
+        const std::string name = os::unique_name("model.onnx", ".end");
+        CHECK(name.starts_with("model.onnx."));
+        CHECK(name.ends_with(".end"));
+        CHECK(name.size() == 10 + 1 + 8 + 4);
+        names.insert(name);
+    }
+    CHECK(names.size() == 100);
+    const auto cut = [](const std::string& name) {
+        const std::string unique = os::unique_name(name, "");
+        return unique.substr(0, unique.size() - 9);
+    };
+    CHECK(cut(std::string(100, 'x')) == std::string(100, 'x'));
+    CHECK(cut(std::string(101, 'x')) == std::string(100, 'x'));
+    // Characters of two, three and four bytes.
+    for (const std::string_view character : {"\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"}) {
+        for (std::size_t before = 0; before < 5; ++before) {
+            std::string name(before, 'x');
+            while (name.size() < 200) name += character;
+            const std::string begin = cut(name);
+            CHECK(begin.size() > 96);
+            CHECK(begin.size() <= 100);
+            CHECK((begin.size() - before) % character.size() == 0);
+        }
+    }
+    // Bytes that are not UTF-8.
+    CHECK(cut(std::string(200, '\x80')).size() == 97);
+}
+
+}  // namespace onnxmap::test
