@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/overlap.hpp"
+#include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
 
@@ -60,14 +61,14 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
 void Plan::add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options) {
     const tensor::Values values = tensor.values(since_);
     Item item{};
-    item.message = tensor.message().piece(0);
+    item.message = tensor.message().loaded();
     item.requested_at = requested_at;
     item.type = &values.type();
     item.array = is_converted(*item.type, options) ? options.float_type : item.type;
     item.made = &made_type(*item.type, *item.array);
     item.count = values.count();
     item.reading = reading_of(values, options);
-    std::shared_ptr<const source::Source> source = document_->store().source;
+    std::shared_ptr<const source::Source> source = document_->source_of(item.message);
     item.offset = source->offset_of(item.message);
     if (values.payload() != nullptr) {
         source = values.payload()->source;
@@ -107,7 +108,8 @@ unsigned Plan::reads_at_once() const noexcept {
 }
 
 model::Tensor Plan::tensor(const Item& item) const {
-    return {*document_, onnx::Message(onnx::message<"TensorProto">, item.message)};
+    return {*document_,
+            onnx::Message(onnx::message<"TensorProto">, item.message, &document_->edits())};
 }
 
 tensor::Values Plan::values(const Item& item) const {
@@ -118,6 +120,12 @@ tensor::Values Plan::values(const Item& item) const {
         fail_changed();
     }
     return values;
+}
+
+void Plan::release(const Item& item) const noexcept {
+    const source::Source& own = document_->source();
+    if (!document_->store().holds(item.message)) return;  // an edit added it
+    source::release(own, own.offset_of(item.message), item.message.size());
 }
 
 void Plan::look_again(std::span<const Item> items) const {

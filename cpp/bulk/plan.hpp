@@ -31,7 +31,7 @@ struct Item {
     std::uint64_t count;              // of elements
     std::uint64_t offset;             // of the payload in the source, or of the message
     std::uint64_t stored_nbytes;      // of the payload
-    ByteView message;            // the TensorProto, which is one range: it is an element of a list
+    ByteView message;            // the TensorProto as it was loaded: it is an element of a list
     std::uint32_t requested_at;  // its index among the requested positions
     std::uint32_t source;        // among the plan's sources
     Reading reading;
@@ -89,6 +89,9 @@ class Plan {
     /// The values of an item, found again. Reports no overlooked fault a second time. Throws Error
     /// `file.changed` if their count or type differs from the plan's.
     [[nodiscard]] tensor::Values values(const Item& item) const;
+
+    /// Releases the pages of the model's file that the message of an item is in.
+    void release(const Item& item) const noexcept;
 
     /// Checks the files of `items`, a part of the plan's, after they were read. Sources that report
     /// changes by themselves are skipped. Throws Error `file.changed`.

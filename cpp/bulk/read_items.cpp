@@ -136,8 +136,7 @@ class Reader {
         });
         // Decoding reads through the mapping, and the mapped pages would count as this process's
         // memory.
-        const source::Source& own = plan_.document().source();
-        source::release(own, own.offset_of(item.message), item.message.size());
+        plan_.release(item);
         done_.fetch_add(item.nbytes(), std::memory_order_relaxed);
     }
 

@@ -49,7 +49,7 @@ const wire::FieldRow* Attribute::value_field() const {
 ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {
     LastByName<Attribute> found;
     message.for_each_value(row, [&](const wire::Field& value) {
-        Attribute attribute(onnx::message_in(row, value));
+        Attribute attribute(message.inner(row, value));
         const std::string_view name = attribute.name();
         found.set(name, std::move(attribute));
     });

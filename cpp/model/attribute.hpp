@@ -38,7 +38,7 @@ class Attribute {
             if (const auto graph = message_.child(*field)) visit(*graph);
         } else if (field == &onnx::field<"AttributeProto.graphs">) {
             message_.for_each_value(
-                *field, [&](const wire::Field& value) { visit(onnx::message_in(*field, value)); });
+                *field, [&](const wire::Field& value) { visit(message_.inner(*field, value)); });
         }
     }
 

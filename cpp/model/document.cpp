@@ -22,16 +22,12 @@ namespace {
 constexpr std::uint64_t kLarge = 32 << 10;
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
-                         const std::vector<wire::Span>& spans) {
+                         const std::vector<wire::Span>& spans, const Edits& edits) {
     std::vector<ByteView> pieces;
     pieces.reserve(spans.size());
     for (const wire::Span& span : spans) pieces.emplace_back(origin + span.offset, span.size);
-    return {table, std::move(pieces)};
+    return {table, std::move(pieces), &edits};
 }
-
-// Cached messages are found by type and address. The address alone does not suffice: a first field
-// may begin where its parent begins.
-const std::uint8_t* key_of(const onnx::Message& large) noexcept { return large.piece(0).data(); }
 
 }  // namespace
 
@@ -41,7 +37,8 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
              options.limits.external_entries,
              options.limits.overlap,
              {},
-             options.watch},
+             options.watch,
+             [this](ByteView bytes) { return edits_.source_of(bytes); }},
       folder_(options.folder),
       limits_(options.limits) {
     if (options.overlook) {
@@ -64,13 +61,14 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
     static_cast<void>(look_for_changes());
 
     const std::uint8_t* origin = source->data();
-    root_ = std::make_shared<const FieldIndex>(onnx::Message(*options.root, source->bytes()),
-                                               origin, std::move(structure.fields));
+    root_ =
+        std::make_shared<const FieldIndex>(onnx::Message(*options.root, source->bytes(), &edits_),
+                                           origin, std::move(structure.fields));
     if (is_model && !structure.child_parts.empty()) {
-        auto graph = message_of(message<"GraphProto">, origin, structure.child_parts);
-        const std::uint8_t* key = key_of(graph);
-        if (graph.piece_count() > 1) {
-            merged_.emplace(FieldKey(key_of(root()), pass.indexed_child), graph);
+        auto graph = message_of(message<"GraphProto">, origin, structure.child_parts, edits_);
+        const std::uint8_t* key = graph.key();
+        if (graph.pieces()) {
+            merged_.emplace(FieldKey(root_->message().key(), pass.indexed_child), graph);
         }
         indexes_.emplace(key, std::make_shared<const FieldIndex>(std::move(graph), origin,
                                                                  std::move(structure.child)));
@@ -81,13 +79,36 @@ bool Document::is_large(const onnx::Message& message) noexcept {
     return message.nbytes() >= kLarge;
 }
 
-std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) const {
-    const std::uint8_t* origin = store_.source->data();
-    if (!is_large(message)) {
-        return std::make_shared<const FieldIndex>(message, origin);
+void Document::read(ByteView bytes, std::span<std::uint8_t> out) const {
+    if (bytes.empty()) return;
+    const auto from = source_of(bytes);
+    from->read(from->offset_of(bytes), out);
+}
+
+ByteView Document::readable(ByteView bytes, std::vector<std::uint8_t>& copy) const {
+    if (store_.holds(bytes)) return source().resident(bytes);
+    copy.resize(bytes.size());
+    read(bytes, copy);
+    return copy;
+}
+
+void Document::forget_edited() const {
+    const std::uint64_t renamings = edits_.renamings();
+    const std::uint64_t count = edits_.count();
+    if (names_at_ != renamings) names_.clear();
+    if (segments_at_ != count) segments_.reset();
+    names_at_ = renamings;
+    segments_at_ = count;
+}
+
+std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& as_made) const {
+    const onnx::Message message = as_made.current();
+    const std::uint8_t* const key = message.key();
+    // Its occurrences are in file order, so no field begins before the first one.
+    if (message.edited() || !is_large(message)) {
+        return std::make_shared<const FieldIndex>(message, key);
     }
-    if (&message.table() == &root_->message().table() && key_of(message) == origin) return root_;
-    const std::uint8_t* key = key_of(message);
+    if (&message.table() == &root_->message().table() && key == source().data()) return root_;
     {
         const std::lock_guard lock(mutex_);
         const auto known = indexes_.find(key);
@@ -99,29 +120,29 @@ std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& message) 
     // The guard throws if the file lost bytes during the walk. An index made of lost bytes is
     // therefore never kept.
     auto made = source::guard_reads(
-        *store_.source, [&] { return std::make_shared<const FieldIndex>(message, origin); });
+        *store_.source, [&] { return std::make_shared<const FieldIndex>(message, key); });
     const std::lock_guard lock(mutex_);
     return indexes_.insert_or_assign(key, std::move(made)).first->second;
 }
 
 std::optional<wire::Field> Document::find(const onnx::Message& message,
                                           const wire::FieldRow& row) const {
-    if (!is_large(message) || !row.oneof.empty()) return message.find(row);
+    if (message.edited() || !is_large(message) || !row.oneof.empty()) return message.find(row);
     return index(message)->last(row);
 }
 
 std::optional<onnx::Message> Document::child(const onnx::Message& message,
                                              const wire::FieldRow& row) const {
-    if (!is_large(message) || !row.oneof.empty()) return message.child(row);
+    if (message.edited() || !is_large(message) || !row.oneof.empty()) return message.child(row);
     const auto fields = index(message);
     const std::uint64_t count = fields->count(row);
     if (count == 0) return std::nullopt;
-    if (count == 1) return onnx::message_in(row, *fields->last(row));
-    const FieldKey key(key_of(message), &row);
+    if (count == 1) return message.inner(row, *fields->last(row));
+    const FieldKey key(message.key(), &row);
     {
         const std::lock_guard lock(mutex_);
         const auto known = merged_.find(key);
-        if (known != merged_.end()) return known->second;
+        if (known != merged_.end()) return known->second.current();
     }
     auto merged = source::guard_reads(*store_.source, [&] {
         std::vector<ByteView> pieces;
@@ -129,8 +150,8 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
         fields->for_each(row, [&](const wire::Field& piece) {
             if (!piece.bytes.empty()) pieces.push_back(piece.bytes);
         });
-        if (pieces.empty()) return onnx::message_in(row, *fields->last(row));
-        return onnx::Message(onnx::kSchema.message_of(row), std::move(pieces));
+        if (pieces.empty()) return message.inner(row, *fields->last(row));
+        return onnx::Message(onnx::kSchema.message_of(row), std::move(pieces), &edits_);
     });
     const std::lock_guard lock(mutex_);
     return merged_.try_emplace(key, std::move(merged)).first->second;
@@ -138,9 +159,11 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
 
 std::shared_ptr<const ListNames> Document::names(const onnx::Message& message,
                                                  const wire::FieldRow& row) const {
-    const FieldKey key(key_of(message), &row);
+    const FieldKey key(message.key(), &row);
+    const std::uint64_t started_at = edits_.renamings();
     if (is_large(message)) {
         const std::lock_guard lock(mutex_);
+        forget_edited();
         const auto known = names_.find(key);
         if (known != names_.end()) return known->second;
     }
@@ -149,6 +172,8 @@ std::shared_ptr<const ListNames> Document::names(const onnx::Message& message,
     });
     if (!is_large(message)) return made;
     const std::lock_guard lock(mutex_);
+    forget_edited();
+    if (names_at_ != started_at) return made;  // perhaps of the state before an edit
     return names_.try_emplace(key, std::move(made)).first->second;
 }
 
@@ -159,12 +184,22 @@ source::Moment Document::look_for_changes() const {
 }
 
 tensor::Segments Document::segments_of(const onnx::Message& tensor) const {
-    const SegmentGroups& groups = segments_.get([&] {
-        auto found = std::make_unique<SegmentGroups>();
+    std::shared_ptr<const SegmentGroups> groups;
+    const std::uint64_t started_at = edits_.count();
+    {
+        const std::lock_guard lock(mutex_);
+        forget_edited();
+        groups = segments_;
+    }
+    if (!groups) {
+        auto found = std::make_shared<SegmentGroups>();
         source::guard_reads(*store_.source, [&] { found->find(root(), limits_.depth); });
-        return found;
-    });
-    return groups.whole(tensor);
+        groups = std::move(found);
+        const std::lock_guard lock(mutex_);
+        forget_edited();
+        if (!segments_ && segments_at_ == started_at) segments_ = groups;
+    }
+    return groups->whole(tensor);
 }
 
 }  // namespace onnxmap::model

@@ -1,6 +1,7 @@
-// A loaded model (or tensor, or any message of the schema): its source, and the index that the load
-// pass made. Immutable once built, so threads may share it. Every object handed out shares the
-// document, and the arrays share its source.
+// A loaded model (or tensor, or any message of the schema): its source, the index that the load
+// pass made, and what was edited since. The source never changes, and what was derived from it is
+// immutable, so threads may share the document. Every object handed out shares the document, and
+// the arrays share its source.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,9 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "base/made_once.hpp"
+#include "model/edits.hpp"
 #include "model/field_index.hpp"
 #include "model/list_names.hpp"
 #include "model/load_options.hpp"
@@ -33,14 +35,35 @@ class Document {
     [[nodiscard]] const tensor::Store& store() const noexcept { return store_; }
     [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
-    [[nodiscard]] const onnx::Message& root() const noexcept { return root_->message(); }
+    [[nodiscard]] onnx::Message root() const { return root_->message().current(); }
+
+    [[nodiscard]] const Edits& edits() const noexcept { return edits_; }
+    /// For code that edits. A document is shared as an immutable object; its edits are not part of
+    /// what was loaded.
+    [[nodiscard]] Edits& editable() const noexcept { return edits_; }
+
+    /// The source that holds these bytes of the document: the loaded one, or that of an edit.
+    /// Throws Error `file.changed` if no edit holds them any more.
+    [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const {
+        return store_.source_of(bytes);
+    }
+    /// Ensures that bytes of the document, payload or not, stay in memory as long as it lives, and
+    /// returns them.
+    [[nodiscard]] ByteView resident(ByteView bytes) const {
+        return store_.holds(bytes) ? source().resident(bytes) : source_of(bytes)->resident(bytes);
+    }
+    /// Bytes of the document that are about to be read below a guard of its source. `copy` takes
+    /// what an edit added, which may be in another file.
+    [[nodiscard]] ByteView readable(ByteView bytes, std::vector<std::uint8_t>& copy) const;
+    /// Copies bytes of the document into `out`. Throws what Source::read throws.
+    void read(ByteView bytes, std::span<std::uint8_t> out) const;
 
     /// Whether the document keeps an index for the fields of this message.
     [[nodiscard]] static bool is_large(const onnx::Message& message) noexcept;
 
     /// The index of a message of this document. It is made once if the message is large, and at
     /// each call otherwise.
-    [[nodiscard]] std::shared_ptr<const FieldIndex> index(const onnx::Message& message) const;
+    [[nodiscard]] std::shared_ptr<const FieldIndex> index(const onnx::Message& as_made) const;
 
     /// Value of a singular field. For large messages this is an index look-up, not a walk.
     [[nodiscard]] std::optional<wire::Field> find(const onnx::Message& message,
@@ -68,6 +91,10 @@ class Document {
     // The address of a message, and one of its fields.
     using FieldKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
+    // Forgets what was derived from messages that were edited since.
+    void forget_edited() const;
+
+    mutable Edits edits_;
     tensor::Store store_;
     std::string folder_;
     Limits limits_;
@@ -77,7 +104,9 @@ class Document {
     // The merged children of large messages: finding their pieces walks over the whole parent.
     mutable std::map<FieldKey, onnx::Message> merged_;
     mutable std::map<FieldKey, std::shared_ptr<const ListNames>> names_;  // of large messages
-    mutable MadeOnce<SegmentGroups> segments_;
+    mutable std::shared_ptr<const SegmentGroups> segments_;
+    mutable std::uint64_t names_at_ = 0;     // Edits::renamings() when the names were made
+    mutable std::uint64_t segments_at_ = 0;  // Edits::count() when the segments were found
 };
 
 }  // namespace onnxmap::model

@@ -16,15 +16,11 @@ ByName<StringEntry> string_entries(const Document& document, const onnx::Message
                                    const wire::FieldRow& row) {
     LastByName<StringEntry> entries;
     document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message entry = onnx::message_in(row, value);
+        const onnx::Message entry = message.inner(row, value);
         const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
         entries.set(key, {key, entry.text(field<"StringStringEntryProto.value">)});
     });
     return std::move(entries).found();
-}
-
-ByName<StringEntry> metadata_props(const Document& document, const onnx::Message& message) {
-    return string_entries(document, message, *message.table().find("metadata_props"));
 }
 
 std::vector<std::string_view> state_variables(const Document& document,
@@ -34,12 +30,11 @@ std::vector<std::string_view> state_variables(const Document& document,
     const wire::FieldRow& trainings = field<"ModelProto.training_info">;
     const wire::FieldRow& bindings = field<"TrainingInfoProto.update_binding">;
     document.index(model)->for_each(trainings, [&](const wire::Field& training) {
-        onnx::message_in(trainings, training)
-            .for_each_value(bindings, [&](const wire::Field& entry) {
-                const auto name =
-                    onnx::message_in(bindings, entry).text(field<"StringStringEntryProto.key">);
-                if (known.add(name).is_new) names.push_back(name);
-            });
+        model.inner(trainings, training).for_each_value(bindings, [&](const wire::Field& entry) {
+            const auto name =
+                model.inner(bindings, entry).text(field<"StringStringEntryProto.key">);
+            if (known.add(name).is_new) names.push_back(name);
+        });
     });
     return names;
 }
@@ -49,7 +44,7 @@ std::vector<OpsetImport> opset_imports(const Document& document, const onnx::Mes
     std::vector<OpsetImport> imports;
     const wire::FieldRow& row = *message.table().find("opset_import");
     document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message opset = onnx::message_in(row, value);
+        const onnx::Message opset = message.inner(row, value);
         const std::string_view domain = opset.text(field<"OperatorSetIdProto.domain">);
         const std::int64_t version = opset.int64(field<"OperatorSetIdProto.version">);
         const auto [position, is_new] = domains.add(domain);

@@ -26,10 +26,6 @@ struct StringEntry {
                                                  const onnx::Message& message,
                                                  const wire::FieldRow& row);
 
-/// The entries of the field `metadata_props`, which the message must have.
-[[nodiscard]] ByName<StringEntry> metadata_props(const Document& document,
-                                                 const onnx::Message& message);
-
 /// The initializers that a training step changes: the keys of each `update_binding` of a
 /// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.
 [[nodiscard]] std::vector<std::string_view> state_variables(const Document& document,

@@ -4,13 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "base/error.hpp"
 #include "source/source.hpp"
 
 namespace onnxmap::model {
 
 using onnx::Message;
-using onnx::message_in;
 using source::Source;
 
 namespace {
@@ -21,8 +19,8 @@ constexpr std::size_t kPart = std::size_t{1} << 20;
 // The values of a repeated field one by one, packed or not.
 class Values {
   public:
-    Values(const Source& source, const Message& message, const wire::FieldRow& row)
-        : source_(&source), message_(&message), row_(&row), walk_(message) {}
+    Values(const Document& document, const Message& message, const wire::FieldRow& row)
+        : document_(&document), message_(&message), row_(&row), walk_(message) {}
 
     bool next(wire::Field& value) {
         while (!next_in_run(value)) {
@@ -34,7 +32,7 @@ class Values {
                 value = found;
                 return true;
             }
-            run_ = source_->resident(found.bytes);
+            run_ = document_->resident(found.bytes);
             varints_ = wire::PackedVarints(run_);
         }
         return true;
@@ -51,7 +49,7 @@ class Values {
         return true;
     }
 
-    const Source* source_;
+    const Document* document_;
     const Message* message_;
     const wire::FieldRow* row_;
     Message::Walk walk_;
@@ -62,21 +60,25 @@ class Values {
 // Bytes of a message in parts: views, or copies if the source has no bytes in memory.
 class Parts {
   public:
-    Parts(const Source& source, ByteView bytes) : source_(source), bytes_(bytes) {
-        if (!source.viewable()) copy_.resize(std::min(bytes.size(), kPart));
+    Parts(const Document& document, ByteView bytes)
+        : source_(document.source_of(bytes)), bytes_(bytes) {
+        // What an edit added is read by the source, too: no guard of the document covers it.
+        is_view_ = source_.get() == &document.source() && source_->viewable();
+        if (!is_view_) copy_.resize(std::min(bytes.size(), kPart));
     }
 
     ByteView at(std::size_t begin, std::size_t count) {
         const ByteView part = bytes_.subspan(begin, count);
-        if (source_.viewable()) return part;
+        if (is_view_) return part;
         const std::span<std::uint8_t> out(copy_.data(), count);
-        source_.read(source_.offset_of(part), out);
+        source_->read(source_->offset_of(part), out);
         return out;
     }
 
   private:
-    const Source& source_;
+    std::shared_ptr<const Source> source_;
     ByteView bytes_;
+    bool is_view_;
     std::vector<std::uint8_t> copy_;
 };
 
@@ -92,13 +94,13 @@ std::vector<wire::Field> unknown_fields(const Message& message) {
 class Comparison {
   public:
     Comparison(const Document& of_a, const Document& of_b)
-        : source_a_(of_a.source()),
-          source_b_(of_b.source()),
+        : document_a_(of_a),
+          document_b_(of_b),
           depth_left_(std::max(of_a.limits().depth, of_b.limits().depth) + 1) {}
 
     bool messages(const Message& a, const Message& b) {
         if (&a.table() != &b.table()) return false;
-        if (depth_left_ == 0) fail_too_deep();
+        if (depth_left_ == 0) onnx::fail_too_deep(a);
         --depth_left_;
         const bool same =
             std::ranges::all_of(a.table().fields,
@@ -126,15 +128,14 @@ class Comparison {
     }
 
     bool lists(const Message& a, const Message& b, const wire::FieldRow& row) {
-        Values of_a(source_a_, a, row);
-        Values of_b(source_b_, b, row);
+        Values of_a(document_a_, a, row);
+        Values of_b(document_b_, b, row);
         wire::Field in_a;
         wire::Field in_b;
         while (of_a.next(in_a)) {
             if (!of_b.next(in_b)) return false;
-            const bool same = row.is_message()
-                                  ? messages(message_in(row, in_a), message_in(row, in_b))
-                                  : values(row, in_a, in_b);
+            const bool same = row.is_message() ? messages(a.inner(row, in_a), b.inner(row, in_b))
+                                               : values(row, in_a, in_b);
             if (!same) return false;
         }
         return !of_b.next(in_b);
@@ -164,13 +165,13 @@ class Comparison {
     // Structure is in memory, and only values of tensors need to be read.
     [[nodiscard]] bool same(ByteView a, ByteView b) const {
         return a.size() == b.size() &&
-               std::ranges::equal(source_a_.resident(a), source_b_.resident(b));
+               std::ranges::equal(document_a_.resident(a), document_b_.resident(b));
     }
 
     [[nodiscard]] bool bytes(ByteView a, ByteView b) const {
         if (a.size() != b.size()) return false;
-        Parts parts_of_a(source_a_, a);
-        Parts parts_of_b(source_b_, b);
+        Parts parts_of_a(document_a_, a);
+        Parts parts_of_b(document_b_, b);
         for (std::size_t begin = 0; begin < a.size(); begin += kPart) {
             const std::size_t count = std::min(kPart, a.size() - begin);
             if (!std::ranges::equal(parts_of_a.at(begin, count), parts_of_b.at(begin, count))) {
@@ -180,8 +181,8 @@ class Comparison {
         return true;
     }
 
-    const Source& source_a_;
-    const Source& source_b_;
+    const Document& document_a_;
+    const Document& document_b_;
     std::uint32_t depth_left_;
 };
 

@@ -8,6 +8,7 @@ namespace onnxmap::model {
 
 FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
     : message_(std::move(message)), origin_(origin), occurrences_(message_.table()) {
+    if (message_.edited()) return;
     message_.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (row == nullptr) return;
         const auto offset = static_cast<std::uint64_t>(field.begin - origin_);
@@ -24,6 +25,11 @@ wire::Field FieldIndex::find(const wire::FieldRow& row, onnx::Message::Walk& wal
 }
 
 wire::Field FieldIndex::at(const wire::FieldRow& row, std::uint64_t i) const {
+    if (message_.edited()) {
+        const onnx::Pieces& fields = *message_.pieces();
+        return fields.field_at(fields.find(row, i));
+    }
+    if (i >= entry(row).count) onnx::fail_edited_meanwhile();
     const auto& checkpoint = entry(row).before(i);
     onnx::Message::Walk walk(message_, origin_ + checkpoint.offset);
     for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) find(row, walk);
@@ -31,6 +37,10 @@ wire::Field FieldIndex::at(const wire::FieldRow& row, std::uint64_t i) const {
 }
 
 std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {
+    if (message_.edited()) {
+        const auto place = message_.pieces()->find_last(row);
+        return place ? std::optional(message_.pieces()->field_at(*place)) : std::nullopt;
+    }
     const auto& found = entry(row);
     if (found.count == 0) return std::nullopt;
     onnx::Message::Walk walk(message_, origin_ + found.last);
@@ -40,12 +50,24 @@ std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {
 bool FieldIndex::Cursor::next(wire::Field& field) {
     if (position_ == count_) return false;
     ++position_;
+    if (index_->message_.edited()) {
+        const onnx::Pieces& fields = *index_->message_.pieces();
+        place_ = *fields.find_from(*row_, place_);
+        field = fields.field_at(place_);
+        ++place_.index;
+        return true;
+    }
     field = index_->find(*row_, walk_);
     return true;
 }
 
 void FieldIndex::Cursor::skip_to(std::uint64_t i) {
     if (i == position_ && i != 0) return;  // the next one; the first may be far from the beginning
+    if (index_->message_.edited()) {
+        place_ = index_->message_.pieces()->find(*row_, i);
+        position_ = i;
+        return;
+    }
     const auto& checkpoint = index_->entry(*row_).before(i);
     if (checkpoint.ordinal >= position_) {
         walk_ = onnx::Message::Walk(index_->message_, index_->origin_ + checkpoint.offset);

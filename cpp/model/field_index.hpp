@@ -1,5 +1,6 @@
 // Random access to the fields of a large message (a graph, a function, a model) through its
-// occurrence index: the i-th node is reached by walking at most 1 KiB.
+// occurrence index: the i-th node is reached by walking at most 1 KiB. The fields of an edited
+// message have an index of their own.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class FieldIndex {
 
     /// How often the field occurs.
     [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const noexcept {
-        return entry(row).count;
+        return message_.edited() ? message_.pieces()->count(row) : entry(row).count;
     }
 
     /// How many names to make room for if each occurrence has one. It is not count(): a file of
@@ -34,7 +35,8 @@ class FieldIndex {
         return std::min(count(row), message_.nbytes() / 16);
     }
 
-    /// The i-th occurrence, i < count(row). Throws Error if the bytes changed after loading.
+    /// The i-th occurrence, i < count(row). Throws Error if the bytes changed after loading, and
+    /// Error `edit.concurrent` if there are fewer.
     [[nodiscard]] wire::Field at(const wire::FieldRow& row, std::uint64_t i) const;
 
     /// The last occurrence: the value of a singular field that is in no oneof.
@@ -63,6 +65,7 @@ class FieldIndex {
         std::uint64_t count_;
         std::uint64_t position_ = 0;
         onnx::Message::Walk walk_;
+        onnx::Pieces::Place place_;  // of the next one or before it, if the message was edited
     };
 
     template <class Visit>

@@ -52,7 +52,7 @@ onnx::Message Graph::user(const Use& use) const {
 std::optional<onnx::Message> Graph::value(std::string_view name) const {
     for (const wire::FieldRow* list : kValueLists) {
         const auto position = document().names(fields_->message(), *list)->position(name);
-        if (position) return onnx::message_in(*list, fields_->at(*list, *position));
+        if (position) return fields_->message().inner(*list, fields_->at(*list, *position));
     }
     return std::nullopt;
 }
@@ -60,7 +60,7 @@ std::optional<onnx::Message> Graph::value(std::string_view name) const {
 std::vector<onnx::Message> Graph::inputs(bool with_default) const {
     std::vector<onnx::Message> found;
     fields_->for_each(kInput, [&](const wire::Field& element) {
-        onnx::Message input = onnx::message_in(kInput, element);
+        onnx::Message input = fields_->message().inner(kInput, element);
         const std::string_view name = input.text(field<"ValueInfoProto.name">);
         const bool has_default =
             initializers_.names().contains(name) || sparse_initializer_names().contains(name);
@@ -89,7 +89,7 @@ std::vector<std::string_view> Graph::dimension_params() const {
     std::vector<std::string_view> found;
     for (const wire::FieldRow* list : kValueLists) {
         fields_->for_each(*list, [&](const wire::Field& element) {
-            const auto type = type_of_value(document(), onnx::message_in(*list, element));
+            const auto type = type_of_value(document(), fields_->message().inner(*list, element));
             if (type) add_params(known, found, *type);
         });
     }
@@ -97,16 +97,16 @@ std::vector<std::string_view> Graph::dimension_params() const {
 }
 
 onnx::Message Graph::sparse_initializer(std::uint64_t position) const {
-    return onnx::message_in(kSparse, fields_->at(kSparse, position));
+    return fields_->message().inner(kSparse, fields_->at(kSparse, position));
 }
 
 const ListNames& Graph::sparse_initializer_names() const {
-    return sparse_names_.get([&] {
+    return sparse_names_->get([&] {
         auto names = std::make_unique<ListNames>(
             "tensor", "iterate over sparse_initializers.all() to reach each of them",
             NameTable::Text::copied);
         fields_->for_each(kSparse, [&](const wire::Field& element) {
-            names->add(SparseTensor(document(), onnx::message_in(kSparse, element)).name());
+            names->add(SparseTensor(document(), fields_->message().inner(kSparse, element)).name());
         });
         return names;
     });
@@ -118,6 +118,18 @@ onnx::Message main_graph_message(const Document& document) {
     Error error("model.no_graph", "the model has no graph");
     error.offset = 0;
     throw error;
+}
+
+std::vector<onnx::Message> training_info_of(const Document& document, const onnx::Message& graph) {
+    std::vector<onnx::Message> found;
+    const onnx::Message root = document.root();
+    if (&root.table() != &onnx::message<"ModelProto">) return found;
+    const auto main = document.child(root, onnx::field<"ModelProto.graph">);
+    if (!main || !main->is(graph)) return found;
+    const wire::FieldRow& row = onnx::field<"ModelProto.training_info">;
+    root.for_each_value(row,
+                        [&](const wire::Field& each) { found.push_back(root.inner(row, each)); });
+    return found;
 }
 
 Graph main_graph(const std::shared_ptr<const Document>& document) {

@@ -27,6 +27,16 @@ class Graph {
 
     [[nodiscard]] const Document& document() const noexcept { return initializers_.document(); }
 
+    /// Whether `now`, the same message in a later state, has the same lists with the same names. If
+    /// so, remade() is the Graph of that state.
+    [[nodiscard]] bool is_unchanged(const onnx::Message& now) const noexcept {
+        return fields_->message().pieces() == now.pieces() &&
+               names_at_ == document().edits().renamings();
+    }
+    [[nodiscard]] std::shared_ptr<const Graph> remade() const {
+        return std::shared_ptr<const Graph>(new Graph(*this, fields_));
+    }
+
     /// All fields of the message, the lists of other messages included.
     [[nodiscard]] const std::shared_ptr<const FieldIndex>& fields() const noexcept {
         return fields_;
@@ -38,13 +48,13 @@ class Graph {
     template <class Visit>
     void for_each_node(Visit&& visit) const {
         fields_->for_each(kNode, [&](const wire::Field& element) {
-            visit(Node(onnx::message_in(kNode, element)));
+            visit(Node(fields_->message().inner(kNode, element)));
         });
     }
 
     /// The NodeProto at a position of the list, which must exist.
     [[nodiscard]] onnx::Message node(std::uint64_t position) const {
-        return onnx::message_in(kNode, fields_->at(kNode, position));
+        return fields_->message().inner(kNode, fields_->at(kNode, position));
     }
 
     /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
@@ -87,15 +97,26 @@ class Graph {
 
     Graph(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> fields)
         : fields_(fields), initializers_(std::move(document), std::move(fields)) {}
+    Graph(const Graph& before, std::shared_ptr<const FieldIndex> fields)
+        : fields_(std::move(fields)),
+          initializers_(before.initializers_),
+          sparse_names_(before.sparse_names_),
+          names_at_(before.names_at_) {}
 
     std::shared_ptr<const FieldIndex> fields_;
     Initializers initializers_;
-    mutable MadeOnce<const ListNames> sparse_names_;
+    std::shared_ptr<MadeOnce<const ListNames>> sparse_names_ =
+        std::make_shared<MadeOnce<const ListNames>>();
+    std::uint64_t names_at_ = document().edits().renamings();  // when names were looked at
     mutable MadeOnce<const ValueUses> uses_;
 };
 
 /// The GraphProto of a ModelProto. Throws Error `model.no_graph` if there is none.
 [[nodiscard]] onnx::Message main_graph_message(const Document& document);
+
+/// The training information of a model, if `graph` is its main graph.
+[[nodiscard]] std::vector<onnx::Message> training_info_of(const Document& document,
+                                                          const onnx::Message& graph);
 
 /// The graph of a loaded model. Throws Error `model.no_graph`.
 [[nodiscard]] Graph main_graph(const std::shared_ptr<const Document>& document);

@@ -34,7 +34,7 @@ std::vector<std::uint32_t> Initializers::in_list_order(
 }
 
 const ListNames& Initializers::names(bool frugal) const {
-    return names_.get([&] {
+    return names_->get([&] {
         // Weights lie between the names: views of the file would map pages of them at every
         // look-up.
         auto names = std::make_unique<ListNames>("tensor", kAdvice, NameTable::Text::copied);

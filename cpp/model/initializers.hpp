@@ -98,8 +98,8 @@ class Initializers {
     static constexpr const wire::FieldRow& kField = onnx::field<"GraphProto.initializer">;
     static constexpr const wire::FieldRow& kName = onnx::field<"TensorProto.name">;
 
-    static onnx::Message tensor_of(const wire::Field& element) {
-        return onnx::message_in(kField, element);
+    [[nodiscard]] onnx::Message tensor_of(const wire::Field& element) const {
+        return graph_->message().inner(kField, element);
     }
     // The indices 0 to positions.size() - 1, sorted by position. Throws std::out_of_range.
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(
@@ -107,7 +107,8 @@ class Initializers {
 
     std::shared_ptr<const Document> document_;
     std::shared_ptr<const FieldIndex> graph_;
-    mutable MadeOnce<const ListNames> names_;
+    std::shared_ptr<MadeOnce<const ListNames>> names_ =
+        std::make_shared<MadeOnce<const ListNames>>();
 };
 
 }  // namespace onnxmap::model

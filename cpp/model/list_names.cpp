@@ -114,7 +114,7 @@ ListNames names_in_list(const FieldIndex& fields, const wire::FieldRow& row) {
                     NameTable::Text::viewed);
     names.add_all(fields.likely_names(row), [&](auto&& add) {
         fields.for_each(row, [&](const wire::Field& element) {
-            add(onnx::message_in(row, element).text(name));
+            add(fields.message().inner(row, element).text(name));
         });
     });
     return names;

@@ -50,14 +50,13 @@ class Hash {
             if (field.type != row.wire_type()) {  // a packed run: ten bytes hold any number
                 const std::size_t most =
                     std::min<std::size_t>(10 * kMostValues, found.bytes.size());
-                field.bytes =
-                    whole_values(row, document_.source().resident(found.bytes.first(most)));
+                field.bytes = whole_values(row, document_.resident(found.bytes.first(most)));
             }
             Message::unpack(row, field, [&](const wire::Field& value) {
                 if (count == kMostValues) return;
                 ++count;
                 if (row.is_message()) {
-                    add_child(row, onnx::message_in(row, value), depth);
+                    add_child(row, message.inner(row, value), depth);
                 } else {
                     add_value(row, value);
                 }
@@ -91,16 +90,17 @@ class Hash {
         }
     }
 
-    // Payload is read. All other bytes are in memory.
+    // Payload is read, and so is what an edit added: it may be in another file. All other bytes are
+    // in memory.
     void add_text(ByteView bytes, bool is_payload) {
         mix(bytes.size());
-        const source::Source& source = document_.source();
         std::array<std::uint8_t, kMostBytes> copy{};
         const auto some = std::span(copy).first(std::min(bytes.size(), kMostBytes));
-        if (is_payload && !some.empty()) {
-            source.read(source.offset_of(bytes), some);
+        const ByteView first = bytes.first(some.size());
+        if (is_payload || !document_.store().holds(first)) {
+            document_.read(first, some);
         } else {
-            std::ranges::copy(source.resident(bytes.first(some.size())), some.begin());
+            std::ranges::copy(document_.resident(first), some.begin());
         }
         for (std::size_t i = 0; i < some.size(); i += 8) mix(wire::load64(copy.data() + i));
     }

@@ -60,7 +60,7 @@ class MessageList {
 
   private:
     [[nodiscard]] onnx::Message message_of(const wire::Field& field) const {
-        return onnx::message_in(*field_, field);
+        return fields_->message().inner(*field_, field);
     }
 
     std::shared_ptr<const FieldIndex> fields_;

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "model/document.hpp"
+#include "model/structure_pages.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -46,12 +48,16 @@ class Walk {
     // `holders`: of the messages of the type `wanted`. The load pass counts the messages below the
     // root, this walk counts the root, too.
     Walk(const wire::MessageTable& wanted, const Holders& holders, std::uint32_t max_depth,
-         const Visit& visit)
-        : wanted_(wanted), holders_(holders), depth_left_(max_depth + 1), visit_(visit) {}
+         const Visit& visit, StructurePages* pages = nullptr)
+        : wanted_(wanted),
+          holders_(holders),
+          depth_left_(max_depth + 1),
+          visit_(visit),
+          pages_(pages) {}
 
     void enter(const onnx::Message& message) {
         if (&message.table() == &wanted_) visit_(path_, message, list_);
-        if (depth_left_ == 0) fail_too_deep();
+        if (depth_left_ == 0) onnx::fail_too_deep(message);
         --depth_left_;
         for (const wire::FieldRow& row : message.table().fields) {
             if (row.is_message() && (is_wanted(row) || holders_[row.type_index])) {
@@ -75,8 +81,10 @@ class Walk {
             std::uint64_t position = 0;
             const bool is_list = is_wanted(row);
             if (is_list) list_ = ++lists_;
-            parent.for_each_value(row, [&](const wire::Field& value) {
-                const onnx::Message child = onnx::message_in(row, value);
+            parent.for_each_field([&](const wire::Field& value, const wire::FieldRow* found) {
+                if (pages_ != nullptr) pages_->looked_at({value.begin, 0});
+                if (found != &row) return;
+                const onnx::Message child = parent.inner(row, value);
                 const bool is_attribute = &child.table() == &onnx::message<"AttributeProto">;
                 const auto name = is_attribute ? child.text(field<"AttributeProto.name">) : "";
                 path_ += path_key(path_, name, position++);
@@ -94,6 +102,7 @@ class Walk {
     const Holders& holders_;
     std::uint32_t depth_left_;
     const Visit& visit_;
+    StructurePages* pages_;
     std::string path_;
     std::uint64_t lists_ = 0;
     std::uint64_t list_ = 0;
@@ -118,6 +127,15 @@ void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
     const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
                                 std::uint64_t) { visit(path, tensor); };
     Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_path).enter(root);
+}
+
+void for_each_tensor(const Document& document,
+                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
+                                std::uint64_t) { visit(path, tensor); };
+    StructurePages pages(document.source(), true);
+    Walk(onnx::message<"TensorProto">, kHoldTensors, document.limits().depth, with_path, &pages)
+        .enter(document.root());
 }
 
 void for_each_node(const onnx::Message& root, std::uint32_t max_depth,

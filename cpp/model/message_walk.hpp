@@ -11,13 +11,20 @@
 
 namespace onnxmap::model {
 
+class Document;
+
 /// Calls visit(path, tensor) for each TensorProto below `root`, in file order within each field.
 /// `path` begins at `root`, such as `graph.node[3].attribute["value"].t`. Throws Error
 /// `file.changed` if messages are nested more than `max_depth` deep.
 void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
-/// The same for each NodeProto. The nodes of a subgraph follow the node that holds it.
+/// The same below the root of a document. Pages that the walk maps are released, so it takes little
+/// memory however far apart the tensors are.
+void for_each_tensor(const Document& document,
+                     const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
+/// The same for each NodeProto below `root`. The nodes of a subgraph follow the node that holds it.
 void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
                    const std::function<void(const std::string&, const onnx::Message&)>& visit);
 

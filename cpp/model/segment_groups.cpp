@@ -33,7 +33,7 @@ void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
         // without an entry here.
         if (list == 0 || !is_segment(tensor)) return;
         std::string name = name_of(tensor);
-        if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor.piece(0)});
+        if (!name.empty()) pieces.push_back({{list, std::move(name)}, tensor});
     });
     std::ranges::stable_sort(pieces, {}, &Piece::key);
     std::vector<bool> others(pieces.size());
@@ -49,7 +49,7 @@ void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
     }
     std::vector<std::uint32_t> by_address(pieces.size());
     std::iota(by_address.begin(), by_address.end(), 0);
-    std::ranges::sort(by_address, {}, [&](std::uint32_t i) { return pieces[i].bytes.data(); });
+    std::ranges::sort(by_address, {}, [&](std::uint32_t i) { return pieces[i].tensor.key(); });
     pieces_ = std::move(pieces);
     by_address_ = std::move(by_address);
     others_ = std::move(others);
@@ -57,8 +57,8 @@ void SegmentGroups::find(const onnx::Message& root, std::uint32_t max_depth) {
 
 std::size_t SegmentGroups::first_of(const std::uint8_t* begin) const {
     const auto entry = std::ranges::lower_bound(
-        by_address_, begin, {}, [&](std::uint32_t i) { return pieces_[i].bytes.data(); });
-    if (entry == by_address_.end() || pieces_[*entry].bytes.data() != begin) return kNone;
+        by_address_, begin, {}, [&](std::uint32_t i) { return pieces_[i].tensor.key(); });
+    if (entry == by_address_.end() || pieces_[*entry].tensor.key() != begin) return kNone;
     const auto first = std::ranges::lower_bound(pieces_, pieces_[*entry].key, {}, &Piece::key);
     return static_cast<std::size_t>(first - pieces_.begin());
 }
@@ -68,7 +68,7 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
     try {
         std::vector<onnx::Message> tensors;
         for (std::size_t i = first; i < pieces_.size() && pieces_[i].key == key; ++i) {
-            tensors.emplace_back(onnx::message<"TensorProto">, pieces_[i].bytes);
+            tensors.push_back(pieces_[i].tensor);
         }
         if (!is_one_tensor(tensors.size() + (others_[first] ? 1 : 0), tensors.size())) {
             throw duplicate_name("tensor", key.name, "not all of them are segments of one tensor");
@@ -81,7 +81,7 @@ SegmentGroups::Joined SegmentGroups::join(std::size_t first) const {
 }
 
 tensor::Segments SegmentGroups::whole(const onnx::Message& piece) const {
-    const std::size_t first = first_of(piece.piece(0).data());
+    const std::size_t first = first_of(piece.key());
     if (first == kNone) {
         return std::make_shared<const tensor::SegmentedTensor>(tensor::join_segments({piece}));
     }

@@ -35,7 +35,7 @@ class SegmentGroups {
     };
     struct Piece {
         Key key;
-        ByteView bytes;
+        onnx::Message tensor;
     };
     struct Joined {
         tensor::Segments segments;

@@ -67,7 +67,7 @@ bool are_positions(std::span<const std::int64_t> positions, std::uint64_t size) 
 
 void SparseTensor::fail(const char* code, const std::string& message) const {
     std::string name(this->name());
-    if (name.empty()) name = sparse_tensor_path(document_, message_.piece(0).data());
+    if (name.empty()) name = sparse_tensor_path(document_, message_.key());
     Error error(code, "sparse tensor " + quoted(name) + ": " + message);
     error.tensor = std::move(name);
     throw error;

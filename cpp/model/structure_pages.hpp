@@ -22,6 +22,7 @@ class StructurePages {
     void looked_at(ByteView bytes) noexcept {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
+        if (offset > source_.size()) return;  // an edit added them
         mapped_ += offset < last_ ? os::kMappedAround : std::min(offset - last_, os::kMappedAround);
         last_ = offset;
         first_ = std::min(first_, offset);

@@ -49,7 +49,7 @@ std::optional<std::string> Tensor::file() const {
     return naming([&] {
         std::string path = header_.external
                                ? document_.store().external.path_of(entry().location, header_.name)
-                               : (bytes_in_model() ? document_.source().path() : "");
+                               : (path_in_model());
         return path.empty() ? std::nullopt : std::optional(std::move(path));
     });
 }
@@ -68,7 +68,9 @@ std::optional<std::uint64_t> Tensor::offset() const {
     if (is_in_pieces()) return std::nullopt;
     if (header_.external) return entry().offset;
     const auto bytes = bytes_in_model();
-    return bytes ? std::optional(document_.source().offset_of(*bytes)) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    const auto source = document_.source_of(*bytes);
+    return source->path().empty() ? std::nullopt : std::optional(source->offset_of(*bytes));
 }
 
 std::uint64_t Tensor::stored_nbytes() const {
@@ -88,8 +90,12 @@ bool Tensor::is_in_pieces() const {
     return values && values->in_pieces();
 }
 
+std::string Tensor::path_in_model() const {
+    const auto bytes = bytes_in_model();
+    return bytes ? document_.source_of(*bytes)->path() : std::string();
+}
+
 std::optional<ByteView> Tensor::bytes_in_model() const {
-    if (document_.source().path().empty()) return std::nullopt;
     const onnx::DataTypeInfo* type = onnx::find_data_type(header_.data_type);
     if (type == nullptr) return header_.raw_data;
     return tensor::bytes_in_message(message_, header_, *type);

@@ -78,7 +78,10 @@ class Tensor {
     [[nodiscard]] tensor::Values find_values(source::Moment since) const;
     [[nodiscard]] tensor::ExternalEntry entry() const;
     [[nodiscard]] bool is_in_pieces() const;
-    // The bytes of the values if the model's file holds them in one piece.
+    // The path of the file that holds these bytes, or of that which an edit took them from; empty
+    // if no file does.
+    [[nodiscard]] std::string path_in_model() const;
+    // The bytes of the values if they are in one piece.
     [[nodiscard]] std::optional<ByteView> bytes_in_model() const;
 
     const Document& document_;

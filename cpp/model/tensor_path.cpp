@@ -35,7 +35,16 @@ std::optional<Step> find_repeated(const FieldIndex& fields, const wire::FieldRow
     if (low == 0) return std::nullopt;
     const wire::Field found = fields.at(row, low - 1);
     if (!holds(found.bytes, target)) return std::nullopt;
-    return Step{onnx::message_in(row, found), low - 1};
+    return Step{fields.message().inner(row, found), low - 1};
+}
+
+// The occurrence of a message that may contain the target.
+ByteView child_range(const onnx::Message& message, const std::uint8_t* target) {
+    ByteView range = message.loaded();
+    message.for_each_loaded([&](ByteView occurrence) {
+        if (occurrence.data() <= target) range = occurrence;
+    });
+    return range;
 }
 
 std::optional<Step> find_child(const Document& document, const onnx::Message& message,
@@ -43,7 +52,7 @@ std::optional<Step> find_child(const Document& document, const onnx::Message& me
     if (row.repeated()) return find_repeated(*document.index(message), row, target);
     auto child = document.child(message, row);
     if (!child) return std::nullopt;
-    if (!holds(child->piece(child->piece_at(target)), target)) return std::nullopt;
+    if (!holds(child_range(*child, target), target)) return std::nullopt;
     return Step{std::move(*child), std::nullopt};
 }
 
@@ -54,8 +63,41 @@ std::string_view name_of(const Document& document, const onnx::Message& message)
     return name ? name->text() : std::string_view{};
 }
 
+// The path of a message of an edited document, whose parts are anywhere in memory.
+std::string search(const Document& document, const onnx::Message& message,
+                   const wire::MessageTable& table, const std::uint8_t* key,
+                   const std::string& path, std::uint32_t depth_left) {
+    if (depth_left == 0) return {};
+    for (const wire::FieldRow& row : message.table().fields) {
+        if (!holds_tensors(row)) continue;
+        const std::string stem = path + (path.empty() ? "" : ".") + std::string(row.name);
+        const auto visit = [&](const onnx::Message& child, const std::string& place) {
+            const bool found = &child.table() == &table && child.key() == key;
+            return found ? place : search(document, child, table, key, place, depth_left - 1);
+        };
+        if (row.repeated()) {
+            std::string found;
+            std::uint64_t position = 0;
+            message.for_each_value(row, [&](const wire::Field& field) {
+                if (!found.empty()) return;
+                const onnx::Message child = message.inner(row, field);
+                const std::string name = path_key(stem, name_of(document, child), position++);
+                found = visit(child, stem + name);
+            });
+            if (!found.empty()) return found;
+        } else if (const auto child = message.child(row)) {
+            std::string found = visit(*child, stem);
+            if (!found.empty()) return found;
+        }
+    }
+    return {};
+}
+
 std::string path_of(const Document& document, const wire::MessageTable& table,
                     const std::uint8_t* begin) {
+    if (document.edits().any()) {
+        return search(document, document.root(), table, begin, {}, document.limits().depth);
+    }
     std::string path;
     onnx::Message message = document.root();
     while (&message.table() != &table) {

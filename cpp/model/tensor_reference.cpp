@@ -60,7 +60,13 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     const source::Source& source = *payload->source;
     const tensor::Store& store = document.store();
     const bool is_external = values.header().external;
-    contain::FilePlace named{document.folder(), source.path().substr(source.path().rfind('/') + 1)};
+    const std::size_t slash = source.path().rfind('/');
+    // An edit may have assigned values of another model, whose file the caller loaded as well.
+    const bool is_own = payload->source == store.source;
+    const std::string folder = is_own                       ? document.folder()
+                               : slash == std::string::npos ? std::string(".")
+                                                            : source.path().substr(0, slash);
+    contain::FilePlace named{folder, source.path().substr(slash + 1)};
     if (is_external) {
         named = {store.external.root(),
                  std::string(tensor::read_external_entry(tensor, values.header().name,
@@ -80,7 +86,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     found.has_hard_links = file->has_hard_links();
     Folders folders = store.external.folders();
     if (!is_external) {
-        if (auto own = folder_at(document.folder())) folders.push_back(std::move(own));
+        if (auto own = folder_at(folder)) folders.push_back(std::move(own));
     }
     // Prefers a path without links: a link may get another target, even outside the folder.
     const contain::OpenPolicy& policy = store.external.folder().policy;
@@ -90,7 +96,8 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
         found.location = place->relative_path;
         return found;
     }
-    if (leads_to(named, policy, file->identity())) return found;
+    const bool is_absolute = named.folder.starts_with('/');
+    if (is_absolute && leads_to(named, policy, file->identity())) return found;
     return std::nullopt;
 }
 

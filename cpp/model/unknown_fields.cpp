@@ -21,7 +21,7 @@ bool is_unknown(const wire::FieldRow* row) noexcept { return row == nullptr || r
 }  // namespace
 
 UnknownFields::UnknownFields(onnx::Message message) : message_(std::move(message)) {
-    const std::uint8_t* const origin = message_.piece(0).data();
+    const std::uint8_t* const origin = message_.key();
     message_.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (is_unknown(row)) found_.note(static_cast<std::uint64_t>(field.begin - origin));
     });
@@ -38,8 +38,13 @@ wire::Field UnknownFields::find(onnx::Message::Walk& walk) const {
 }
 
 wire::Field UnknownFields::at(std::uint64_t i) const {
+    if (message_.edited()) {
+        onnx::Message::Walk walk(message_);
+        for (; i > 0; --i) find(walk);
+        return find(walk);
+    }
     const auto& checkpoint = found_.before(i);
-    onnx::Message::Walk walk(message_, message_.piece(0).data() + checkpoint.offset);
+    onnx::Message::Walk walk(message_, message_.key() + checkpoint.offset);
     for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) find(walk);
     return find(walk);
 }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/error.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -16,7 +15,7 @@ using Kind = ValueType::Kind;
 std::vector<Dimension> dimensions(const onnx::Message& shape) {
     std::vector<Dimension> dims;
     shape.for_each_value(field<"TensorShapeProto.dim">, [&](const wire::Field& value) {
-        const onnx::Message dim(onnx::message<"TensorShapeProto.Dimension">, value.bytes);
+        const onnx::Message dim = shape.inner(field<"TensorShapeProto.dim">, value);
         Dimension& made = dims.emplace_back();
         if (const auto number = dim.find(field<"TensorShapeProto.Dimension.dim_value">)) {
             made.value = number->int64();
@@ -53,7 +52,7 @@ ValueType outer_type(Kind kind, const onnx::Message& outer, const wire::FieldRow
 std::optional<ValueType> value_type(const onnx::Message& type, std::uint32_t max_depth) {
     const wire::FieldRow* which = type.which("value");
     if (which == nullptr) return std::nullopt;
-    if (max_depth == 0) fail_too_deep();
+    if (max_depth == 0) onnx::fail_too_deep(type);
     const auto found = type.child(*which);
     if (!found) fail_changed();
     const onnx::Message& value = *found;

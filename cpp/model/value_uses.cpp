@@ -36,20 +36,19 @@ class OuterUses {
     static constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
 
     void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
-        if (depth_left == 0) fail_too_deep();
+        if (depth_left == 0) onnx::fail_too_deep(graph);
         std::vector<std::uint32_t> made;
         const auto make = [&](std::string_view name) { made.push_back(enter(name)); };
         for_each_made(graph, make);
         graph.for_each_value(kNodes, [&](const wire::Field& element) {
-            const Node node(onnx::message_in(kNodes, element));
+            const Node node(graph.inner(kNodes, element));
             std::uint32_t index = 0;
             node.for_each_input([&](std::string_view name) { use(name, node.message(), index++); });
             find_below(node, depth_left - 1);
         });
         std::uint32_t index = 0;
         graph.for_each_value(kOutputs, [&](const wire::Field& element) {
-            use(onnx::message_in(kOutputs, element).text(field<"ValueInfoProto.name">), graph,
-                index++);
+            use(graph.inner(kOutputs, element).text(field<"ValueInfoProto.name">), graph, index++);
         });
         for (const std::uint32_t value : made) --makers_[value];
     }
@@ -59,7 +58,7 @@ class OuterUses {
     static void for_each_made(const onnx::Message& graph, VisitName&& visit) {
         const auto for_each_name = [&](const wire::FieldRow& list, const wire::FieldRow& name) {
             graph.for_each_value(list, [&](const wire::Field& element) {
-                visit(onnx::message_in(list, element).text(name));
+                visit(graph.inner(list, element).text(name));
             });
         };
         for_each_name(field<"GraphProto.input">, field<"ValueInfoProto.name">);
@@ -67,11 +66,11 @@ class OuterUses {
         const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
         graph.for_each_value(sparse, [&](const wire::Field& element) {
             const auto values =
-                onnx::message_in(sparse, element).child(field<"SparseTensorProto.values">);
+                graph.inner(sparse, element).child(field<"SparseTensorProto.values">);
             if (values) visit(values->text(field<"TensorProto.name">));
         });
         graph.for_each_value(kNodes, [&](const wire::Field& element) {
-            Node(onnx::message_in(kNodes, element)).for_each_output(visit);
+            Node(graph.inner(kNodes, element)).for_each_output(visit);
         });
     }
 
@@ -93,12 +92,6 @@ class OuterUses {
     std::vector<std::uint32_t> makers_;  // of each name: how many graphs around here make it
 };
 
-// Whether two messages are the same bytes of a file.
-bool is_same(const onnx::Message& a, const onnx::Message& b) noexcept {
-    return &a.table() == &b.table() && a.piece(0).data() == b.piece(0).data() &&
-           a.nbytes() == b.nbytes();
-}
-
 }  // namespace
 
 // Reads the nodes one by one.
@@ -119,7 +112,7 @@ class ValueUses::Collector {
             } else if (row == &field<"NodeProto.output">) {
                 add_output(found.text(), position);
             } else if (row == &field<"NodeProto.attribute">) {
-                holds_graphs = holds_graphs || holds_graph(onnx::message_in(*row, found));
+                holds_graphs = holds_graphs || holds_graph(node.inner(*row, found));
             }
         });
         if (holds_graphs) add_subgraphs(Node(node), position);
@@ -154,7 +147,7 @@ class ValueUses::Collector {
         std::deque<onnx::Message>& users = self_.inner_users_;
         OuterUses outer(
             [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
-                if (users.empty() || !is_same(users.back(), user)) users.push_back(user);
+                if (users.empty() || !users.back().is(user)) users.push_back(user);
                 add_use(value, {position, index, static_cast<std::uint32_t>(users.size() - 1)});
             });
         outer.find_below(node, max_depth_);
@@ -195,12 +188,13 @@ ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
     Collector collector(*this, max_depth);
     collector.reserve(3 * values);
     graph.for_each(nodes, [&](const wire::Field& element) {
-        collector.add_node(onnx::message_in(nodes, element));
+        collector.add_node(graph.message().inner(nodes, element));
     });
     std::uint32_t index = 0;
     const wire::FieldRow& outputs = field<"GraphProto.output">;
     graph.for_each(outputs, [&](const wire::Field& element) {
-        const auto name = onnx::message_in(outputs, element).text(field<"ValueInfoProto.name">);
+        const auto name =
+            graph.message().inner(outputs, element).text(field<"ValueInfoProto.name">);
         collector.add_use(name, {Use::kNone, index++});
     });
     sort_by_value(collector.found());

@@ -46,7 +46,12 @@ std::unique_ptr<ByteFeed> FetchedSource::feed() {
     return std::make_unique<RangeFeed>(*this, window_size_);
 }
 
-void FetchedSource::take_addresses() {
+const std::uint8_t* FetchedSource::addresses() const {
+    take_addresses();
+    return data();
+}
+
+void FetchedSource::take_addresses() const {
     if (size_ == 0) return;
     const std::lock_guard lock(mutex_);
     data_ = memory().begin();

@@ -25,6 +25,7 @@ class FetchedSource : public Source {
     [[nodiscard]] bool viewable() const noexcept override { return false; }
     /// From here on the source has addresses. A source whose structure is never read needs none.
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
+    [[nodiscard]] const std::uint8_t* addresses() const override;
     [[nodiscard]] ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const override;
     void read(std::uint64_t offset, std::span<std::uint8_t> out) const override = 0;
 
@@ -32,8 +33,8 @@ class FetchedSource : public Source {
     explicit FetchedSource(Reads reads, WindowSize window_size = WindowSize())
         : reads_(reads), window_size_(window_size) {}
 
-    /// Called by feed().
-    void take_addresses();
+    /// Called by feed() and addresses().
+    void take_addresses() const;
 
   private:
     [[nodiscard]] os::AddressRange& memory() const;  // protected by the mutex

@@ -17,7 +17,7 @@ std::unique_ptr<ByteFeed> Source::feed() { return std::make_unique<MemoryFeed>(b
 
 void Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
     if (out.empty()) return;
-    read_or_leave(*this, [&] { std::memcpy(out.data(), data_ + offset, out.size()); });
+    read_or_leave(*this, [&] { std::memcpy(out.data(), data() + offset, out.size()); });
 }
 
 // One read fills a huge page, so that no two threads touch the same page first. The gap costs about

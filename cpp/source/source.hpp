@@ -44,9 +44,11 @@ class Source {
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
 
-    [[nodiscard]] const std::uint8_t* data() const noexcept { return data_; }
+    [[nodiscard]] const std::uint8_t* data() const noexcept {
+        return data_.load(std::memory_order_relaxed);
+    }
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-    [[nodiscard]] ByteView bytes() const noexcept { return {data_, size_}; }
+    [[nodiscard]] ByteView bytes() const noexcept { return {data(), size_}; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }  // empty: a buffer
 
     /// Whether arrays can be views of the payload. Otherwise payload is read on request.
@@ -55,13 +57,17 @@ class Source {
     /// "mmap", "read", "remote" or "buffer".
     [[nodiscard]] virtual const char* kind() const noexcept = 0;
 
+    /// data(), by which bytes can be told from those of other sources. A source that is not
+    /// viewable() may have had no addresses before. Throws FileError if none are left.
+    [[nodiscard]] virtual const std::uint8_t* addresses() const { return data(); }
+
     /// The bytes for the load pass. Call it before any other use of the bytes.
     [[nodiscard]] virtual std::unique_ptr<ByteFeed> feed();
 
     /// Ensures that bytes from `offset` on, payload or not, stay in memory as long as the source
     /// lives, and returns them.
     [[nodiscard]] virtual ByteView resident(std::uint64_t offset, std::uint64_t nbytes) const {
-        return {data_ + offset, nbytes};
+        return {data() + offset, nbytes};
     }
     /// Does the same for bytes at these addresses.
     [[nodiscard]] ByteView resident(ByteView bytes) const {
@@ -99,7 +105,7 @@ class Source {
                                                                     std::uint64_t nbytes) const;
 
     [[nodiscard]] std::uint64_t offset_of(ByteView bytes) const noexcept {
-        return static_cast<std::uint64_t>(bytes.data() - data_);
+        return static_cast<std::uint64_t>(bytes.data() - data());
     }
 
     /// The identity of the file when it was opened; nothing if there is no file.
@@ -115,6 +121,9 @@ class Source {
 
     /// Whether the bytes are those of a local file, whose pages the page cache may hold.
     [[nodiscard]] virtual bool in_file() const noexcept { return false; }
+    /// Whether the bytes are in memory: a buffer, or bytes of our own. A buffer may be a mapping of
+    /// a file that its owner made.
+    [[nodiscard]] bool in_memory() const noexcept { return viewable() && !in_file(); }
     /// Whether data() is a mapping of that file.
     [[nodiscard]] bool maps_file() const noexcept { return in_file() && viewable(); }
     /// That file, open; null if there is none. Throws Error `file.changed`, and FileError.
@@ -125,7 +134,7 @@ class Source {
 
     /// The region for guards of the bytes; see read_guard.hpp.
     [[nodiscard]] os::GuardedRegion guarded_region() const noexcept {
-        return {data_, size_, &lost_pages_};
+        return {data(), size_, &lost_pages_};
     }
 
   protected:
@@ -133,7 +142,8 @@ class Source {
 
     virtual void look_for_changes() const {}
 
-    const std::uint8_t* data_ = nullptr;
+    // It changes at most once: see addresses().
+    mutable std::atomic<const std::uint8_t*> data_ = nullptr;
     std::uint64_t size_ = 0;
     std::string path_;
 

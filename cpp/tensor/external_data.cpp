@@ -90,7 +90,7 @@ ExternalEntry read_external_entry(const onnx::Message& tensor, std::string_view 
         }
         std::string_view key;
         std::string_view text;
-        const onnx::Message pair(onnx::message<"StringStringEntryProto">, value.bytes);
+        const onnx::Message pair = tensor.inner(*row, value);
         pair.for_each_field([&](const wire::Field& part, const wire::FieldRow* which) {
             if (which == &field<"StringStringEntryProto.key">) key = part.text();
             if (which == &field<"StringStringEntryProto.value">) text = part.text();

@@ -34,7 +34,7 @@ void fail(const Header& header, const char* code, const std::string& message,
 
 Header read_header(const onnx::Message& message) {
     Header header;
-    header.begin = message.piece(0).data();
+    header.begin = message.key();
     message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
         if (row == nullptr) return;
         if (row == &field<"TensorProto.dims">) {

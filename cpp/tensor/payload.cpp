@@ -75,6 +75,13 @@ std::string maybe_unpacked(const Header& header, std::uint64_t found) {
 
 }  // namespace
 
+std::shared_ptr<const source::Source> Store::source_of(ByteView bytes) const {
+    if (holds(bytes)) return source;
+    auto found = added ? added(bytes) : nullptr;
+    if (!found) fail_changed();
+    return found;
+}
+
 void overlook_or_fail(const Header& header, const Store& store, const char* code,
                       const std::string& message) {
     try {
@@ -127,7 +134,10 @@ std::optional<Payload> find_payload(const onnx::Message& message, const Header& 
         overlook_or_fail(header, store, "tensor.data_size", sizes);
         bytes = bytes.first(expected);
     }
-    return Payload{store.source, store.source->offset_of(bytes), bytes.size()};
+    auto source = store.source_of(bytes);
+    if (source != store.source) store.check_unchanged(*source, since);  // it was assigned
+    const std::uint64_t offset = source->offset_of(bytes);
+    return Payload{std::move(source), offset, bytes.size()};
 }
 
 void check_value_count(const Header& header, std::uint64_t expected, std::uint64_t found) {

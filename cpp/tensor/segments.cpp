@@ -32,7 +32,7 @@ std::uint64_t segment_count(const onnx::Message& tensor) {
 }
 
 SegmentedTensor join_segments(const std::vector<onnx::Message>& pieces) {
-    SegmentedTensor joined{{}, pieces.front().piece(0).data(), 0};
+    SegmentedTensor joined{{}, pieces.front().key(), 0};
     std::vector<Segment>& segments = joined.segments;
     segments.reserve(pieces.size());
     const Header whole = read_header(pieces.front());

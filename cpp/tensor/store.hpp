@@ -37,6 +37,19 @@ struct Store {
     /// is called with each fault. Any thread may call it.
     std::function<void(const Error&, const Header&)> overlook;
     bool watch = true;  // notice files that change
+    /// Finds the source of bytes that an edit added; null if there is none.
+    std::function<std::shared_ptr<const source::Source>(ByteView)> added = {};
+
+    /// Whether the model was loaded with these bytes.
+    [[nodiscard]] bool holds(ByteView bytes) const noexcept {
+        const auto offset = static_cast<std::uint64_t>(bytes.data() - source->data());
+        // Another source may begin where this one ends.
+        const bool inside = offset <= source->size() && bytes.size() <= source->size() - offset;
+        return bytes.data() == nullptr || inside;
+    }
+    /// The source that holds these bytes of the model. Throws Error `file.changed` if there is
+    /// none.
+    [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
 
     /// Throws Error `file.changed` if the file is watched and has changed. Does not check again if
     /// it was checked at `since` or later.

@@ -145,17 +145,17 @@ void Values::for_each_range(
     } else if (payload_) {
         visit(payload_->source, payload_->offset, payload_->nbytes);
     } else {
-        for (std::size_t i = 0; i < message_.piece_count(); ++i) {
-            const ByteView bytes = message_.piece(i);
-            visit(store_->source, store_->source->offset_of(bytes), bytes.size());
-        }
+        message_.for_each_range([&](ByteView bytes) {
+            const auto source = store_->source_of(bytes);
+            visit(source, source->offset_of(bytes), bytes.size());
+        });
     }
 }
 
 void Values::make_resident() const {
-    for (std::size_t i = 0; i < message_.piece_count(); ++i) {
-        static_cast<void>(store_->source->resident(message_.piece(i)));
-    }
+    message_.for_each_range([&](ByteView bytes) {
+        if (store_->holds(bytes)) static_cast<void>(store_->source->resident(bytes));
+    });
 }
 
 void Values::check_pieces() const {

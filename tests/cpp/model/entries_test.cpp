@@ -28,10 +28,12 @@ TEST_CASE("entries: the last of a repeated key counts, in the place of the first
              blob(16, string_entry("a", "3")), blob(16, string_entry("", "4")), blob(16, Bytes{}));
     const LoadedModel loaded(graph);
     const onnx::Message& message = loaded.graph.fields()->message();
-    CHECK(pairs(model::metadata_props(*loaded.document, message)) ==
-          Pairs{{"a", "3"}, {"b", "2"}, {"", ""}});
-    CHECK(model::metadata_props(*loaded.document, message).repeated == "a");
-    const auto none = model::metadata_props(*loaded.document, loaded.document->root());
+    const auto found =
+        model::string_entries(*loaded.document, message, onnx::field<"GraphProto.metadata_props">);
+    CHECK(pairs(found) == Pairs{{"a", "3"}, {"b", "2"}, {"", ""}});
+    CHECK(found.repeated == "a");
+    const auto none = model::string_entries(*loaded.document, loaded.document->root(),
+                                            onnx::field<"ModelProto.metadata_props">);
     CHECK(none.entries.empty());
     CHECK_FALSE(none.repeated);
 }

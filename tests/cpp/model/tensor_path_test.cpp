@@ -35,8 +35,7 @@ bool agrees_with_walk(const Bytes& bytes, std::size_t& count,
     model::for_each_tensor(document->root(), document->limits().depth,
                            [&](const std::string& path, const onnx::Message& tensor) {
                                ++count;
-                               same = same &&
-                                      model::tensor_path(*document, tensor.piece(0).data()) == path;
+                               same = same && model::tensor_path(*document, tensor.key()) == path;
                                if (!same) MESSAGE("differs: " << path);
                                same = same && !path.empty();
                            });
@@ -79,11 +78,10 @@ TEST_CASE("tensor_path: some paths in full") {
                    blob(1, node("If", {attribute("then", 5, blob(6, blob(5, t)))}))));
     const auto document = load(bytes, message<"ModelProto">);
     std::vector<std::string> paths;
-    model::for_each_tensor(
-        document->root(), document->limits().depth,
-        [&](const std::string&, const onnx::Message& tensor) {
-            paths.push_back(model::tensor_path(*document, tensor.piece(0).data()));
-        });
+    model::for_each_tensor(document->root(), document->limits().depth,
+                           [&](const std::string&, const onnx::Message& tensor) {
+                               paths.push_back(model::tensor_path(*document, tensor.key()));
+                           });
     CHECK(paths == std::vector<std::string>{R"(graph.node[1].attribute["then"].g.initializer[0])",
                                             "graph.initializer[0]", "graph.initializer[1]"});
 }
@@ -152,7 +150,7 @@ TEST_CASE("tensor_path: other messages than models have paths, too") {
     CHECK(count == 5);
     // Here the whole file is the tensor, so the path is empty.
     const auto alone = load(t, message<"TensorProto">);
-    CHECK(model::tensor_path(*alone, alone->root().piece(0).data()).empty());
+    CHECK(model::tensor_path(*alone, alone->root().key()).empty());
     // An address outside of all tensors.
     const auto other = load(model(blob(5, t)), message<"ModelProto">);
     CHECK(model::tensor_path(*other, other->source().data()).empty());
@@ -181,7 +179,7 @@ TEST_CASE("tensor_path: an error has the path if the tensor has no name") {
     const std::uint8_t* begin = nullptr;
     model::for_each_tensor(
         document->root(), document->limits().depth,
-        [&](const std::string&, const onnx::Message& tensor) { begin = tensor.piece(0).data(); });
+        [&](const std::string&, const onnx::Message& tensor) { begin = tensor.key(); });
     Error fault("tensor.data_size", "its size is wrong");
     fault.offset = 7;
     fault.file = "a file";

@@ -55,8 +55,8 @@ TEST_CASE("segments: pieces are put in the order of their elements") {
     CHECK(segments[2].begin == 7);
     CHECK(segments[2].end == 10);
     CHECK(segments[1].count() == 4);
-    CHECK(segments[0].tensor.piece(0).data() == pieces[1].data());
-    CHECK(segments[2].tensor.piece(0).data() == pieces[0].data());
+    CHECK(segments[0].tensor.key() == pieces[1].data());
+    CHECK(segments[2].tensor.key() == pieces[0].data());
     CHECK(joined.first == pieces[0].data());
 }
 

@@ -1,0 +1,148 @@
+#include "model/copy_message.hpp"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "onnx/schema.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::model {
+
+using onnx::EncodedField;
+
+namespace {
+
+bool stays_in_source(const wire::FieldRow& row, const wire::Field& field) noexcept {
+    return row.type == wire::Type::bytes && field.bytes.size() >= kLeastHeld;
+}
+
+// The content of a message, without the large contents of its fields.
+class Copy {
+  public:
+    Copy(const Document& to, const Document& from) : to_(to), from_(from) {}
+
+    struct HeldField {
+        std::size_t place;  // in `content`
+        EncodedField field;
+    };
+    struct Owner {
+        const wire::MessageTable* table;
+        std::size_t begin;  // in `content`
+        std::size_t end;
+        std::vector<HeldField> fields;
+    };
+
+    std::string content;
+    std::vector<Owner> owners;  // of large contents
+
+    void add(const onnx::Message& message, std::uint32_t depth_left) {
+        if (depth_left == 0) fail_edited_too_deep();
+        const std::size_t begin = content.size();
+        std::vector<HeldField> large;
+        std::uint32_t present = 0;  // a bit for each singular message that was copied
+        message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+            if (row != nullptr && row->is_message()) {
+                const std::uint32_t bit = std::uint32_t{1} << row->number;
+                if (row->repeated()) {
+                    add_child(*row, message.inner(*row, field), depth_left);
+                } else if ((present & bit) == 0) {
+                    present |= bit;
+                    const auto child = message.child(*row);
+                    if (child) add_child(*row, *child, depth_left);
+                }
+            } else if (row != nullptr && stays_in_source(*row, field)) {
+                large.push_back({content.size(),
+                                 held_field(to_, *row, from_.source_of(field.bytes), field.bytes)});
+            } else {
+                add_field(field);
+            }
+        });
+        if (!large.empty()) {
+            owners.push_back({&message.table(), begin, content.size(), std::move(large)});
+        }
+    }
+
+    void add_field(const wire::Field& field) {
+        const bool is_held = field.begin == field.end;
+        if (is_held) wire::write_head(content, field.number, field.bytes.size());
+        const ByteView bytes = is_held ? field.bytes : ByteView(field.begin, field.end);
+        const std::size_t begin = content.size();
+        content.resize(begin + bytes.size());
+        from_.read(bytes, {reinterpret_cast<std::uint8_t*>(content.data()) + begin, bytes.size()});
+    }
+
+  private:
+    void add_child(const wire::FieldRow& row, const onnx::Message& child,
+                   std::uint32_t depth_left) {
+        std::string before = std::exchange(content, {});
+        const std::size_t first = owners.size();
+        add(child, depth_left - 1);
+        std::string after = std::exchange(content, std::move(before));
+        wire::write_head(content, row.number, after.size());
+        for (std::size_t i = first; i < owners.size(); ++i) {
+            owners[i].begin += content.size();
+            owners[i].end += content.size();
+            for (HeldField& each : owners[i].fields) each.place += content.size();
+        }
+        content += after;
+    }
+
+    const Document& to_;
+    const Document& from_;
+};
+
+// Puts a field into the document's memory.
+Copied place(const Document& document, const wire::FieldRow& row, std::string_view content) {
+    std::string head;
+    wire::write_head(head, row.number, content.size());
+    const auto bytes = document.editable().allocate(head.size() + content.size());
+    std::memcpy(bytes.data(), head.data(), head.size());
+    if (!content.empty()) std::memcpy(bytes.data() + head.size(), content.data(), content.size());
+    return {bytes, ByteView(bytes).subspan(head.size())};
+}
+
+}  // namespace
+
+Copied empty_message(const Document& document, const wire::FieldRow& row) {
+    return place(document, row, {});
+}
+
+Copied copy_message(const Document& document, const wire::FieldRow& row, const Original& original) {
+    Copy copy(document, original.document);
+    copy.add(original.message, document.limits().depth + 1);
+    const Copied made = place(document, row, copy.content);
+    for (const Copy::Owner& owner : copy.owners) {
+        const onnx::Message message(*owner.table,
+                                    made.content.subspan(owner.begin, owner.end - owner.begin),
+                                    &document.edits());
+        onnx::Pieces::Builder fields(*owner.table, nullptr);
+        auto next = owner.fields.begin();
+        message.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+            const auto place = static_cast<std::size_t>(field.begin - made.content.data());
+            for (; next != owner.fields.end() && next->place <= place; ++next) {
+                fields.add(next->field);
+            }
+            fields.add(ByteView(field.begin, field.end), known);
+        });
+        for (; next != owner.fields.end(); ++next) fields.add(next->field);
+        document.editable().set(message, std::move(fields).finish(), false);
+    }
+    return made;
+}
+
+EncodedField copy_field(const Document& document, const wire::FieldRow& row,
+                        const wire::Field& field, const Document& from) {
+    if (stays_in_source(row, field)) {
+        return held_field(document, row, from.source_of(field.bytes), field.bytes);
+    }
+    Copy copy(document, from);
+    copy.add_field(field);
+    const auto bytes = document.editable().allocate(copy.content.size());
+    std::memcpy(bytes.data(), copy.content.data(), copy.content.size());
+    return {bytes, &row};
+}
+
+}  // namespace onnxmap::model

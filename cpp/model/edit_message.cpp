@@ -1,0 +1,318 @@
+#include "model/edit_message.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/copy_message.hpp"
+#include "onnx/schema.hpp"
+#include "source/read_guard.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::model {
+
+using onnx::EncodedField;
+using onnx::Pieces;
+
+namespace {
+
+// Whether an edit of this field may change names, or which messages a list has.
+bool renames(const onnx::Message& message, const wire::FieldRow& row) {
+    if (row.name == "name" || row.name == "op_type" || row.name == "segment") return true;
+    if (&message.table() == &onnx::message<"SparseTensorProto">) return true;
+    if (!row.is_message() || !row.repeated()) return false;
+    // The names of attributes are kept for large nodes only.
+    return &message.table() != &onnx::message<"NodeProto"> || Document::is_large(message);
+}
+
+// The other members of the oneof of a field.
+Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row) {
+    Pieces::Rows rows = 0;
+    for (const wire::FieldRow& other : table.fields) {
+        if (&other != &row && !row.oneof.empty() && other.oneof == row.oneof) {
+            rows |= Pieces::rows(table, other);
+        }
+    }
+    return rows;
+}
+
+void remove_messages(const Document& document, const onnx::Message& message, Pieces::Rows rows) {
+    for (const wire::FieldRow& row : message.table().fields) {
+        if (!row.is_message() || (Pieces::rows(message.table(), row) & rows) == 0) continue;
+        if (row.repeated()) {
+            message.for_each_value(row, [&](const wire::Field& field) {
+                document.editable().remove(message.inner(row, field));
+            });
+        } else if (const auto child = message.child(row)) {
+            document.editable().remove(*child);
+            document.editable().note_vacated(message, row);
+        }
+    }
+}
+
+ByteView keep(const Document& document, std::string_view bytes) {
+    const auto place = document.editable().allocate(bytes.size());
+    std::memcpy(place.data(), bytes.data(), bytes.size());
+    return place;
+}
+
+EncodedField encoded(const Document& document, const wire::FieldRow& row, const NewValue& value) {
+    if (!value.source) return {keep(document, value.encoded), &row};
+    return held_field(document, row, value.source, value.content);
+}
+
+// The place behind the last occurrence of a field; nothing if there is none.
+std::optional<Pieces::Place> behind(const Pieces& fields, const wire::FieldRow& row) {
+    auto place = fields.find_last(row);
+    if (place) ++place->index;
+    return place;
+}
+
+}  // namespace
+
+std::shared_ptr<const Pieces> fields_of(const onnx::Message& message) {
+    if (message.edited()) return message.pieces();
+    Pieces::Builder fields(message.table(), message.pieces());
+    message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+        fields.add(ByteView(field.begin, field.end), row);
+    });
+    return std::move(fields).finish();
+}
+
+EncodedField held_field(const Document& document, const wire::FieldRow& row,
+                        std::shared_ptr<const source::Source> source, ByteView bytes) {
+    std::string head;
+    wire::write_head(head, row.number, bytes.size());
+    if (bytes.empty()) return {keep(document, head), &row};
+    return {keep(document, head), &row, document.editable().hold(std::move(source), bytes)};
+}
+
+void fail_removed(const onnx::Message& message) {
+    throw Error("edit.removed", "the " + std::string(message.table().name) +
+                                    " was removed from its model and cannot be changed");
+}
+
+void check_editable(const Document& document, const onnx::Message& message) {
+    if (document.edits().is_removed(message)) fail_removed(message);
+}
+
+void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+               const NewValue& value) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    const Pieces::Rows others = siblings(message.table(), row);
+    const EncodedField field = encoded(document, row, value);
+    remove_messages(document, message, others);
+    const Pieces::Rows replaced = others | Pieces::rows(message.table(), row);
+    document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
+                            renames(message, row));
+}
+
+void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+                std::span<const NewValue> values) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    std::vector<EncodedField> made;
+    made.reserve(values.size());
+    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    document.editable().set(
+        message,
+        fields->replace(Pieces::rows(message.table(), row), fields->find_from(row, {}), made),
+        renames(message, row));
+}
+
+void splice_values(const Document& document, const onnx::Message& message,
+                   const wire::FieldRow& row, std::uint64_t first, std::uint64_t count,
+                   std::span<const NewValue> values) {
+    check_editable(document, message);
+    auto fields = fields_of(message);
+    std::vector<EncodedField> made;
+    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    const std::uint64_t end = first + count;
+    const auto place = end < fields->count(row) ? fields->find(row, end) : behind(*fields, row);
+    fields = fields->replace(0, place, made);
+    std::vector<std::uint64_t> gone(count);
+    std::iota(gone.begin(), gone.end(), first);
+    document.editable().set(message, fields->erase(row, gone), renames(message, row));
+}
+
+void append_values(const Document& document, const onnx::Message& message,
+                   const wire::FieldRow& row, std::span<const NewValue> values) {
+    check_editable(document, message);
+    if (values.empty()) return;
+    const auto fields = fields_of(message);
+    // A small packed run grows. A second run is read as well, but other readers expect one.
+    if (row.packed && fields->count(row) == 1 && values.size() == 1) {
+        const wire::Field last = fields->field_at(fields->find(row, 0));
+        const onnx::Message added(message.table(), as_bytes(values.front().encoded));
+        const wire::Field first = *added.find(row);
+        if (last.type == wire::WireType::length_delimited && first.type == last.type &&
+            last.bytes.size() < kLeastHeld) {
+            const ByteView more = first.bytes;
+            std::vector<std::uint8_t> run(last.bytes.size());
+            document.read(last.bytes, run);
+            NewValue whole;
+            wire::write_head(whole.encoded, row.number, run.size() + more.size());
+            whole.encoded += as_text(run);
+            whole.encoded += as_text(more);
+            set_values(document, message, row, {&whole, 1});
+            return;
+        }
+    }
+    std::vector<EncodedField> made;
+    for (const NewValue& value : values) made.push_back(encoded(document, row, value));
+    document.editable().set(message, fields->replace(0, behind(*fields, row), made),
+                            renames(message, row));
+}
+
+void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    if (fields->count(row) == 0) return;
+    Pieces::Rows rows = Pieces::rows(message.table(), row);
+    if (!row.oneof.empty()) {
+        // An earlier occurrence of another member would be set then.
+        if (message.which(row.oneof) != &row) return;
+        rows |= siblings(message.table(), row);
+    }
+    remove_messages(document, message, rows);
+    document.editable().set(message, fields->replace(rows, std::nullopt, {}),
+                            renames(message, row));
+}
+
+void clear_all(const Document& document, const onnx::Message& message) {
+    check_editable(document, message);
+    remove_messages(document, message, ~Pieces::Rows{0});
+    const auto before = fields_of(message);
+    document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),
+                            true);
+}
+
+onnx::Message insert(const Document& document, const onnx::Message& message,
+                     const wire::FieldRow& row, std::uint64_t i,
+                     const std::optional<Original>& original) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    // The callers guard the reads of `document` only.
+    const Copied copy =
+        original ? source::guard_reads(original->document.source(),
+                                       [&] { return copy_message(document, row, *original); })
+                 : empty_message(document, row);
+    const EncodedField field{copy.field, &row};
+    const auto place = i < fields->count(row) ? fields->find(row, i) : behind(*fields, row);
+    document.editable().set(message, fields->replace(0, place, {&field, 1}), renames(message, row));
+    return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
+}
+
+onnx::Message make_present(const Document& document, const onnx::Message& message,
+                           const wire::FieldRow& row) {
+    if (auto child = message.child(row)) return *std::move(child);
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    const Pieces::Rows replaced =
+        siblings(message.table(), row) | Pieces::rows(message.table(), row);
+    remove_messages(document, message, replaced);
+    const Copied copy = empty_message(document, row);
+    const EncodedField field{copy.field, &row};
+    document.editable().set(message, fields->replace(replaced, std::nullopt, {&field, 1}),
+                            renames(message, row));
+    return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
+}
+
+void erase(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+           std::span<const std::uint64_t> positions) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    std::vector<onnx::Message> gone;
+    gone.reserve(positions.size());
+    for (const std::uint64_t i : positions) {
+        gone.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
+    }
+    for (const onnx::Message& each : gone) document.editable().remove(each);
+    document.editable().set(message, fields->erase(row, positions), renames(message, row));
+}
+
+void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+             std::span<const std::uint64_t> order) {
+    check_editable(document, message);
+    const auto fields = fields_of(message);
+    std::vector<EncodedField> before;
+    before.reserve(order.size());
+    for (auto place = fields->find_from(row, {}); place; ++place->index) {
+        place = fields->find_from(row, *place);
+        if (!place) break;
+        before.push_back(fields->encoded_at(*place));
+    }
+    if (before.size() != order.size()) onnx::fail_edited_meanwhile();
+    std::vector<EncodedField> after;
+    after.reserve(order.size());
+    for (const std::uint64_t i : order) after.push_back(before.at(i));
+    document.editable().set(
+        message,
+        fields->replace(Pieces::rows(message.table(), row), fields->find_from(row, {}), after),
+        renames(message, row));
+}
+
+namespace {
+
+void merge(const Document& document, const onnx::Message& message, const Original& original,
+           std::uint32_t depth_left) {
+    if (depth_left == 0) fail_edited_too_deep();
+    check_editable(document, message);
+    const onnx::Message from = original.message;
+    auto fields = fields_of(message);
+    Pieces::Rows replaced = 0;  // by singular fields
+    std::vector<EncodedField> singular;
+    std::vector<EncodedField> unknown;
+    std::vector<const wire::FieldRow*> inner;
+    bool changes_names = false;
+    from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
+        changes_names = changes_names || (row != nullptr && renames(message, *row));
+        if (row == nullptr) {
+            unknown.push_back({keep(document, as_text(ByteView(field.begin, field.end))), nullptr});
+        }
+    });
+    for (const wire::FieldRow& row : message.table().fields) {
+        if (row.repeated()) continue;
+        if (row.is_message()) {
+            if (from.child(row)) inner.push_back(&row);
+        } else if (const auto value = from.find(row)) {
+            replaced |= Pieces::rows(message.table(), row) | siblings(message.table(), row);
+            singular.push_back(copy_field(document, row, *value, original.document));
+        }
+    }
+    remove_messages(document, message, replaced);
+    fields = fields->replace(replaced, std::nullopt, singular);
+    for (const wire::FieldRow& row : message.table().fields) {
+        if (!row.repeated()) continue;
+        std::vector<EncodedField> added;
+        from.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
+            if (known != &row) return;
+            if (row.is_message()) {
+                const Original child{original.document, from.inner(row, field)};
+                added.push_back({copy_message(document, row, child).field, &row});
+            } else {
+                added.push_back(copy_field(document, row, field, original.document));
+            }
+        });
+        if (!added.empty()) fields = fields->replace(0, behind(*fields, row), added);
+    }
+    fields = fields->replace(0, std::nullopt, unknown);
+    document.editable().set(message, fields, changes_names);
+    for (const wire::FieldRow* row : inner) {
+        const onnx::Message child = make_present(document, message.current(), *row);
+        merge(document, child, {original.document, *from.child(*row)}, depth_left - 1);
+    }
+}
+
+}  // namespace
+
+void merge_from(const Document& document, const onnx::Message& message, const Original& original) {
+    source::guard_reads(original.document.source(),
+                        [&] { merge(document, message, original, document.limits().depth + 1); });
+}
+
+}  // namespace onnxmap::model

@@ -1,0 +1,88 @@
+// Edits of a message, as protobuf defines them. Each gives the message a new list of fields; see
+// model/edits.hpp. The callers have checked that the values fit the schema.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/document.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+/// A new value of a field: its complete field in the wire format, or content that stays where it
+/// is.
+struct NewValue {
+    std::string encoded;
+    // Of a text field; `encoded` is empty then.
+    std::shared_ptr<const source::Source> source = {};
+    ByteView content = {};  // of the source
+};
+
+/// Content of at least this many bytes stays where it is; less is copied.
+inline constexpr std::uint64_t kLeastHeld = 4096;
+
+/// Throws Error `edit.removed`.
+[[noreturn]] void fail_removed(const onnx::Message& message);
+
+/// Throws Error `edit.removed` if the message is no part of its document any more.
+void check_editable(const Document& document, const onnx::Message& message);
+
+/// Sets a singular field that is no message. Clears the other members of its oneof.
+void set_value(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+               const NewValue& value);
+
+/// Replaces all values of a repeated field that is no message, with one field for each new value
+/// (which is a whole run, if the field is packed).
+void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+                std::span<const NewValue> values);
+
+/// Replaces some values of a repeated field of text, each of which is a field of its own.
+void splice_values(const Document& document, const onnx::Message& message,
+                   const wire::FieldRow& row, std::uint64_t first, std::uint64_t count,
+                   std::span<const NewValue> values);
+
+/// Adds values at the end of a repeated field that is no message.
+void append_values(const Document& document, const onnx::Message& message,
+                   const wire::FieldRow& row, std::span<const NewValue> values);
+
+/// Removes all occurrences of a field.
+void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row);
+
+/// Removes all fields, unknown ones included.
+void clear_all(const Document& document, const onnx::Message& message);
+
+/// A message in another document, or in the same one.
+struct Original {
+    const Document& document;
+    onnx::Message message;
+};
+
+/// Puts an empty message, or a copy of `original`, before the i-th message of a repeated field, or
+/// at the end if there are only i. Returns the new message.
+onnx::Message insert(const Document& document, const onnx::Message& message,
+                     const wire::FieldRow& row, std::uint64_t i,
+                     const std::optional<Original>& original);
+
+/// Makes a singular message present, if it is not. Clears the other members of its oneof. Returns
+/// the message.
+onnx::Message make_present(const Document& document, const onnx::Message& message,
+                           const wire::FieldRow& row);
+
+/// Removes some messages of a repeated field; `positions` are ascending.
+void erase(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+           std::span<const std::uint64_t> positions);
+
+/// Puts the messages of a repeated field in another order: `order` has each position once.
+void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+             std::span<const std::uint64_t> order);
+
+/// Adds the fields of `original`, which has the same type: singular fields are replaced, singular
+/// messages merge, repeated fields grow, unknown fields are added.
+void merge_from(const Document& document, const onnx::Message& message, const Original& original);
+
+}  // namespace onnxmap::model

@@ -1,0 +1,105 @@
+// What was edited in a document since it was loaded: the fields of each edited message, and the
+// bytes that they need. A message is known by its key, which never changes. The bytes of the
+// loaded file stay as they are.
+//
+// Threads may read while one thread edits: messages and their lists of fields are immutable, and
+// bytes stay where they are as long as the document lives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "onnx/message.hpp"
+#include "os/fork_safe_mutex.hpp"
+#include "source/owned_bytes.hpp"
+#include "source/source.hpp"
+
+namespace onnxmap::model {
+
+class Edits final : public onnx::Changes {
+  public:
+    using Fields = std::shared_ptr<const onnx::Pieces>;
+    using ByKey = std::map<const std::uint8_t*, Fields>;
+
+    [[nodiscard]] Fields find(const std::uint8_t* key) const override;
+    [[nodiscard]] bool is_added(const std::uint8_t* key) const override;
+
+    /// Counts the edits, so that what was derived from an earlier state can be recognised.
+    [[nodiscard]] std::uint64_t count() const noexcept {
+        return count_.load(std::memory_order_acquire);
+    }
+
+    /// Counts those edits that may change which messages a list has, or their names.
+    [[nodiscard]] std::uint64_t renamings() const noexcept {
+        return renamings_.load(std::memory_order_acquire);
+    }
+
+    /// Bytes for new fields. They are never moved.
+    [[nodiscard]] std::span<std::uint8_t> allocate(std::uint64_t nbytes);
+
+    /// Content for a field, which the source keeps.
+    [[nodiscard]] onnx::HeldContent hold(std::shared_ptr<const source::Source> source,
+                                         ByteView bytes);
+
+    /// The source of bytes that were added; null if they were not, or if nothing holds them any
+    /// longer.
+    [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
+
+    /// Gives a message other fields. `renames`: whether names or lists of messages may change.
+    void set(const onnx::Message& message, Fields fields, bool renames);
+
+    /// Notes that a message, with all that it holds, is no longer part of the document.
+    void remove(const onnx::Message& message);
+    [[nodiscard]] bool is_removed(const onnx::Message& message) const;
+
+    /// Counts how often a singular message was removed from a place. It tells whether a message
+    /// that was absent has been present since.
+    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row);
+    [[nodiscard]] std::uint64_t vacated(const onnx::Message& parent,
+                                        const wire::FieldRow& row) const;
+
+    /// Undoes all edits. Messages that were added then count as removed.
+    void revert();
+
+    /// The edited messages in a message, itself included.
+    [[nodiscard]] ByKey messages_in(const onnx::Message& message) const;
+
+  private:
+    // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
+    // others are fields that were added to messages in it.
+    struct Inside {
+        ByKey edited;
+        std::vector<ByteView> ranges;
+    };
+    struct Kept {
+        ByteView bytes;
+        std::weak_ptr<const source::Source> source;
+    };
+
+    using Intervals = std::map<const std::uint8_t*, const std::uint8_t*>;  // both ends belong to it
+
+    void note_edit(bool renames) noexcept;
+    [[nodiscard]] Inside inside(const onnx::Message& message) const;
+    [[nodiscard]] std::shared_ptr<source::OwnedBytes> block_of(const std::uint8_t* p) const;
+    void remove_range(ByteView bytes);
+    [[nodiscard]] bool is_removed_at(const std::uint8_t* key) const;
+
+    mutable os::ForkSafeMutex mutex_;
+    std::atomic<std::uint64_t> count_ = 0;
+    std::atomic<std::uint64_t> renamings_ = 0;
+    ByKey messages_;
+    Intervals removed_;
+    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::uint64_t> vacated_;
+    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;  // the newest last
+    std::map<const std::uint8_t*, std::size_t> block_at_;      // by the first byte
+    std::uint64_t used_ = 0;                                   // of the newest block
+    // The sources of held content, by the first byte. Sources may overlap: two views of one buffer.
+    std::multimap<const std::uint8_t*, Kept> held_;
+    std::size_t most_held_ = 16;  // when the sources that are gone are forgotten next
+};
+
+}  // namespace onnxmap::model

@@ -1,0 +1,35 @@
+#include "model/weights.hpp"
+
+#include "base/error.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+constexpr const wire::FieldRow& kRawData = onnx::field<"TensorProto.raw_data">;
+
+}  // namespace
+
+void set_raw_data(const Document& document, const onnx::Message& tensor, const NewValue& value) {
+    set_value(document, tensor, kRawData, value);
+}
+
+void set_loaded_raw_data(const Document& document, const onnx::Message& tensor,
+                         std::uint64_t offset, std::uint64_t nbytes) {
+    NewValue held;
+    held.source = document.store().source;
+    if (offset > held.source->size() || nbytes > held.source->size() - offset) {
+        throw Error("edit.range", "the file of the model has no such bytes");
+    }
+    held.content = {held.source->data() + offset, nbytes};
+    set_raw_data(document, tensor, held);
+}
+
+std::optional<ByteView> loaded_raw_data(const Document& document, const onnx::Message& tensor) {
+    const auto value = document.find(tensor, kRawData);
+    const bool is_loaded = value && !value->bytes.empty() && document.store().holds(value->bytes);
+    return is_loaded ? std::optional(value->bytes) : std::nullopt;
+}
+
+}  // namespace onnxmap::model
