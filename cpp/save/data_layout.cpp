@@ -1,0 +1,124 @@
+#include "save/data_layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "save/write_parts.hpp"
+#include "source/source.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+constexpr std::uint64_t kAtOnce = 1 << 20;
+
+// Calls visit(bytes) for a range in pieces, until it returns false.
+template <class Visit>
+void read_in_pieces(const SourceRange& range, std::vector<std::uint8_t>& buffer, Visit&& visit) {
+    buffer.resize(std::min(kAtOnce, range.nbytes));
+    for (std::uint64_t done = 0; done < range.nbytes;) {
+        const std::uint64_t here = std::min<std::uint64_t>(kAtOnce, range.nbytes - done);
+        const std::span<std::uint8_t> piece(buffer.data(), here);
+        read_source(*range.source, range.offset + done, piece);
+        if (!visit(done, piece)) return;
+        done += here;
+    }
+}
+
+// Combines both halves of the product, so that each bit of the result depends on all bits of both
+// numbers.
+std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+bool is_equal(const SourceRange& a, const SourceRange& b) {
+    bool same = true;
+    std::vector<std::uint8_t> of_a;
+    std::vector<std::uint8_t> of_b;
+    read_in_pieces(a, of_a, [&](std::uint64_t done, std::span<const std::uint8_t> bytes) {
+        of_b.resize(bytes.size());
+        read_source(*b.source, b.offset + done, of_b);
+        same = std::ranges::equal(bytes, of_b);
+        return same;
+    });
+    return same;
+}
+
+}  // namespace
+
+DataLayout::DataLayout(LayoutOptions options) : options_(options) {
+    if (!options.dedupe) return;
+    std::random_device random;
+    const auto next = [&] { return std::uint64_t{random()} << 32 | random(); };
+    seeds_ = {next(), next() | 1};
+}
+
+// Only a filter: equal hashes are compared. Files choose the bytes, so each layout has new seeds:
+// no file can make many ranges have one hash.
+std::uint64_t DataLayout::hash_of(const SourceRange& range) const {
+    std::uint64_t hash = fold(seeds_[0] ^ range.nbytes, seeds_[1]);
+    std::vector<std::uint8_t> buffer;
+    read_in_pieces(range, buffer, [&](std::uint64_t, std::span<const std::uint8_t> bytes) {
+        for (std::size_t i = 0; i < bytes.size(); i += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+            hash = fold(hash ^ word, seeds_[1]);
+        }
+        return true;
+    });
+    return hash;
+}
+
+const DataLayout::Known* DataLayout::find_equal(const SourceRange& range) {
+    hash_.reset();
+    const auto known = ranges_.find({range.source.get(), range.offset, range.nbytes});
+    if (known != ranges_.end()) return &known_[known->second];
+    return options_.dedupe ? find_equal_bytes(range) : nullptr;
+}
+
+// A range is read only if another one has as many bytes.
+const DataLayout::Known* DataLayout::find_equal_bytes(const SourceRange& range) {
+    const auto [same_size, is_new] = first_of_size_.try_emplace(range.nbytes, known_.size());
+    if (is_new) return nullptr;
+    Known& first = known_[same_size->second];
+    if (!std::exchange(first.is_hashed, true)) {
+        by_hash_.emplace(hash_of(first.range), same_size->second);
+    }
+    hash_ = hash_of(range);
+    const auto [begin, end] = by_hash_.equal_range(*hash_);
+    for (auto each = begin; each != end; ++each) {
+        const Known& other = known_[each->second];
+        if (other.range.nbytes == range.nbytes && is_equal(range, other.range)) return &other;
+    }
+    return nullptr;
+}
+
+DataLayout::Place DataLayout::add(const SourceRange& range) {
+    if (const Known* equal = find_equal(range)) return equal->place;
+    const auto aligned = [&](std::uint64_t end) {
+        return (end + options_.alignment - 1) / options_.alignment * options_.alignment;
+    };
+    const bool is_full = !files_.empty() && options_.most_nbytes > 0 &&
+                         files_.back().nbytes() > 0 &&
+                         aligned(files_.back().nbytes()) + range.nbytes > options_.most_nbytes;
+    if (files_.empty() || is_full) {
+        files_.emplace_back();
+        used_.push_back(0);
+    }
+    Parts& file = files_.back();
+    const std::uint64_t offset = aligned(file.nbytes());
+    file.zeros(offset - file.nbytes());
+    file.range(range.source, range.offset, range.nbytes);
+    used_.back() += range.nbytes;
+    const Place place{files_.size() - 1, offset};
+    ranges_.emplace(std::tuple(range.source.get(), range.offset, range.nbytes), known_.size());
+    if (hash_) by_hash_.emplace(*hash_, known_.size());
+    known_.push_back({range, place, hash_.has_value()});
+    return place;
+}
+
+}  // namespace onnxmap::save

@@ -1,0 +1,94 @@
+#include "save/name_changes.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace onnxmap::save {
+
+template <class Act>
+void NameChanges::record(Change change, Act&& act) {
+    changes_.push_back(std::move(change));  // first: nothing may fail after the change itself
+    try {
+        act(changes_.back());
+    } catch (...) {
+        changes_.pop_back();
+        throw;
+    }
+}
+
+void NameChanges::move_aside(const Destination& place) {
+    record(
+        {Change::Kind::moved_aside, &place, os::unique_name(place.name, kOld)},
+        [&](const Change& change) { place.folder->rename(place.name, change.aside, place.path); });
+}
+
+void NameChanges::keep_aside(const Destination& place) {
+    record({Change::Kind::linked_aside, &place, os::unique_name(place.name, kOld)},
+           [&](Change& change) {
+               if (place.folder->link(place.name, change.aside, place.path)) return;
+               place.folder->rename(place.name, change.aside, place.path);
+               change.kind = Change::Kind::moved_aside;
+           });
+}
+
+void NameChanges::put(const Destination& place, os::NewFile& file, bool may_replace) {
+    record({Change::Kind::put, &place, {}},
+           [&](const Change&) { may_replace ? file.replace() : file.take_new_name(); });
+}
+
+void NameChanges::undo(const Change& change) {
+    const auto& [folder, folder_path, name, path, old] = *change.place;
+    if (change.kind == Change::Kind::put) {
+        folder->remove(name, path);
+        return;
+    }
+    folder->rename(change.aside, name, path);
+    if (change.kind == Change::Kind::moved_aside) return;
+    try {
+        // A rename between two names of one file does nothing: the new file was not put yet.
+        folder->remove(change.aside, path);
+    } catch (const FileError& error) {
+        if (error.number != ENOENT) throw;
+    }
+}
+
+void NameChanges::undo(const std::string& reason) {
+    try {
+        for (; !changes_.empty(); changes_.pop_back()) undo(changes_.back());
+    } catch (const FileError& error) {
+        std::string message = reason +
+                              ". Then the old files could not be put back: " + error.what() +
+                              ". They are kept as ";
+        const char* between = "";
+        for (const std::string& old : old_files()) message += std::exchange(between, ", ") + old;
+        Error failure("save.not_restored", message);
+        failure.file = error.path;
+        throw failure;
+    }
+}
+
+std::vector<std::string> NameChanges::commit() {
+    std::vector<std::string> left_over;
+    for (const Change& change : std::exchange(changes_, {})) {
+        if (change.aside.empty()) continue;
+        try {
+            change.place->folder->remove(change.aside, change.place->path);
+        } catch (const FileError&) {
+            left_over.push_back(change.place->folder_path + change.aside);
+        }
+    }
+    return left_over;
+}
+
+std::vector<std::string> NameChanges::old_files() const {
+    std::vector<std::string> paths;
+    for (const Change& change : changes_) {
+        if (!change.aside.empty())
+            paths.push_back(quoted(change.place->folder_path + change.aside));
+    }
+    return paths;
+}
+
+}  // namespace onnxmap::save

@@ -1,0 +1,56 @@
+// The names that a save has changed so far, so that it can undo them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/new_file.hpp"
+#include "save/destination.hpp"
+
+namespace onnxmap::save {
+
+/// The functions that change a name throw FileError, and then have changed nothing.
+class NameChanges {
+  public:
+    /// The end of the name of an old file that was moved aside: NAME.XXXXXXXX.onnxmap-old.
+    static constexpr std::string_view kOld = ".onnxmap-old";
+
+    /// Gives the old file another name instead of its own.
+    void move_aside(const Destination& place);
+
+    /// Gives the old file a second name, so that its own never disappears. Without hard links,
+    /// moves it aside.
+    void keep_aside(const Destination& place);
+
+    /// Gives the new file its name. Throws EEXIST if the name is taken and not `may_replace`.
+    void put(const Destination& place, os::NewFile& file, bool may_replace);
+
+    /// Undoes all changes, the last one first. If a step fails, leaves the earlier ones, since
+    /// undoing them could mix old files with new ones, and throws Error `save.not_restored`.
+    /// `reason` is the text of the failure that led here.
+    void undo(const std::string& reason);
+
+    /// Keeps all changes. Removes the old files, and returns the paths of those that could not be
+    /// removed.
+    [[nodiscard]] std::vector<std::string> commit();
+
+  private:
+    struct Change {
+        enum class Kind { moved_aside, linked_aside, put };
+
+        Kind kind;
+        const Destination* place;
+        std::string aside;  // the other name of the old file
+    };
+
+    template <class Act>
+    void record(Change change, Act&& act);
+    static void undo(const Change& change);
+    [[nodiscard]] std::vector<std::string> old_files() const;
+
+    std::vector<Change> changes_;
+};
+
+}  // namespace onnxmap::save

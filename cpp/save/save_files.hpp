@@ -1,0 +1,78 @@
+// Replaces files atomically: models together with their data files.
+//
+// Every file is first written to a temporary file in its folder, `.NAME.XXXXXXXX.onnxmap-tmp`, and
+// synced. Until all of them are complete, no name changes. Old files are never written to, so
+// mappings of them, and sources of the new files that are these old files, stay valid.
+//
+// If the name of no data file is taken, each step leaves every model with its own data:
+//
+// | steps, in this order                     | what a crash after the step leaves                |
+// |------------------------------------------|---------------------------------------------------|
+// | write and sync all temporary files       | the old files, and temporary files                |
+// | rename the data files; sync their folders| the old models; new data that nothing refers to   |
+// | rename each model                        | this model is new, those that follow are old      |
+// | sync the folders of models               | the new files                                     |
+//
+// If the name of a data file is taken, an old model would read new data in between. Therefore the
+// old models go first, to NAME.XXXXXXXX.onnxmap-old:
+//
+// | steps, in this order                     | what a crash after the step leaves                |
+// |------------------------------------------|---------------------------------------------------|
+// | write and sync all temporary files       | the old files, and temporary files                |
+// | move the old models aside; sync          | no model; the old model beside, with its data     |
+// | move the old data aside; sync            | no model and no data; both beside                 |
+// | rename the data files; sync              | no model; the old model and old data beside       |
+// | rename each model; sync                  | the new files, and the old ones beside            |
+// | remove the old ones                      | the new files                                     |
+//
+// A model that is missing cannot be loaded, so a crash is noticed, and an old model is never mixed
+// with new data. If a step fails, all earlier ones are undone: the old files have their names again
+// and the temporary files are gone.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "save/parts.hpp"
+#include "save/write_parts.hpp"
+
+namespace onnxmap::save {
+
+struct OutputFile {
+    enum class Kind { model, data };
+
+    std::string path;
+    Parts parts;
+    Kind kind = Kind::model;
+};
+
+struct SaveOptions {
+    bool overwrite = true;         // false: FileError EEXIST if a name is taken
+    bool follow_symlinks = false;  // of models: replace the target, not the link
+    bool sync = true;              // wait until the disk has the files
+    Progress progress = {};        // over the bytes of all files
+};
+
+struct SaveResult {
+    ByteCounts nbytes;
+    /// Paths of old files that were moved aside and could not be removed.
+    std::vector<std::string> left_over;
+};
+
+/// Makes or replaces all files, in any number of folders: the data files first, and then the models
+/// in their order. A file gets the permissions of the file that it replaces; owner and group, too,
+/// if this process may set them. Other hard links of a replaced file keep the old content.
+///
+/// Before anything is written, throws FileError EEXIST (see SaveOptions), EISDIR for a folder and
+/// what the system says of a path that cannot be used; Error `save.link` for a data file whose name
+/// is a symbolic link, `save.not_regular` for a device or the like, and `save.same_path` if two
+/// files have the same place. Afterwards throws what write_parts() throws, and FileError with the
+/// path of the output file. All names are then what they were before, unless only the last sync of
+/// a folder failed after a single model, without old data, got its name: then the new files are in
+/// place. If the names cannot be restored, throws Error `save.not_restored`, which names the files
+/// that were moved aside.
+[[nodiscard]] SaveResult save_files(std::span<const OutputFile> files,
+                                    const SaveOptions& options = {});
+
+}  // namespace onnxmap::save

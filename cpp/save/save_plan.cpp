@@ -1,0 +1,379 @@
+#include "save/save_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/flatten.hpp"
+#include "model/message_walk.hpp"
+#include "model/overlap.hpp"
+#include "model/structure_pages.hpp"
+#include "source/owned_bytes.hpp"
+#include "source/read_guard.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+constexpr std::uint64_t kDataAlignment = 4096;
+constexpr std::uint64_t kLeastKeptAlignment = 16;  // less is chance
+constexpr std::uint64_t kMostForProtobuf = 0x7fff'ffff;
+constexpr std::uint64_t kLeastRange = 4096;  // fewer bytes in memory are copied
+
+enum class Role { initializer, attribute, other };
+
+// What the last step of a tensor's path says it is.
+Role role_of(std::string_view path) {
+    if (path.ends_with(".t")) return Role::attribute;
+    if (!path.ends_with(']')) return Role::other;  // a part of a sparse tensor
+    path = path.substr(0, path.rfind('['));
+    const std::string_view field = path.substr(path.rfind('.') + 1);
+    if (field == "initializer") return Role::initializer;
+    return field == "tensors" ? Role::attribute : Role::other;
+}
+
+// Whether the tensor had external data when the document was loaded.
+bool was_external(const onnx::Message& tensor) {
+    return tensor.edited() &&
+           tensor::read_header(onnx::Message(tensor.table(), tensor.loaded())).external;
+}
+
+SourceRange range_of(const tensor::Payload& payload) {
+    return {payload.source, payload.offset, payload.nbytes};
+}
+
+// The values as raw_data has them, decoded into memory; nothing if they are not valid.
+std::optional<SourceRange> decoded_if_valid(tensor::Values values) {
+    try {
+        return source::guard_reads(values.source(), [&] {
+            values.check_count();
+            auto bytes = std::make_shared<source::OwnedBytes>(
+                tensor::packed_nbytes(values.count(), values.type().bits));
+            values.read_packed(bytes->writable());
+            return SourceRange{bytes, 0, bytes->size()};
+        });
+    } catch (const Error& error) {
+        if (!error.code.starts_with("tensor.")) throw;
+        return std::nullopt;
+    }
+}
+
+std::string shard_name(const std::string& location, std::size_t i, std::size_t count) {
+    if (count == 1) return location;
+    const std::size_t folder = location.rfind('/') + 1;
+    std::size_t dot = location.rfind('.');
+    if (dot == std::string::npos || dot <= folder) dot = location.size();
+    std::array<char, 48> number{};
+    std::snprintf(number.data(), number.size(), "-%05zu-of-%05zu", i + 1, count);
+    return location.substr(0, dot) + number.data() + location.substr(dot);
+}
+
+// Collects what a message consists of.
+class PartsSink final : public model::ByteSink {
+  public:
+    PartsSink(const TensorEdits& edits, Parts& parts) : edits_(edits), parts_(parts) {}
+
+    void take(ByteView bytes) override {
+        auto source = edits_.source_of(bytes);
+        if (source->in_memory() && bytes.size() < kLeastRange) {
+            parts_.copy(bytes);
+        } else {
+            parts_.range(source, source->offset_of(bytes), bytes.size());
+        }
+    }
+    void take_new(ByteView bytes) override { parts_.copy(bytes); }
+
+  private:
+    const TensorEdits& edits_;
+    Parts& parts_;
+};
+
+}  // namespace
+
+void OffsetBits::add(std::uint64_t offset) noexcept {
+    any_ = true;
+    bits_ |= offset;
+}
+
+std::uint64_t OffsetBits::alignment() const noexcept {
+    const std::uint64_t common = std::uint64_t{1} << std::countr_zero(bits_ | kDataAlignment);
+    return any_ && common >= kLeastKeptAlignment ? common : 1;
+}
+
+SavePlan::SavePlan(PlanOptions options) : options_(std::move(options)) {
+    layout_.alignment = std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
+    layout_.most_nbytes = options_.most_nbytes;
+    layout_.dedupe = options_.dedupe;
+}
+
+std::size_t SavePlan::group(const std::string& location, const LayoutOptions& options,
+                            bool replaces) {
+    const auto known = std::ranges::find(groups_, location, &Group::location);
+    if (known != groups_.end()) return static_cast<std::size_t>(known - groups_.begin());
+    groups_.push_back({location, DataLayout(options), replaces});
+    return groups_.size() - 1;
+}
+
+void SavePlan::move(Model& model, std::size_t group, const onnx::Message& tensor,
+                    const SourceRange& values) {
+    model.moved.push_back({tensor, group, groups_[group].layout.add(values), values.nbytes});
+    model.sources.insert(values.source);
+}
+
+std::uint64_t SavePlan::nbytes_of_files() const {
+    std::uint64_t sum = 0;
+    for (const Group& each : groups_) {
+        for (const std::uint64_t nbytes : each.layout.used()) sum += nbytes;
+    }
+    return sum;
+}
+
+void SavePlan::add(PlannedModel planned) {
+    Model& model = models_.emplace_back();
+    model.planned = std::move(planned);
+    model.side_location = model.planned.path.substr(model.planned.path.rfind('/') + 1);
+    model.side_location += kSideEnd;
+    const model::Document& document = *model.planned.document;
+    static_cast<void>(document.look_for_changes());
+    const std::uint64_t nbytes_before = nbytes_of_files();
+    source::guard_reads(document.source(), [&] {
+        model::for_each_tensor(document,
+                               [&](const std::string& path, const onnx::Message& message) {
+                                   add_tensor(model, path, message);
+                               });
+        copy_kept(model);
+        keep_in_place(model);
+    });
+    // A small file whose tensors all name the same bytes must not become a large one.
+    std::uint64_t nbytes = nbytes_of_files() - nbytes_before;
+    for (const Inlined& each : model.inlined) {
+        model.sources.insert(each.values.source);
+        nbytes += each.values.nbytes;
+    }
+    model::check_overlap(document, std::vector(model.sources.begin(), model.sources.end()), nbytes);
+}
+
+void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Message& message) {
+    using enum PlanOptions::External;
+    const model::Document& document = *model.planned.document;
+    const model::Tensor tensor(document, message);
+    const tensor::Header& header = tensor.header();
+    const Role role = role_of(path);
+    if (role == Role::initializer && header.raw_data && !header.raw_data->empty() &&
+        document.store().holds(*header.raw_data)) {
+        const std::uint64_t offset = document.source().offset_of(*header.raw_data);
+        model.offsets.add(offset);
+        if (header.raw_data->size() >= options_.least_nbytes) model.large_offsets.add(offset);
+    }
+    const bool is_chosen =
+        role == Role::initializer || (role == Role::attribute && options_.attributes);
+    const std::string* const copy = copied_to(model.planned, tensor);
+    // What stays where it is need not be readable.
+    const bool stays =
+        !header.external || (copy == nullptr && model.planned.is_same_folder &&
+                             (options_.external == keep || options_.external == view));
+    const auto values = stays ? tensor.values_if_valid() : std::optional(tensor.values());
+    if (!stays && (values->in_pieces() || header.has_segment)) {
+        throw Error("save.segments", "tensor " + path +
+                                         " has external data in segments, which a save leaves "
+                                         "where they are; save into the folder of the model");
+    }
+    if (!values || values->in_pieces() || header.has_segment || values->type().bits == 0) return;
+    const tensor::Payload* const payload = values->payload();
+    const std::uint64_t nbytes = tensor::packed_nbytes(values->count(), values->type().bits);
+    const bool is_large = nbytes > 0 && nbytes >= options_.least_nbytes;
+
+    if (header.external) {
+        const auto opened = tensor.open_external();
+        if (model.planned.is_same_folder && copy == nullptr) {
+            loaded_files_[opened->path].nbytes = opened->source->size();
+        }
+        if (copy != nullptr) {
+            model.kept.push_back({message, *copy, range_of(*payload)});
+        } else if ((options_.external == keep || options_.external == view) &&
+                   model.planned.is_same_folder) {
+            model.staying.push_back({message, opened->path, range_of(*payload)});
+        } else if (options_.external == keep) {
+            const auto entry = tensor.external();
+            model.kept.push_back({message, std::string(entry->location), range_of(*payload)});
+        } else if (options_.external == file && is_chosen && is_large) {
+            move(model, group(options_.location, layout_, true), message, range_of(*payload));
+        } else {
+            model.inlined.push_back({message, range_of(*payload)});
+        }
+        return;
+    }
+    if (options_.external == file && is_chosen && is_large) {
+        const auto range = payload != nullptr ? range_of(*payload) : decoded_if_valid(*values);
+        if (range) move(model, group(options_.location, layout_, true), message, *range);
+    } else if (options_.external == keep && is_large && payload != nullptr &&
+               was_external(message)) {
+        move(model, group(model.side_location, layout_, true), message, range_of(*payload));
+    } else if (options_.external == view && is_chosen && is_large && payload != nullptr &&
+               payload->source.get() == &document.source()) {
+        model.viewed.push_back({message, payload->offset, nbytes});
+        referenced_ += nbytes;
+    }
+}
+
+// The new location of external data that are copied although the folder is the same, or null.
+const std::string* SavePlan::copied_to(const PlannedModel& planned,
+                                       const model::Tensor& tensor) const {
+    if (planned.copies.empty() || options_.external != PlanOptions::External::keep) return nullptr;
+    const auto entry = tensor.external();
+    if (!entry) return nullptr;
+    const auto copy = planned.copies.find(entry->location);
+    return copy == planned.copies.end() ? nullptr : &copy->second;
+}
+
+// Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
+// together.
+void SavePlan::copy_kept(Model& model) {
+    std::map<std::string, std::vector<const Kept*>> by_location;
+    for (const Kept& each : model.kept) by_location[each.location].push_back(&each);
+    for (auto& [location, tensors] : by_location) {
+        model.sources.insert(tensors.front()->values.source);
+        LayoutOptions one_file = layout_;
+        one_file.most_nbytes = 0;
+        const std::size_t file = group(location, one_file, model.planned.replaces_copies);
+        std::ranges::sort(tensors, {}, [](const Kept* each) { return each->values.offset; });
+        for (std::size_t i = 0; i < tensors.size();) {
+            const SourceRange& first = tensors[i]->values;
+            std::uint64_t end = first.offset + first.nbytes;
+            std::size_t next = i + 1;
+            for (; next < tensors.size() && tensors[next]->values.offset < end; ++next) {
+                const SourceRange& values = tensors[next]->values;
+                end = std::max(end, values.offset + values.nbytes);
+            }
+            const SourceRange block{first.source, first.offset, end - first.offset};
+            const DataLayout::Place place = groups_[file].layout.add(block);
+            for (; i < next; ++i) {
+                const SourceRange& values = tensors[i]->values;
+                model.moved.push_back({tensors[i]->tensor,
+                                       file,
+                                       {place.file, place.offset + values.offset - first.offset},
+                                       values.nbytes});
+            }
+        }
+    }
+}
+
+// The side file of a model is replaced as a whole, so it never has values that nothing uses. Values
+// in the side file of another model are copied, since that model may replace it.
+void SavePlan::keep_in_place(Model& model) {
+    const std::string& own_side = model.side_location;
+    const auto location_of = [&](const Kept& each) {
+        return model::Tensor(*model.planned.document, each.tensor).external()->location;
+    };
+    const auto is_others = [&](const Kept& each) {
+        const std::string_view location = location_of(each);
+        return model.planned.copies.empty() && location != own_side && location.ends_with(kSideEnd);
+    };
+    const bool replaces_side =
+        std::ranges::find(groups_, own_side, &Group::location) != groups_.end() ||
+        std::ranges::any_of(model.staying, is_others);
+    for (const Kept& each : model.staying) {
+        const SourceRange& values = each.values;
+        if (is_others(each) || (replaces_side && location_of(each) == own_side)) {
+            move(model, group(own_side, layout_, true), each.tensor, values);
+        } else {
+            referenced_ += values.nbytes;
+            used_ranges_[each.location].add(values.offset, values.offset + values.nbytes);
+        }
+    }
+}
+
+void SavePlan::lay_out() {
+    if (std::exchange(is_laid_out_, true)) return;
+    for (Group& group : groups_) {
+        group.first_file = files_.size();
+        std::vector<std::uint64_t> used = group.layout.used();
+        std::vector<Parts> contents = group.layout.take_files();
+        for (std::size_t i = 0; i < contents.size(); ++i) {
+            files_.push_back({shard_name(group.location, i, contents.size()),
+                              std::move(contents[i]), used[i], group.replaces});
+        }
+    }
+    for (const auto& [path, ranges] : used_ranges_) {
+        for (const auto& range : ranges) loaded_files_[path].used += range.end - range.begin;
+    }
+}
+
+std::vector<SavePlan::DataFile>& SavePlan::data_files() {
+    lay_out();
+    return files_;
+}
+
+std::vector<Parts> SavePlan::models(const std::vector<std::string>& checksums) {
+    lay_out();
+    std::vector<Parts> made;
+    made.reserve(models_.size());
+    for (Model& model : models_) made.push_back(parts_of(model, checksums));
+    return made;
+}
+
+Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums) {
+    const model::Document& document = *model.planned.document;
+    TensorEdits edits(document);
+    model::StructurePages pages(document.source(), true);
+    for (const Moved& each : model.moved) {
+        pages.looked_at({each.tensor.key(), 0});
+        const std::size_t file = groups_[each.group].first_file + each.place.file;
+        edits.make_external(each.tensor, {files_[file].location, each.place.offset, each.nbytes,
+                                          checksums.empty() ? std::string() : checksums.at(file)});
+    }
+    for (const Inlined& each : model.inlined) {
+        pages.looked_at({each.tensor.key(), 0});
+        const SourceRange& values = each.values;
+        edits.make_inline(each.tensor, values.source,
+                          {values.source->addresses() + values.offset, values.nbytes});
+    }
+    for (const Viewed& each : model.viewed) {
+        pages.looked_at({each.tensor.key(), 0});
+        edits.make_external(each.tensor,
+                            {model.planned.view_location, each.offset, each.nbytes, {}});
+    }
+    const bool is_kept = options_.external == PlanOptions::External::keep;
+    if (!is_kept || !model.planned.is_same_folder || !model.planned.copies.empty()) {
+        edits.remove_metadata(document.root(), kViewKeys);
+    }
+    if (options_.external == PlanOptions::External::view) {
+        const auto identity = document.source().identity();
+        const auto note = [&](std::string_view key, const std::string& value) {
+            edits.add_metadata(document.root(), std::string(kViewKeys).append(key), value);
+        };
+        note("file", model.planned.view_location);
+        note("size", std::to_string(identity->size));
+        note("modified_ns", std::to_string(identity->modified_ns));
+    }
+    model::Alignment alignment;
+    const bool is_in_model = is_kept || options_.external == PlanOptions::External::inlined;
+    if (is_in_model && options_.alignment) {
+        alignment = {*options_.alignment, 1};
+    } else if (is_in_model && !edits.all().empty()) {
+        alignment = {model.offsets.alignment(), 1};
+        if (alignment.of_raw_data == 1) {
+            alignment = {model.large_offsets.alignment(), options_.least_nbytes};
+        }
+    }
+    Parts parts;
+    source::guard_reads(document.source(), [&] {
+        const model::FlatMessage flat(document, document.root(), edits.all(), alignment);
+        if (flat.nbytes() > kMostForProtobuf && !options_.over_2gib) {
+            throw Error("save.too_large",
+                        "the model would have " + std::to_string(flat.nbytes()) +
+                            " bytes, and protobuf reads at most 2 GiB; put the weights into a "
+                            "data file with external_data=\"weights.data\", or pass "
+                            "allow_over_2gib=True");
+        }
+        PartsSink sink(edits, parts);
+        flat.write(sink);
+    });
+    return parts;
+}
+
+}  // namespace onnxmap::save

@@ -1,0 +1,120 @@
+#include "save/tensor_edits.hpp"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "model/copy_message.hpp"
+#include "onnx/schema.hpp"
+#include "tensor/payload.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::save {
+
+using onnx::EncodedField;
+using onnx::field;
+using onnx::Pieces;
+
+namespace {
+
+constexpr std::uint64_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
+
+// The fields of a TensorProto that say where its values are, and those that hold them.
+Pieces::Rows value_rows() {
+    const wire::MessageTable& table = onnx::message<"TensorProto">;
+    Pieces::Rows rows = Pieces::rows(table, field<"TensorProto.external_data">) |
+                        Pieces::rows(table, field<"TensorProto.data_location">);
+    for (const wire::FieldRow& row : table.fields) {
+        if ((tensor::kPayloadFields >> row.number & 1) != 0) rows |= Pieces::rows(table, row);
+    }
+    return rows;
+}
+
+}  // namespace
+
+TensorEdits::TensorEdits(const model::Document& document)
+    : document_(document),
+      edits_(document.edits().any() ? document.edits().messages_in(document.root())
+                                    : model::Edits::ByKey()) {}
+
+ByteView TensorEdits::keep(std::string_view bytes) {
+    const auto place = memory_.allocate(bytes.size());
+    std::memcpy(place.data(), bytes.data(), bytes.size());
+    return place;
+}
+
+EncodedField TensorEdits::text_field(const wire::FieldRow& row, std::string_view text) {
+    std::string encoded;
+    wire::write_head(encoded, row.number, text.size());
+    encoded += text;
+    return {keep(encoded), &row};
+}
+
+EncodedField TensorEdits::entry_field(const wire::FieldRow& row, std::string_view key,
+                                      std::string_view value) {
+    std::string entry;
+    for (const auto& [number, text] : {std::pair(field<"StringStringEntryProto.key">.number, key),
+                                       {field<"StringStringEntryProto.value">.number, value}}) {
+        wire::write_head(entry, number, text.size());
+        entry += text;
+    }
+    return text_field(row, entry);
+}
+
+void TensorEdits::make_external(const onnx::Message& tensor, const DataPlace& place) {
+    const wire::FieldRow& entries = field<"TensorProto.external_data">;
+    const wire::FieldRow& location = field<"TensorProto.data_location">;
+    std::vector<EncodedField> added = {
+        entry_field(entries, "location", place.location),
+        entry_field(entries, "offset", std::to_string(place.offset)),
+        entry_field(entries, "length", std::to_string(place.nbytes)),
+    };
+    if (!place.checksum.empty()) added.push_back(entry_field(entries, "checksum", place.checksum));
+    std::string external;
+    wire::write_tag(external, location.number, location.wire_type());
+    wire::write_varint(external, kExternal);
+    added.push_back({keep(external), &location});
+    edits_[tensor.key()] = model::fields_of(tensor)->replace(value_rows(), std::nullopt, added);
+}
+
+void TensorEdits::make_inline(const onnx::Message& tensor,
+                              std::shared_ptr<const source::Source> source, ByteView bytes) {
+    const wire::FieldRow& row = field<"TensorProto.raw_data">;
+    std::string head;
+    wire::write_head(head, row.number, bytes.size());
+    const EncodedField raw_data{keep(head), &row, memory_.hold(std::move(source), bytes)};
+    edits_[tensor.key()] =
+        model::fields_of(tensor)->replace(value_rows(), std::nullopt, {&raw_data, 1});
+}
+
+void TensorEdits::add_metadata(const onnx::Message& model, std::string_view key,
+                               std::string_view value) {
+    const EncodedField entry = entry_field(field<"ModelProto.metadata_props">, key, value);
+    edits_[model.key()] = fields_now(model)->replace(0, std::nullopt, {&entry, 1});
+}
+
+void TensorEdits::remove_metadata(const onnx::Message& model, std::string_view prefix) {
+    const wire::FieldRow& row = field<"ModelProto.metadata_props">;
+    std::vector<std::uint64_t> ordinals;
+    std::uint64_t ordinal = 0;
+    document_.index(model)->for_each(row, [&](const wire::Field& value) {
+        const onnx::Message entry = model.inner(row, value);
+        if (entry.text(field<"StringStringEntryProto.key">).starts_with(prefix)) {
+            ordinals.push_back(ordinal);
+        }
+        ++ordinal;
+    });
+    if (!ordinals.empty()) edits_[model.key()] = fields_now(model)->erase(row, ordinals);
+}
+
+std::shared_ptr<const Pieces> TensorEdits::fields_now(const onnx::Message& message) const {
+    const auto known = edits_.find(message.key());
+    return known == edits_.end() ? model::fields_of(message) : known->second;
+}
+
+std::shared_ptr<const source::Source> TensorEdits::source_of(ByteView bytes) const {
+    if (auto own = memory_.source_of(bytes)) return own;
+    return document_.source_of(bytes);
+}
+
+}  // namespace onnxmap::save
