@@ -13,7 +13,10 @@ namespace py = pybind11;
 void bind_schema(py::module_& module);
 void bind_document(py::module_& module);
 void bind_proto_view(py::module_& module);
+void bind_proto_edits(GuardedClass<ProtoView>& cls);
+void bind_list_edits(GuardedClass<MessageList>& cls);
 void bind_lists(py::module_& module);
+void bind_value_lists(py::module_& module);
 void bind_unknown_fields(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
@@ -27,5 +30,6 @@ void bind_sparse_tensor(py::module_& module);
 void bind_external_file(py::module_& module);
 void bind_bulk(py::module_& module);
 void bind_kernels(py::module_& module);
+void bind_save(py::module_& module);
 
 }  // namespace onnxmap::bindings

@@ -48,7 +48,7 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
         }
     }
     const WithoutLock unlocked;  // this may open files and search for segments
-    return {std::make_shared<const bulk::Plan>(graph.graph->initializers(), positions,
+    return {std::make_shared<const bulk::Plan>(graph.graph()->initializers(), positions,
                                                bulk::Options{float_type, copies, frugal}),
             copies};
 }
@@ -92,8 +92,7 @@ class ArrayMaker {
             tensor::Values values = bulk_.plan->values(item);
             py::object strings =
                 read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
-            const source::Source& own = bulk_.plan->document().source();
-            if (frugal_) source::release(own, own.offset_of(item.message), item.message.size());
+            if (frugal_) bulk_.plan->release(item);
             return strings;
         }
         std::uint64_t count = 1;

@@ -69,12 +69,10 @@ py::list tensors(const DocumentPtr& document) {
     static_cast<void>(document->look_for_changes());
     py::list found;
     PathRoom room(*document);
-    model::for_each_tensor(
-        document->root(), document->limits().depth,
-        [&](const std::string& path, const onnx::Message& tensor) {
-            room.take(path);
-            found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
-        });
+    model::for_each_tensor(*document, [&](const std::string& path, const onnx::Message& tensor) {
+        room.take(path);
+        found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
+    });
     return found;
 }
 
@@ -121,9 +119,19 @@ void bind_document(py::module_& module) {
         .def_property_readonly("io",
                                [](const model::Document& self) { return self.source().kind(); })
         .def_property_readonly(
+            "path", [](const model::Document& self) { return py::bytes(self.source().path()); },
+            "The path or URL of the file; empty for a buffer.")
+        .def_property_readonly(
             "proto", [](const DocumentPtr& self) { return ProtoView{{self, self->root()}}; })
         .def("root",
              guarded([](const DocumentPtr& self) { return wrap_message({self, self->root()}); }))
+        .def_property_readonly(
+            "external_root",
+            [](const DocumentPtr& self) { return py::bytes(self->store().external.root()); },
+            "The folder or URL that external locations are relative to; empty: none.")
+        .def_property_readonly("edited",
+                               [](const DocumentPtr& self) { return self->edits().any(); })
+        .def("revert", [](const DocumentPtr& self) { self->editable().revert(); })
         .def("tensors", guarded(tensors))
         .def("nodes", guarded(nodes))
         .def("read", guarded(read), py::arg("offset"), py::arg("nbytes"),

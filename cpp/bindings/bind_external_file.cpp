@@ -95,12 +95,11 @@ Does nothing with `watch=False`.)");
 
     module.def("external_file", guarded(external_file), py::arg("tensor"),
                "Return the open file of an external tensor; None if the tensor is not external.");
-    module.def(
-        "tensor_path", guarded([](const Tensor& tensor) {
-            return to_str(model::tensor_path(*tensor.document, tensor.message.piece(0).data()));
-        }),
-        py::arg("tensor"),
-        "Return the path of the tensor in the model, such as `graph.initializer[3]`.");
+    module.def("tensor_path", guarded([](const Tensor& tensor) {
+                   return to_str(model::tensor_path(*tensor.document, tensor.message().key()));
+               }),
+               py::arg("tensor"),
+               "Return the path of the tensor in the model, such as `graph.initializer[3]`.");
 }
 
 }  // namespace onnxmap::bindings

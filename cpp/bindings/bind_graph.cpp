@@ -55,15 +55,17 @@ py::list column(const Graph& self, std::uint64_t count, ForEach&& for_each) {
 // A list of make(node) for each node.
 template <class Make>
 py::list node_column(const Graph& self, Make&& make) {
-    return column(self, self.graph->node_count(), [&](auto&& append) {
-        self.graph->for_each_node([&](const model::Node& node) { append(make(node)); });
+    const auto graph = self.graph();
+    return column(self, graph->node_count(), [&](auto&& append) {
+        graph->for_each_node([&](const model::Node& node) { append(make(node)); });
     });
 }
 
 // A list of make(tensor) for each initializer.
 template <class Make>
 py::list tensor_column(const Graph& self, Make&& make) {
-    const model::Initializers& initializers = self.graph->initializers();
+    const auto graph = self.graph();
+    const model::Initializers& initializers = graph->initializers();
     return column(self, initializers.count(), [&](auto&& append) {
         initializers.for_each_tensor([&](const model::Tensor& tensor) { append(make(tensor)); });
     });
@@ -80,7 +82,8 @@ py::list op_types(const Graph& self) {
 py::dict op_counts(const Graph& self) {
     static_cast<void>(self.document->look_for_changes());
     py::dict result;
-    for (const auto& [op_type, count] : self.graph->op_counts()) result[to_str(op_type)] = count;
+    const auto graph = self.graph();
+    for (const auto& [op_type, count] : graph->op_counts()) result[to_str(op_type)] = count;
     return result;
 }
 
@@ -112,7 +115,8 @@ py::list node_outputs(const Graph& self) {
 }
 
 py::list initializer_names(const Graph& self) {
-    const model::Initializers& initializers = self.graph->initializers();
+    const auto graph = self.graph();
+    const model::Initializers& initializers = graph->initializers();
     return column(self, initializers.count(), [&](auto&& append) {
         initializers.for_each_name([&](std::string_view name) { append(to_str(name)); });
     });
@@ -141,7 +145,7 @@ py::list nbytes(const Graph& self) {
 
 std::uint64_t total_nbytes(const Graph& self) {
     static_cast<void>(self.document->look_for_changes());
-    return self.graph->initializers().stored_nbytes();
+    return self.graph()->initializers().stored_nbytes();
 }
 
 // Makes the arrays of one call. Neighbours nearly always share a source, and therefore an owner.
@@ -177,7 +181,8 @@ py::dict views(const Graph& self) {
     ViewMaker make_view(self);
     py::dict views;
     py::ssize_t count = 0;
-    self.graph->initializers().insert_named([&](const model::Tensor& tensor) {
+    const auto graph = self.graph();
+    graph->initializers().insert_named([&](const model::Tensor& tensor) {
         const py::str name = to_str(tensor.header().name);
         if (tensor.header().has_segment && views.contains(name)) {
             std::ignore = make_view.find(tensor);  // read together with the first segment
@@ -195,16 +200,17 @@ py::dict views(const Graph& self) {
 py::dict views_at(const Graph& self, const std::vector<std::uint32_t>& positions) {
     ViewMaker make_view(self);
     py::dict views;
+    const auto graph = self.graph();
     // In the order of the caller, so that the first error is that of the first name.
     for (const std::uint32_t position : positions) {
-        const model::Tensor tensor(*self.document, self.graph->initializers().at(position));
+        const model::Tensor tensor(*self.document, graph->initializers().at(position));
         views[to_str(tensor.header().name)] = make_view(tensor);
     }
     return views;
 }
 
 py::object initializer(const Graph& self, std::uint64_t position) {
-    return py::cast(Tensor{{self.document, self.graph->initializers().at(position)}});
+    return py::cast(Tensor{{self.document, self.graph()->initializers().at(position)}});
 }
 
 void bind_columns(GuardedClass<Graph>& cls) {
@@ -222,28 +228,31 @@ void bind_columns(GuardedClass<Graph>& cls) {
         .def("views_at", views_at, py::arg("positions"));
 }
 
-const model::ListNames& names_of(const TensorNames& self, bool frugal = false) {
-    return self.sparse ? self.graph->sparse_initializer_names()
-                       : self.graph->initializers().names(frugal);
+// The names keep their graph, which is made again after an edit.
+std::shared_ptr<const model::ListNames> names_of(const TensorNames& self, bool frugal = false) {
+    auto graph = self.graph.graph();
+    const model::ListNames& names =
+        self.sparse ? graph->sparse_initializer_names() : graph->initializers().names(frugal);
+    return {std::move(graph), &names};
 }
 
 void bind_tensor_names(py::module_& module) {
     GuardedClass<TensorNames> cls(module, "TensorNames",
                                   "The names of a graph's initializers, without repetition.");
-    cls.def("__len__", [](const TensorNames& self) { return names_of(self).count(); })
+    cls.def("__len__", [](const TensorNames& self) { return names_of(self)->count(); })
         .def(
             "__contains__",
             [](const TensorNames& self, const py::object& name) {
-                return has_name(names_of(self), name);
+                return has_name(*names_of(self), name);
             },
             py::arg("name"))
         .def(
-            "names", [](const TensorNames& self) { return to_list(names_of(self)); },
+            "names", [](const TensorNames& self) { return to_list(*names_of(self)); },
             "Return the names in file order.")
         .def(
             "position",
             [](const TensorNames& self, const py::object& name) {
-                return position_of(names_of(self), name);
+                return position_of(*names_of(self), name);
             },
             py::arg("name"),
             R"(Return the position of a name in the list of initializers.
@@ -253,7 +262,15 @@ Raises:
     ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
         the name.)")
         .def(
-            "positions", [](const TensorNames& self) { return names_of(self).positions(); },
+            "in_segments",
+            [](const TensorNames& self, const py::object& name) {
+                const auto tensor =
+                    self.graph.graph()->initializers().at(position_of(*names_of(self), name));
+                return model::Tensor(*self.document, tensor).header().has_segment;
+            },
+            py::arg("name"), "Return whether the tensor of this name is stored in segments.")
+        .def(
+            "positions", [](const TensorNames& self) { return names_of(self)->positions(); },
             R"(Return the position of each name, in file order.
 
 Raises:
@@ -276,14 +293,13 @@ void bind_graph(py::module_& module) {
     bind_columns(cls);
     bind_graph_values(cls);
     bind_page_cache(cls);
-    cls.def_property_readonly("initializer_count",
-                              [](const Graph& self) { return self.graph->initializers().count(); })
+    cls.def_property_readonly(
+           "initializer_count",
+           [](const Graph& self) { return self.graph()->initializers().count(); })
         .def("initializer", initializer, py::arg("position"))
         .def(
             "names",
-            [](const Graph& self, bool sparse) {
-                return TensorNames{self.document, self.graph, sparse};
-            },
+            [](const Graph& self, bool sparse) { return TensorNames{self.document, self, sparse}; },
             py::arg("sparse"))
         .def(
             "field",
@@ -293,6 +309,27 @@ void bind_graph(py::module_& module) {
             py::arg("name"),
             "Return the value of a field in the form in which Node, Graph and the other "
             "classes give it.")
+        .def(
+            "set_field",
+            [](const Graph& self, std::string_view name, const py::object& value) {
+                set_friendly(self, row_named(self, name), value);
+            },
+            py::arg("name"), py::arg("value"),
+            "Set a field from its value in that form; see set_friendly().")
+        .def(
+            "training_info",
+            [](const Graph& self) {
+                py::list found;
+                for (auto& each : model::training_info_of(*self.document, self.message())) {
+                    found.append(ProtoView{{self.document, std::move(each)}});
+                }
+                return found;
+            },
+            "Return the training information of the model, if this is its main graph.")
+        .def_property_readonly(
+            "is_removed",
+            [](const Graph& self) { return self.document->edits().is_removed(self.made); },
+            "Whether the graph was removed from its model.")
         .def_property_readonly("proto", [](const Graph& self) { return ProtoView{self}; });
 }
 

@@ -26,59 +26,66 @@ std::string value_name(const py::object& name) {
 }
 
 py::object producer(const Graph& self, const py::object& value) {
+    const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
-    const auto position = self.graph->uses().producer(value_name(value));
-    return position ? wrap(self, self.graph->node(*position)) : py::none();
+    const auto position = graph->uses().producer(value_name(value));
+    return position ? wrap(self, graph->node(*position)) : py::none();
 }
 
 py::list uses(const Graph& self, const py::object& value) {
+    const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
     py::list found;
-    for (const model::Use& use : self.graph->uses().uses(value_name(value))) {
-        found.append(package::use()(wrap(self, self.graph->user(use)), use.index));
+    for (const model::Use& use : graph->uses().uses(value_name(value))) {
+        found.append(package::use()(wrap(self, graph->user(use)), use.index));
     }
     return found;
 }
 
 py::list consumers(const Graph& self, const py::object& value) {
+    const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
     py::list found;
     model::Use last{model::Use::kNone, 0};
-    for (const model::Use& use : self.graph->uses().uses(value_name(value))) {
+    for (const model::Use& use : graph->uses().uses(value_name(value))) {
         const bool is_repeated = use.node == last.node && use.inner == last.inner;
         last = use;
         if (use.node == model::Use::kNone || is_repeated) continue;
-        onnx::Message user = self.graph->user(use);
+        onnx::Message user = graph->user(use);
         if (model::is_node(user)) found.append(wrap(self, std::move(user)));
     }
     return found;
 }
 
 py::list topological_order(const Graph& self) {
+    const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
     py::list nodes;
-    for (const std::uint32_t position : self.graph->uses().topological_order()) {
-        nodes.append(wrap(self, self.graph->node(position)));
+    for (const std::uint32_t position : graph->uses().topological_order()) {
+        nodes.append(wrap(self, graph->node(position)));
     }
     return nodes;
 }
 
 py::object value(const Graph& self, const py::object& name) {
-    auto found = self.graph->value(value_name(name));
+    const auto graph = self.graph();
+    auto found = graph->value(value_name(name));
     return found ? wrap(self, std::move(*found)) : py::none();
 }
 
 py::list inputs(const Graph& self, bool with_default) {
+    const auto graph = self.graph();
     py::list found;
-    for (onnx::Message& input : self.graph->inputs(with_default)) {
+    for (onnx::Message& input : graph->inputs(with_default)) {
         found.append(wrap(self, std::move(input)));
     }
     return found;
 }
 
 py::list dimension_params(const Graph& self) {
+    const auto graph = self.graph();
     py::list names;
-    for (const std::string_view name : self.graph->dimension_params()) names.append(to_str(name));
+    for (const std::string_view name : graph->dimension_params()) names.append(to_str(name));
     return names;
 }
 

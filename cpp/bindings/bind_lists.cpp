@@ -12,7 +12,7 @@ namespace onnxmap::bindings {
 
 template <>
 struct ListTraits<MessageList> {
-    static const model::MessageList& core(const MessageList& list) { return list.messages; }
+    static model::MessageList core(const MessageList& list) { return *list.messages(); }
 
     static py::object element(const MessageList& list, const onnx::Message& message) {
         Handle handle{list.document, message};
@@ -21,30 +21,69 @@ struct ListTraits<MessageList> {
     }
 
     static std::string type_name(const MessageList& list) {
-        return std::string(list.messages.type_name());
+        return std::string(list.row->type_name);
     }
 
     static std::string element_name(const MessageList& list) {
-        return list.as_proto ? type_name(list) : class_name(list.messages.type_name());
+        return list.as_proto ? type_name(list) : class_name(list.row->type_name);
     }
 };
 
 namespace {
 
 std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
-    return self.messages.has_names() ? self.messages.names(*self.document) : nullptr;
+    const auto messages = self.messages();
+    return messages->has_names() ? messages->names(*self.document) : nullptr;
 }
 
-py::object item_named(const MessageList& self, const py::str& name) {
+py::ssize_t position_named(const MessageList& self, const py::str& name) {
     const auto names = names_of(self);
     if (!names) {
         throw py::type_error("list indices must be integers or slices: the elements have no names");
     }
-    return item(self, static_cast<py::ssize_t>(position_of(*names, name)));
+    return static_cast<py::ssize_t>(position_of(*names, name));
 }
 
-py::object no_item(const MessageList& self, const py::object& index) {
-    throw_python(package::wrong_index()(index, self.messages.has_names()));
+py::object item_named(const MessageList& self, const py::str& name) {
+    return item(self, position_named(self, name));
+}
+
+// The position as Python's integer, for an edit by name.
+py::int_ index_of(const py::object& self, const py::str& name) {
+    const auto& list = self.cast<const MessageList&>();
+    return source::guard_reads(source_of(list),
+                               [&] { return py::int_(position_named(list, name)); });
+}
+
+[[noreturn]] void fail_index(const MessageList& self, const py::object& index) {
+    throw_python(package::wrong_index()(index, self.messages()->has_names()));
+}
+
+py::object no_item(const MessageList& self, const py::object& index) { fail_index(self, index); }
+
+// Edits of the message that has a name, after those of positions and slices.
+void bind_edits_by_name(GuardedClass<MessageList>& cls) {
+    cls.def("__setitem__",
+            unguarded([](const py::object& self, const py::str& index, const py::object& message) {
+                self[index_of(self, index)] = message;
+            }),
+            py::arg("index"), py::arg("message"))
+        .def(
+            "__setitem__",
+            [](const MessageList& self, const py::object& index, const py::object&) {
+                fail_index(self, index);
+            },
+            py::arg("index"), py::arg("message"))
+        .def("__delitem__", unguarded([](const py::object& self, const py::str& index) {
+                 self.attr("__delitem__")(index_of(self, index));
+             }),
+             py::arg("index"))
+        .def("__delitem__", fail_index, py::arg("index"))
+        .def("pop", unguarded([](const py::object& self, const py::str& index) {
+                 return py::object(self.attr("pop")(index_of(self, index)));
+             }),
+             py::arg("index"))
+        .def("pop", no_item, py::arg("index"));
 }
 
 // An element, or the name of one.
@@ -68,12 +107,14 @@ py::list completions(const MessageList& self) {
 }  // namespace
 
 void bind_lists(py::module_& module) {
-    auto cls =
-        bind_sequence<MessageList>(module, "MessageList", "MessageIterator",
-                                   R"(An immutable sequence of the messages of a repeated field.
+    auto cls = bind_sequence<MessageList>(module, "MessageList", "MessageIterator",
+                                          R"(The messages of a repeated field, as a list.
 
-Each message is made on access. Messages that have a name are also found by it:
+It always shows the field as it is now; a loop goes on with the messages of its start. A message is
+made when it is asked for, and copied when it is added. Messages that have a name are also found by it:
 `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
+    bind_list_edits(cls);
+    bind_edits_by_name(cls);
     cls.def("__getitem__", item_named, py::arg("index"))
         .def("__getitem__", no_item, py::arg("index"))
         .def("__contains__", unguarded(contains), py::arg("value"))

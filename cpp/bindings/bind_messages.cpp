@@ -5,15 +5,19 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/display.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/tensor_access.hpp"
 #include "bindings/value_types.hpp"
 #include "model/attribute.hpp"
 #include "model/data_value.hpp"
 #include "model/entries.hpp"
 #include "model/node.hpp"
 #include "model/value_type.hpp"
+#include "model/weights.hpp"
 
 namespace onnxmap::bindings {
 
@@ -29,33 +33,75 @@ void bind_plain(py::module_& module, const char* name, const char* message) {
     bind_display(cls);
 }
 
-py::object by_name(const Handle& handle, const model::ByName<model::Attribute>& attributes,
-                   std::string_view field) {
-    warn_if_repeated(attributes.repeated, field);
+py::dict attribute_entries(const ProtoView& self, std::string_view field) {
+    const auto found = model::attributes(self.message(), row_named(self, field));
+    warn_if_repeated(found.repeated, field);
     py::dict mapping;
-    for (const model::Attribute& attribute : attributes.entries) {
-        mapping[to_str(attribute.name())] = Attribute{{handle.document, attribute.message()}};
+    for (const model::Attribute& attribute : found.entries) {
+        mapping[to_str(attribute.name())] = Attribute{{self.document, attribute.message()}};
     }
-    return read_only(mapping);
+    return mapping;
 }
 
-py::object opset_imports(const Handle& handle) {
+py::dict opset_versions(const ProtoView& self) {
     py::dict versions;
-    for (const auto& [domain, version] : model::opset_imports(*handle.document, handle.message)) {
+    for (const auto& [domain, version] : model::opset_imports(*self.document, self.message())) {
         versions[to_str(domain)] = version;
     }
-    return read_only(versions);
+    return versions;
+}
+
+py::object opset_imports(const ProtoView& view) {
+    return package::opset_mapping()(view, "opset_import");
+}
+
+void hold_raw_data(const ProtoView& tensor, const py::object& buffer) {
+    model::set_raw_data(*tensor.document, to_change(tensor), hold(buffer));
+}
+
+bool hold_values(const ProtoView& tensor, const Tensor& values) {
+    return with_values(values, [&](const tensor::Values& found) {
+        const tensor::Payload* const payload = found.payload();
+        // An external file that is read has no addresses.
+        if (payload == nullptr || payload->source->data() == nullptr) return false;
+        model::NewValue held;
+        held.source = payload->source;
+        held.content = {payload->source->data() + payload->offset, payload->nbytes};
+        model::set_raw_data(*tensor.document, to_change(tensor), held);
+        return true;
+    });
+}
+
+py::object loaded_raw_data(const ProtoView& tensor) {
+    const auto bytes = model::loaded_raw_data(*tensor.document, tensor.message());
+    if (!bytes) return py::none();
+    return py::make_tuple(tensor.document->source().offset_of(*bytes), bytes->size());
+}
+
+void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nbytes) {
+    model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
+}
+
+// A property that is a mapping. To assign to it replaces all entries.
+template <class Class, class Get>
+void bind_mapping(GuardedClass<Class>& cls, const char* name, Get get, const char* doc) {
+    cls.def_property(
+        name, get,
+        [get](const Class& self, const py::object& items) {
+            package::set_entries()(get(self), items);
+        },
+        doc);
 }
 
 py::object attribute_value(const Attribute& self) {
-    const auto* field = model::Attribute(self.message).value_field();
+    const auto* field = model::Attribute(self.message()).value_field();
     if (field == nullptr) return py::none();
     py::object value = friendly_value(self, *field);
-    return py::isinstance<MessageList>(value) ? py::list(value) : value;
+    return field->repeated() ? py::list(value) : value;
 }
 
 std::optional<model::ValueType> type_of(const ValueInfo& info) {
-    return model::type_of_value(*info.document, info.message);
+    return model::type_of_value(*info.document, info.message());
 }
 
 py::object value_type(const ValueInfo& info) {
@@ -78,14 +124,13 @@ void bind_node(py::module_& module) {
     GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
     bind_fields(cls, "NodeProto", {"attribute"});
     bind_html_display(cls);
-    cls.def_property_readonly(
-        "attributes",
-        [](const Node& self) {
-            return by_name(self, model::Node(self.message).attributes(), "attribute");
-        },
-        R"(The attributes as a read-only mapping of names to Attribute, in file order.
+    bind_mapping(
+        cls, "attributes",
+        [](const Node& self) { return package::attribute_mapping()(ProtoView{self}, "attribute"); },
+        R"(The attributes as a mapping of names to Attribute, in file order.
 
-If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)");
+To assign a number, text, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
+name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)");
 }
 
 void bind_attribute(py::module_& module) {
@@ -97,45 +142,62 @@ void bind_attribute(py::module_& module) {
     cls.def_property_readonly(
         "type",
         [](const Attribute& self) {
-            return package::attribute_type()(model::Attribute(self.message).type());
+            return package::attribute_type()(model::Attribute(self.message()).type());
         },
         R"(The type as an AttributeType.
 
 If the file does not store the type, it is the type of the value that is present.)");
-    cls.def_property_readonly(
+    cls.def_property(
         "value", attribute_value,
+        [](const Attribute& self, const py::object& value) {
+            package::set_value()(ProtoView{self}, value);
+        },
         R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
-A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them.)");
+A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
+sets the type as well; text and arrays may be assigned, too.)");
 }
 
 void bind_value_info(py::module_& module) {
     GuardedClass<ValueInfo> cls(module, "ValueInfo", "The name and type of a value.");
     bind_fields(cls, "ValueInfoProto", {"type"});
     bind_html_display(cls);
-    cls.def_property_readonly("dtype", value_dtype,
-                              "The element type of a tensor as a DataType, or None.");
-    cls.def_property_readonly("shape", value_shape,
-                              R"(The dimensions as a tuple, or None if the rank is unknown.
+    cls.def_property(
+        "dtype", value_dtype,
+        [](const ValueInfo& self, const py::object& dtype) {
+            package::set_dtype()(ProtoView{self}, dtype);
+        },
+        "The element type of a tensor as a DataType, or None. A value without a type becomes a "
+        "tensor.");
+    cls.def_property(
+        "shape", value_shape,
+        [](const ValueInfo& self, const py::object& shape) {
+            package::set_shape()(ProtoView{self}, shape);
+        },
+        R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
 Each dimension is an int, a str (`dim_param`) or None (unknown).)");
-    cls.def_property_readonly("type", value_type,
-                              "The type as a TensorType, SequenceType, MapType, ..., or None.");
+    cls.def_property(
+        "type", value_type,
+        [](const ValueInfo& self, const py::object& type) {
+            package::set_type()(ProtoView{self}, type);
+        },
+        "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }
 
 void bind_function(py::module_& module) {
     GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
     bind_fields(cls, "FunctionProto", {"opset_import", "attribute_proto"});
     bind_html_display(cls);
-    cls.def_property_readonly(
-        "opset_imports", [](const Function& self) { return opset_imports(self); },
-        "The imported operator sets as a read-only mapping of domains to versions.");
-    cls.def_property_readonly(
-        "attribute_protos",
+    bind_mapping(
+        cls, "opset_imports", [](const Function& self) { return opset_imports(ProtoView{self}); },
+        "The imported operator sets as a mapping of domains to versions.");
+    bind_mapping(
+        cls, "attribute_protos",
         [](const Function& self) {
-            return by_name(self, model::default_attributes(self.message), "attribute_proto");
+            return package::attribute_mapping()(ProtoView{self}, "attribute_proto");
         },
-        "The attributes that have a default, as a read-only mapping of names to Attribute.");
+        "The attributes that have a default, as a mapping of names to Attribute.");
 }
 
 }  // namespace
@@ -156,37 +218,85 @@ void bind_messages(py::module_& module) {
     bind_plain<IntIntListEntry>(module, "IntIntListEntry", "IntIntListEntryProto");
     bind_plain<QuantizationAnnotation>(module, "QuantizationAnnotation", "TensorAnnotation");
     module.def("opset_imports", guarded([](const ProtoView& view) { return opset_imports(view); }));
-    module.def("metadata_props", guarded([](const ProtoView& view) {
-                   return read_only(model::metadata_props(*view.document, view.message),
-                                    "metadata_props");
-               }));
+    module.def("attribute_entries", guarded(attribute_entries), py::arg("view"), py::arg("field"));
+    module.def("string_entries", guarded([](const ProtoView& view, std::string_view field) {
+                   return string_entries(view, row_named(view, field));
+               }),
+               py::arg("view"), py::arg("field"));
+    module.def("opset_versions", guarded(opset_versions), py::arg("view"));
+    module.def("hold_raw_data", guarded(hold_raw_data), py::arg("tensor"), py::arg("buffer"),
+               "Set the raw_data of a TensorProto to the bytes of an object, which is not copied.");
+    module.def(
+        "hold_values", guarded(hold_values), py::arg("tensor"), py::arg("values"),
+        "Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not "
+        "copied. Return False if it has none in one place in memory, or in a file that is mapped.");
+    module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),
+               "Return the offset and the length of the raw_data of a TensorProto in the file from "
+               "which its model was loaded; None if it is empty, or was edited.");
+    module.def("hold_loaded", guarded(hold_loaded), py::arg("tensor"), py::arg("offset"),
+               py::arg("nbytes"),
+               "Set the raw_data of a TensorProto to bytes of the file from which its model was "
+               "loaded, which are not copied.");
+    module.def(
+        "edit_count", [](const ProtoView& view) { return view.document->edits().count(); },
+        py::arg("view"), "Return a number that every edit of the document changes.");
     module.def("state_variables", guarded([](const ProtoView& view) {
                    py::list names;
-                   for (const auto name : model::state_variables(*view.document, view.message)) {
+                   for (const auto name : model::state_variables(*view.document, view.message())) {
                        names.append(to_str(name));
                    }
                    return names;
                }));
     module.def("sequence_values", guarded([](const ProtoView& view) {
-                   const auto* field = model::sequence_field(view.message);
+                   const auto* field = model::sequence_field(view.message());
                    return field == nullptr ? py::list() : repeated_to_python(view, *field, true);
                }),
                py::arg("sequence"), "Return the messages that a SequenceProto holds.");
     module.def("optional_value", guarded([](const ProtoView& view) -> py::object {
-                   auto value = model::optional_value(*view.document, view.message);
+                   auto value = model::optional_value(*view.document, view.message());
                    if (!value) return py::none();
                    return py::cast(ProtoView{{view.document, *std::move(value)}});
                }),
                py::arg("optional"), "Return the message that an OptionalProto holds, or None.");
     module.def("map_keys", guarded([](const ProtoView& view) {
-                   const auto& field = model::keys_field(*view.document, view.message);
+                   const auto& field = model::keys_field(*view.document, view.message());
                    return repeated_to_python(view, field, true);
                }),
                py::arg("map"),
                "Return the keys of a MapProto, as many as it has values. Texts are bytes.");
+    module.def(
+        "new",
+        [](const py::str& given, const py::kwargs& fields) {
+            const std::string name = to_printable(given);
+            const auto* const table = onnx::find_message(name);
+            if (table == nullptr) throw py::value_error("ONNX has no message type " + name);
+            Handle made = new_message(*table);
+            set_fields(made, fields);
+            return ProtoView{std::move(made)};
+        },
+        R"(Return a new message.
+
+Args:
+    message_type: the name of its type, such as "NodeProto".
+    fields: values of its fields, by their names in onnx.proto. A repeated field takes an iterable,
+        a message a dict or a message, which is copied; None leaves the field absent.
+
+Raises:
+    TypeError: a value has the wrong type.
+    ValueError: ONNX has no such message type or no such field, or a number is out of range.
+
+Example:
+    >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"]))");
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");
+    module.def("set_friendly",
+               guarded([](const ProtoView& view, std::string_view name, const py::object& value) {
+                   set_friendly(view, row_named(view, name), value);
+               }),
+               py::arg("view"), py::arg("name"), py::arg("value"),
+               "Set a field: a list replaces all values, a mapping all entries, and a message or "
+               "None the message.");
     module.def("friendly", guarded([](const ProtoView& view, std::string_view name) {
                    return friendly_value(view, row_named(view, name));
                }),

@@ -23,12 +23,12 @@ void look_for_signals() {
 
 void prefetch(const Graph& graph, const Positions& positions) {
     const WithoutLock unlocked;
-    bulk::prefetch(graph.graph->initializers(), positions, look_for_signals);
+    bulk::prefetch(graph.graph()->initializers(), positions, look_for_signals);
 }
 
 void evict(const Graph& graph, const Positions& positions) {
     const WithoutLock unlocked;
-    bulk::evict(graph.graph->initializers(), positions, look_for_signals);
+    bulk::evict(graph.graph()->initializers(), positions, look_for_signals);
 }
 
 // The ranges of the model's own file that are not in memory, as pairs of begin and end.
@@ -53,7 +53,7 @@ py::list residency(const Graph& graph, const Positions& positions, const py::lis
     std::vector<bulk::ResidentBytes> found;
     {
         const WithoutLock unlocked;
-        found = bulk::residency(graph.graph->initializers(), positions, ranges, look_for_signals);
+        found = bulk::residency(graph.graph()->initializers(), positions, ranges, look_for_signals);
     }
     py::list result(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
+#include "model/flatten.hpp"
 #include "model/message_walk.hpp"
 #include "onnx/text_format.hpp"
 #include "tensor/header.hpp"
@@ -25,38 +26,43 @@ struct FieldName {
 
 py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (row.repeated()) return repeated_to_python(view, row, true);
+    const onnx::Message message = view.message();
     if (row.is_message()) {
-        auto child = view.document->child(view.message, row);
-        if (!child) child = onnx::Message(onnx::kSchema.message_of(row), ByteView{});
-        return py::cast(ProtoView{{view.document, std::move(*child)}});
+        if (auto child = view.document->child(message, row)) {
+            return py::cast(ProtoView{{view.document, std::move(*child)}});
+        }
+        auto place = std::make_shared<const AbsentMessage>(
+            view, &row, view.document->edits().vacated(message, row));
+        const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
+        return py::cast(ProtoView{{view.document, empty, std::move(place)}});
     }
-    const auto value = view.document->find(view.message, row);
-    return value ? to_python(view.document, row, *value, true) : default_of(row);
+    const auto value = view.document->find(message, row);
+    return value ? to_python(view.document, message, row, *value, true) : default_of(row);
 }
 
 bool has_field(const ProtoView& view, const py::str& given) {
     const std::string name = to_printable(given);
-    const wire::FieldRow* row = view.message.table().find(name);
+    const wire::FieldRow* row = view.message().table().find(name);
     if (row == nullptr || row->repeated()) {
-        throw py::value_error(std::string(view.message.table().name) + " has no singular field " +
+        throw py::value_error(std::string(view.message().table().name) + " has no singular field " +
                               name);
     }
-    return view.document->find(view.message, *row).has_value();
+    return view.document->find(view.message(), *row).has_value();
 }
 
 bool is_set(const ProtoView& view, const wire::FieldRow& row) {
     if (!row.repeated() || row.is_message()) {
-        return row.repeated() ? view.document->index(view.message)->count(row) > 0
-                              : view.document->find(view.message, row).has_value();
+        return row.repeated() ? view.document->index(view.message())->count(row) > 0
+                              : view.document->find(view.message(), row).has_value();
     }
     bool any = false;  // a packed run may be empty
-    view.message.for_each_value(row, [&](const wire::Field&) { any = true; });
+    view.message().for_each_value(row, [&](const wire::Field&) { any = true; });
     return any;
 }
 
 py::list list_fields(const ProtoView& view) {
     std::vector<const wire::FieldRow*> rows;
-    for (const wire::FieldRow& row : view.message.table().fields) {
+    for (const wire::FieldRow& row : view.message().table().fields) {
         if (!row.retired && is_set(view, row)) rows.push_back(&row);
     }
     std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->number < b->number; });
@@ -69,13 +75,13 @@ py::list list_fields(const ProtoView& view) {
 
 py::object which_oneof(const ProtoView& view, const py::str& given) {
     const std::string oneof = to_printable(given);
-    const auto fields = view.message.table().fields;
+    const auto fields = view.message().table().fields;
     if (std::none_of(fields.begin(), fields.end(),
                      [&](const wire::FieldRow& row) { return row.oneof == oneof; }) ||
         oneof.empty()) {
-        throw py::value_error(std::string(view.message.table().name) + " has no oneof " + oneof);
+        throw py::value_error(std::string(view.message().table().name) + " has no oneof " + oneof);
     }
-    const wire::FieldRow* set = view.message.which(oneof);
+    const wire::FieldRow* set = view.message().which(oneof);
     return set == nullptr ? py::object(py::none()) : to_str(set->name);
 }
 
@@ -84,7 +90,9 @@ onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
     options.longest = longest;
     options.max_bytes = view.document->limits().text_bytes;
     options.max_depth = view.document->limits().depth;
-    options.resident = [&view](ByteView bytes) { return view.document->source().resident(bytes); };
+    options.resident = [&view, copy = std::vector<std::uint8_t>()](ByteView bytes) mutable {
+        return view.document->readable(bytes, copy);
+    };
     return options;
 }
 
@@ -92,7 +100,7 @@ onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
 // whether the document is lenient; and its limits.
 py::tuple reading(const ProtoView& view) {
     bool is_external = false;
-    model::for_each_tensor(view.message, view.document->limits().depth,
+    model::for_each_tensor(view.message(), view.document->limits().depth,
                            [&](const std::string&, const onnx::Message& tensor) {
                                is_external = is_external || tensor::read_header(tensor).external;
                            });
@@ -110,27 +118,44 @@ constexpr Py_UCS4 largest_led_by(unsigned char byte) noexcept {
 }
 
 UnknownFieldList unknown_fields(const ProtoView& view) {
-    return {view.document, std::make_shared<const model::UnknownFields>(view.message)};
+    return {view.document, std::make_shared<const model::UnknownFields>(view.message())};
 }
+
+// Copies the bytes of a message into memory.
+class MemorySink final : public model::ByteSink {
+  public:
+    MemorySink(const model::Document& document, std::uint8_t* out)
+        : document_(document), out_(out) {}
+
+    void take(ByteView bytes) override {
+        document_.read(bytes, {out_, bytes.size()});
+        out_ += bytes.size();
+    }
+    void take_new(ByteView bytes) override { out_ = std::ranges::copy(bytes, out_).out; }
+
+  private:
+    const model::Document& document_;
+    std::uint8_t* out_;
+};
 
 // The stored bytes, which are a serialization of the message: fields need not be in order.
 py::bytes serialized(const ProtoView& view) {
+    const model::FlatMessage flat(*view.document, view.message());
     auto bytes = py::reinterpret_steal<py::bytes>(
-        PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(view.message.nbytes())));
+        PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(flat.nbytes())));
     if (!bytes) throw py::error_already_set();
-    auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes.ptr()));
+    MemorySink out(*view.document, reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes.ptr())));
     const source::Source& source = view.document->source();
     const WithoutLock unlocked;
     source::guard_reads(source, [&] {
-        for (std::size_t i = 0; i < view.message.piece_count(); ++i) {
-            const ByteView piece = view.message.piece(i);
-            if (piece.empty()) continue;
-            source.read(source.offset_of(piece), {out, piece.size()});
-            out += piece.size();
-        }
+        flat.write(out);
         view.document->store().check_after_reading(source);
     });
     return bytes;
+}
+
+std::uint64_t nbytes_of(const ProtoView& view) {
+    return model::FlatMessage(*view.document, view.message()).nbytes();
 }
 
 // Writes the text twice, first to count its characters: the text may take most of the memory, and
@@ -139,7 +164,7 @@ py::str text_of(const ProtoView& view, std::uint64_t longest) {
     const onnx::TextOptions options = text_options(view, longest);
     std::uint64_t length = 0;  // in characters
     Py_UCS4 largest = 0x7f;
-    onnx::write_text(view.message, options, [&](std::string_view part) {
+    onnx::write_text(view.message(), options, [&](std::string_view part) {
         for (const char c : part) {
             const auto byte = static_cast<unsigned char>(c);
             if ((byte & 0xc0) != 0x80) ++length;
@@ -150,7 +175,7 @@ py::str text_of(const ProtoView& view, std::uint64_t longest) {
         py::reinterpret_steal<py::str>(PyUnicode_New(static_cast<Py_ssize_t>(length), largest));
     if (!text) throw py::error_already_set();
     std::uint64_t written = 0;
-    onnx::write_text(view.message, options, [&](std::string_view part) {
+    onnx::write_text(view.message(), options, [&](std::string_view part) {
         const py::str here = to_str(part);
         const auto count = static_cast<std::uint64_t>(PyUnicode_GET_LENGTH(here.ptr()));
         if (count > length - written || PyUnicode_MAX_CHAR_VALUE(here.ptr()) > largest) {
@@ -170,7 +195,7 @@ void write_text(const ProtoView& view, const py::object& write, std::uint64_t lo
                 bool limited) {
     onnx::TextOptions options = text_options(view, longest);
     if (!limited) options.max_bytes = UINT64_MAX;
-    onnx::write_text(view.message, options, [&](std::string_view part) { write(to_str(part)); });
+    onnx::write_text(view.message(), options, [&](std::string_view part) { write(to_str(part)); });
 }
 
 }  // namespace
@@ -183,14 +208,17 @@ void bind_proto_view(py::module_& module) {
             return "<field " + std::string(self.name) + " = " + std::to_string(self.number) + ">";
         });
 
-    GuardedClass<ProtoView> cls(module, "ProtoView",
-                                R"(A read-only view of a message under the names of onnx.proto.
+    GuardedClass<ProtoView> cls(
+        module, "ProtoView",
+        R"(A message under the names of onnx.proto, with protobuf's Python interface.
 
-An absent field reads as protobuf's default, an absent message as an empty view.
+An absent field reads as protobuf's default, an absent message as an empty view; writing to that makes
+it present. A message that was removed from its model can still be read.
 
 Example:
     >>> model.proto.graph.node[0].op_type)");
     bind_equality(cls);
+    bind_proto_edits(cls);
     cls.def("__getattr__",
             [](const ProtoView& self, const py::str& name) {
                 return value_of(self, row_named(self, to_printable(name)));
@@ -198,19 +226,21 @@ Example:
         .def("__dir__",
              [](const ProtoView& self) {
                  py::list names;
-                 for (const wire::FieldRow& row : self.message.table().fields) {
+                 for (const wire::FieldRow& row : self.message().table().fields) {
                      names.append(to_str(row.name));
                  }
                  for (const char* name :
-                      {"HasField", "ListFields", "WhichOneof", "SerializeToString", "ByteSize",
-                       "DESCRIPTOR", "message_type", "to_dict", "to_json", "to_text",
-                       "unknown_fields"}) {
+                      {"ByteSize", "Clear", "ClearField", "CopyFrom", "DESCRIPTOR", "HasField",
+                       "ListFields", "MergeFrom", "MergeFromString", "ParseFromString",
+                       "SerializeToString", "SetInParent", "WhichOneof", "message_type", "to_dict",
+                       "to_json", "to_text", "unknown_fields"}) {
                      names.append(name);
                  }
                  return names;
              })
         .def_property_readonly(
-            "message_type", [](const ProtoView& self) { return to_str(self.message.table().name); },
+            "message_type",
+            [](const ProtoView& self) { return to_str(self.message().table().name); },
             "The name of the message's type, such as TensorProto.")
         .def("HasField", has_field, py::arg("name"),
              "Return whether a singular field is present, even if it holds its default.")
@@ -224,13 +254,11 @@ Example:
 
 They are the bytes of the file, unknown fields included. `loads_proto` and protobuf read them.
 Protobuf itself would write the same fields sorted by number.)")
-        .def(
-            "ByteSize", [](const ProtoView& self) { return self.message.nbytes(); },
-            "Return the number of bytes of SerializeToString().")
+        .def("ByteSize", nbytes_of, "Return the number of bytes of SerializeToString().")
         .def_property_readonly(
             "DESCRIPTOR",
             [](const ProtoView& self) {
-                return package::message_type()(to_str(self.message.table().name));
+                return package::message_type()(to_str(self.message().table().name));
             },
             "The type of the message: a `types.MessageType`, which lists its fields.")
         .def("to_dict", unguarded([](const py::object& self, bool preserving_proto_field_name) {
@@ -270,8 +298,8 @@ Raises:
              "Call `write` with the text of to_text(), in parts.")
         .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
         .def("__repr__", [](const ProtoView& self) {
-            return "<onnxmap.ProtoView " + std::string(self.message.table().name) + ", " +
-                   std::to_string(self.message.nbytes()) + " bytes>";
+            return "<onnxmap.ProtoView " + std::string(self.message().table().name) + ", " +
+                   std::to_string(nbytes_of(self)) + " bytes>";
         });
 }
 

@@ -16,7 +16,7 @@ namespace onnxmap::bindings {
 
 namespace {
 
-model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message}; }
+model::SparseTensor core_of(const SparseTensor& self) { return {*self.document, self.message()}; }
 
 Tensor sparse_values(const SparseTensor& self) { return {{self.document, core_of(self).values()}}; }
 

@@ -68,7 +68,7 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
 
 py::object reference(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
-        const auto found = model::reference_to(*tensor.document, tensor.message, values);
+        const auto found = model::reference_to(*tensor.document, tensor.message(), values);
         if (!found) return py::none();
         return py::make_tuple(py::bytes(found->folder), py::bytes(found->location),
                               py::bytes(found->name), found->offset, found->nbytes,
@@ -123,11 +123,7 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
 py::object message_bytes(const Tensor& tensor) {
     return with_values(tensor, [&](const tensor::Values& values) -> py::object {
         if (values.in_pieces()) return py::none();
-        std::string bytes;
-        for (std::size_t i = 0; i < tensor.message.piece_count(); ++i) {
-            bytes += as_text(tensor.document->source().resident(tensor.message.piece(i)));
-        }
-        return py::bytes(bytes);
+        return py::cast(ProtoView{tensor}).attr("SerializeToString")();
     });
 }
 

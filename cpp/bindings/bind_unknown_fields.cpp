@@ -22,7 +22,7 @@ struct ListTraits<UnknownFieldList> {
     static const model::UnknownFields& core(const UnknownFieldList& list) { return *list.fields; }
 
     static py::object element(const UnknownFieldList& list, const wire::Field& field) {
-        const auto bytes = [&] { return list.document->source().resident(field.bytes); };
+        const auto bytes = [&] { return list.document->resident(field.bytes); };
         py::object data;
         if (field.type == wire::WireType::length_delimited) {
             data = to_bytes(bytes());

@@ -79,6 +79,13 @@ class GuardedClass : public py::class_<Bound> {
         return *this;
     }
 
+    template <class Get, class Set, class... Extra>
+    GuardedClass& def_property(const char* name, Get&& get, Set&& set, const Extra&... extra) {
+        py::class_<Bound>::def_property(name, guarded(std::forward<Get>(get)),
+                                        guarded(std::forward<Set>(set)), extra...);
+        return *this;
+    }
+
     template <class F>
     GuardedClass& def_buffer(F&& f) {
         py::class_<Bound>::def_buffer(guarded(std::forward<F>(f)));

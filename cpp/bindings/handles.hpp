@@ -2,21 +2,57 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <utility>
 
+#include "base/error.hpp"
 #include "model/document.hpp"
 #include "model/graph.hpp"
 #include "model/message_list.hpp"
 #include "model/unknown_fields.hpp"
 #include "onnx/message.hpp"
+#include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
 using DocumentPtr = std::shared_ptr<const model::Document>;
 
+struct AbsentMessage;
+
+/// A message of a document. Edits do not change which message it is: message() is the message as it
+/// is now.
 struct Handle {
     DocumentPtr document;
-    onnx::Message message;
+    onnx::Message made;                                     // the message when the handle was made
+    std::shared_ptr<const AbsentMessage> absent = nullptr;  // where it will be, if it was absent
+
+    [[nodiscard]] onnx::Message message() const;
 };
+
+/// The place of a message that its parent lacks: the first edit puts it there.
+struct AbsentMessage {
+    /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
+    AbsentMessage(Handle parent_, const wire::FieldRow* row_, std::uint64_t vacated_)
+        : parent(std::move(parent_)),
+          row(row_),
+          vacated(vacated_),
+          depth(parent.absent ? parent.absent->depth + 1 : 1) {
+        if (depth > parent.document->limits().depth) fail_edited_too_deep();
+    }
+
+    Handle parent;
+    const wire::FieldRow* row;
+    std::uint64_t vacated;  // Edits::vacated() when the handle was made
+    std::uint32_t depth;    // below a message that is present
+};
+
+inline onnx::Message Handle::message() const {
+    if (absent) {
+        auto present = absent->parent.document->child(absent->parent.message(), *absent->row);
+        return present ? *std::move(present) : made;
+    }
+    return made.current();
+}
 
 // One C++ type per Python class, so that pybind11 can tell them apart.
 struct ProtoView : Handle {};
@@ -36,23 +72,78 @@ struct SimpleShardedDim : Handle {};
 struct IntIntListEntry : Handle {};
 struct QuantizationAnnotation : Handle {};
 
+/// Something that is derived from a document. After an edit it is made again, when it is next asked
+/// for.
+template <class T>
+class Remade {
+  public:
+    using Made = std::shared_ptr<const T>;
+
+    /// `make(previous)`: makes it; `previous` is null the first time. Threads may share a handle:
+    /// if several come at once, each makes one.
+    template <class Make>
+    Made get(const model::Document& document, Make&& make) const {
+        const std::uint64_t count = document.edits().count();
+        Made known;
+        {
+            const std::lock_guard lock(state_->mutex);
+            known = state_->made;
+            if (known && state_->made_at == count) return known;
+        }
+        Made made = make(known);
+        known = made;
+        {
+            const std::lock_guard lock(state_->mutex);
+            known.swap(state_->made);  // what it replaces is released without the lock
+            state_->made_at = count;
+        }
+        return made;
+    }
+
+  private:
+    struct State {
+        os::ForkSafeMutex mutex;
+        Made made;
+        std::uint64_t made_at = 0;
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
 /// A graph, with the model layer's view of it.
 struct Graph : Handle {
-    std::shared_ptr<const model::Graph> graph;
+    Remade<model::Graph> remade = {};
+
+    [[nodiscard]] std::shared_ptr<const model::Graph> graph() const {
+        return remade.get(*document, [&](const std::shared_ptr<const model::Graph>& previous) {
+            const onnx::Message now = message();
+            const bool is_same = previous && previous->is_unchanged(now);
+            return is_same ? previous->remade()
+                           : std::make_shared<const model::Graph>(document, now);
+        });
+    }
 };
 
 /// The names of the dense or of the sparse initializers of a graph.
 struct TensorNames {
     DocumentPtr document;
-    std::shared_ptr<const model::Graph> graph;
+    Graph graph;
     bool sparse;
 };
 
 /// A repeated message field as a lazy sequence: elements are made on access.
 struct MessageList {
     DocumentPtr document;
-    model::MessageList messages;
+    Handle parent;
+    const wire::FieldRow* row;
     bool as_proto;  // elements are ProtoViews, not objects of the message classes
+    Remade<model::MessageList> remade = {};
+
+    [[nodiscard]] std::shared_ptr<const model::MessageList> messages() const {
+        return remade.get(*document, [&](const auto&) {
+            return std::make_shared<const model::MessageList>(document->index(parent.message()),
+                                                              *row);
+        });
+    }
 };
 
 /// The unknown fields of a message, or all fields of an unknown group, as a lazy sequence.

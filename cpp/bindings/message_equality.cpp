@@ -11,14 +11,7 @@ namespace {
 
 // Whether both are views of the same bytes of the same document.
 bool is_same_message(const Handle& a, const Handle& b) {
-    const std::size_t count = a.message.piece_count();
-    bool same = a.document == b.document && &a.message.table() == &b.message.table() &&
-                count == b.message.piece_count();
-    for (std::size_t i = 0; same && i < count; ++i) {
-        same = a.message.piece(i).data() == b.message.piece(i).data() &&
-               a.message.piece(i).size() == b.message.piece(i).size();
-    }
-    return same;
+    return a.document == b.document && a.message().is(b.message());
 }
 
 }  // namespace
@@ -31,14 +24,14 @@ bool is_equal(const Handle& a, const Handle& b) {
     const WithoutLock unlocked;
     return source::guard_reads(a.document->source(), [&] {
         return source::guard_reads(b.document->source(), [&] {
-            return model::equal(*a.document, a.message, *b.document, b.message);
+            return model::equal(*a.document, a.message(), *b.document, b.message());
         });
     });
 }
 
 py::ssize_t hash_of(const Handle& handle) {
     handle.document->store().check_unchanged(handle.document->source(), source::kRecently);
-    return py::hash(py::int_(model::hash_of(*handle.document, handle.message)));
+    return py::hash(py::int_(model::hash_of(*handle.document, handle.message())));
 }
 
 }  // namespace onnxmap::bindings

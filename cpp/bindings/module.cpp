@@ -28,6 +28,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_schema(module);
     bind_document(module);
     bind_lists(module);
+    bind_value_lists(module);
     bind_unknown_fields(module);
     bind_proto_view(module);
     bind_messages(module);
@@ -37,6 +38,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_external_file(module);
     bind_bulk(module);
     bind_kernels(module);
+    bind_save(module);
     seal_classes();
 #ifdef ONNXMAP_SANITIZE
     module.def("_planted_overrun", planted_overrun);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/value_list.hpp"
 
 namespace onnxmap::bindings {
 
@@ -16,10 +19,21 @@ py::object number_or_member(const wire::FieldRow& row, std::int32_t number, bool
     return is_status && !as_proto ? package::operator_status()(number) : py::int_(number);
 }
 
+// What an edit added may be in another file, which no guard covers.
+py::bytes bytes_of(const model::Document& document, ByteView bytes) {
+    if (document.store().holds(bytes)) return to_bytes(document.resident(bytes));
+    auto copy = py::reinterpret_steal<py::bytes>(
+        PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(bytes.size())));
+    if (!copy) throw py::error_already_set();
+    document.read(bytes,
+                  {reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(copy.ptr())), bytes.size()});
+    return copy;
+}
+
 }  // namespace
 
-py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
-                     const wire::Field& value, bool as_proto) {
+py::object to_python(const DocumentPtr& document, const onnx::Message& parent,
+                     const wire::FieldRow& row, const wire::Field& value, bool as_proto) {
     switch (row.type) {
         case wire::Type::int64: return py::int_(value.int64());
         case wire::Type::uint64: return py::int_(value.value);
@@ -27,11 +41,11 @@ py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
         case wire::Type::enumeration: return number_or_member(row, value.int32(), as_proto);
         case wire::Type::float32: return py::float_(value.float32());
         case wire::Type::float64: return py::float_(value.float64());
-        case wire::Type::string: return to_str(as_text(document->source().resident(value.bytes)));
-        case wire::Type::bytes: return to_bytes(document->source().resident(value.bytes));
+        case wire::Type::string: return to_str(as_text(document->resident(value.bytes)));
+        case wire::Type::bytes: return bytes_of(*document, value.bytes);
         case wire::Type::message: break;
     }
-    Handle handle{document, onnx::message_in(row, value)};
+    Handle handle{document, parent.inner(row, value)};
     if (as_proto) return py::cast(ProtoView{std::move(handle)});
     return wrap_message(std::move(handle));
 }
@@ -48,38 +62,29 @@ py::object default_of(const wire::FieldRow& row) {
 
 py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
     if (row.is_message()) {
-        model::MessageList messages(handle.document->index(handle.message), row);
-        return py::cast(MessageList{handle.document, std::move(messages), as_proto});
+        return py::cast(MessageList{handle.document, handle, &row, as_proto});
     }
-    py::list values;
-    handle.message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
-        if (known != &row) return;
-        wire::Field run = found;
-        run.bytes = handle.document->source().resident(found.bytes);
-        onnx::Message::unpack(row, run, [&](const wire::Field& value) {
-            values.append(to_python(handle.document, row, value, as_proto));
-        });
-    });
-    return values;
+    return py::cast(ValueList{handle.document, handle, &row, as_proto});
 }
 
 py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
     if (model::holds_strings(row)) {
-        return read_only(model::string_entries(*handle.document, handle.message, row), row.name);
+        return package::string_mapping()(ProtoView{handle}, to_str(row.name));
     }
     if (row.repeated()) return repeated_to_python(handle, row, false);
     if (row.is_message()) {
-        auto child = handle.document->child(handle.message, row);
+        auto child = handle.document->child(handle.message(), row);
         return child ? wrap_message({handle.document, std::move(*child)}) : py::none();
     }
-    const auto value = handle.document->find(handle.message, row);
-    if (value) return to_python(handle.document, row, *value, false);
+    const onnx::Message message = handle.message();
+    const auto value = handle.document->find(message, row);
+    if (value) return to_python(handle.document, message, row, *value, false);
     if (row.type == wire::Type::enumeration) return number_or_member(row, 0, false);
     return default_of(row);
 }
 
 const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
-    const wire::MessageTable& table = handle.message.table();
+    const wire::MessageTable& table = handle.message().table();
     const wire::FieldRow* row = table.find(name);
     if (row == nullptr) {
         const py::object error = package::missing_field()(to_str(table.name), to_str(name));
@@ -96,11 +101,36 @@ py::object fail_missing_attribute(const py::object& self, std::string_view messa
     throw py::error_already_set();
 }
 
-py::object read_only(const model::ByName<model::StringEntry>& found, std::string_view field) {
-    warn_if_repeated(found.repeated, field);
+void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
+    if (model::holds_strings(row)) {
+        package::set_entries()(friendly_value(handle, row), value);
+    } else if (is_list_of(handle, row, value)) {
+        return;  // `node.inputs += ["x"]` assigns the list that it has changed
+    } else if (row.repeated() && row.is_message()) {
+        std::vector<Handle> elements;
+        for (const py::handle each : value) elements.push_back(message_for(row.type_name, each));
+        replace_all(handle, row, elements);
+    } else if (row.repeated()) {
+        if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+            throw py::type_error(std::string(row.name) + ": expected a list, not a single text");
+        }
+        const auto values = encode_all(row, value);
+        model::set_values(*handle.document, to_change(handle), row, values);
+    } else if (!row.is_message()) {
+        assign(handle, row, value);
+    } else if (value.is_none()) {
+        model::clear(*handle.document, to_change(handle), row);
+    } else {
+        set_fields(handle, py::dict(py::arg(std::string(row.name).c_str()) = value));
+    }
+}
+
+py::dict string_entries(const Handle& handle, const wire::FieldRow& row) {
+    const auto found = model::string_entries(*handle.document, handle.message(), row);
+    warn_if_repeated(found.repeated, row.name);
     py::dict mapping;
     for (const auto& [key, value] : found.entries) mapping[to_str(key)] = to_str(value);
-    return read_only(mapping);
+    return mapping;
 }
 
 void warn_if_repeated(std::optional<std::string_view> name, std::string_view field) {

@@ -19,10 +19,11 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// One value of a field as a Python object. A message becomes an object of its class or a
-/// ProtoView.
-[[nodiscard]] py::object to_python(const DocumentPtr& document, const wire::FieldRow& row,
-                                   const wire::Field& value, bool as_proto);
+/// One value of a field of `parent` as a Python object. A message becomes an object of its class or
+/// a ProtoView.
+[[nodiscard]] py::object to_python(const DocumentPtr& document, const onnx::Message& parent,
+                                   const wire::FieldRow& row, const wire::Field& value,
+                                   bool as_proto);
 
 /// The value of an absent scalar. The ONNX protos declare no defaults of their own.
 [[nodiscard]] py::object default_of(const wire::FieldRow& row);
@@ -32,15 +33,18 @@ namespace py = pybind11;
                                             bool as_proto);
 
 /// The value of a field in the form in which Node, Graph and the other classes give it: None for an
-/// absent message, a read-only mapping for strings by name.
+/// absent message, a mapping for strings by name.
 [[nodiscard]] py::object friendly_value(const Handle& handle, const wire::FieldRow& row);
+
+/// Sets a field as the other classes' properties do: a list replaces all values, a mapping all
+/// entries, and a message or None the message.
+void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value);
 
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
-/// A read-only mapping of the keys of a field to the values. Warns of a repeated key.
-[[nodiscard]] py::object read_only(const model::ByName<model::StringEntry>& found,
-                                   std::string_view field);
+/// A dict of the keys of a field to the values. Warns of a repeated key.
+[[nodiscard]] py::dict string_entries(const Handle& handle, const wire::FieldRow& row);
 
 /// Warns that a mapping of a field lacks a value of this name, if there is one.
 void warn_if_repeated(std::optional<std::string_view> name, std::string_view field);
@@ -65,8 +69,10 @@ template <class Class>
 void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
                 const char* doc) {
     const auto* row = onnx::find_message(message)->find(name);
-    cls.def_property_readonly(
-        name, [row](const Class& self) { return friendly_value(self, *row); }, doc);
+    cls.def_property(
+        name, [row](const Class& self) { return friendly_value(self, *row); },
+        [row](const Class& self, const py::object& value) { set_friendly(self, *row, value); },
+        doc);
 }
 
 /// A property for the source message, and errors for wrong names that say which name to use.
@@ -85,9 +91,12 @@ template <class Class>
 void bind_fields(GuardedClass<Class>& cls, std::string_view message,
                  std::initializer_list<std::string_view> except = {}) {
     for (const FieldProperty& property : field_properties(message, except)) {
-        cls.def_property_readonly(
+        cls.def_property(
             property.name.c_str(),
             [row = property.row](const Class& self) { return friendly_value(self, *row); },
+            [row = property.row](const Class& self, const py::object& value) {
+                set_friendly(self, *row, value);
+            },
             property.doc.c_str());
     }
     bind_proto(cls, message);

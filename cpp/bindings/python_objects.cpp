@@ -41,12 +41,11 @@ py::object wrap_as(Handle&& handle) {
 }
 
 py::object wrap_graph(Handle&& handle) {
-    auto graph = std::make_shared<const model::Graph>(handle.document, handle.message);
-    return package::graph()(py::cast(Graph{std::move(handle), std::move(graph)}));
+    return package::graph()(py::cast(Graph{std::move(handle)}));
 }
 
 py::object wrap_type(Handle&& handle) {
-    const auto type = model::value_type(handle.message, handle.document->limits().depth);
+    const auto type = model::value_type(handle.message(), handle.document->limits().depth);
     return type ? type_object(*type) : py::none();
 }
 
@@ -128,11 +127,9 @@ py::object data_type_or_int(std::int32_t number) {
     return member.is_none() ? py::object(py::int_(number)) : member;
 }
 
-py::object read_only(const py::dict& mapping) { return package::read_only_dict()(mapping); }
-
 py::object wrap_message(Handle handle) {
     const auto position =
-        static_cast<std::size_t>(&handle.message.table() - onnx::kSchema.messages.data());
+        static_cast<std::size_t>(&handle.message().table() - onnx::kSchema.messages.data());
     if (kWrappers.at(position) != nullptr) return kWrappers.at(position)(std::move(handle));
     return py::cast(ProtoView{std::move(handle)});
 }

@@ -72,9 +72,6 @@ struct Copying {
     bool never;
 };
 
-/// A read-only view of a dict.
-[[nodiscard]] py::object read_only(const py::dict& mapping);
-
 /// The object of a message's class: a Node, a Tensor, a Graph ...
 [[nodiscard]] py::object wrap_message(Handle handle);
 

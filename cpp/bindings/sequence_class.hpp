@@ -41,9 +41,11 @@ class ListIterator {
 
   private:
     struct Position {
-        explicit Position(const List& list_) : list(list_), cursor(ListTraits<List>::core(list)) {}
+        explicit Position(const List& list_)
+            : list(list_), core(ListTraits<List>::core(list)), cursor(core) {}
 
         List list;
+        Core core;  // as it was when the iteration began
         os::ForkSafeMutex mutex;
         typename Core::Cursor cursor;
     };

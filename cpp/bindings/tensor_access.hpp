@@ -10,7 +10,7 @@
 namespace onnxmap::bindings {
 
 [[nodiscard]] inline model::Tensor core_of(const Tensor& tensor) {
-    return {*tensor.document, tensor.message};
+    return {*tensor.document, tensor.message()};
 }
 
 /// Whether finding the values may open a file or search the model for segments.

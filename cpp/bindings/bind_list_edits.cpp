@@ -1,0 +1,233 @@
+// Changes of repeated message fields.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/python_objects.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+py::object wrapped(const MessageList& self, onnx::Message message) {
+    Handle handle{self.document, std::move(message)};
+    if (self.as_proto) return py::cast(ProtoView{std::move(handle)});
+    return wrap_message(std::move(handle));
+}
+
+std::uint64_t count_of(const MessageList& self) { return self.messages()->count(); }
+
+// A position as list.insert() takes it.
+std::uint64_t place(const MessageList& self, py::ssize_t index) {
+    const auto count = static_cast<py::ssize_t>(count_of(self));
+    if (index < 0) index = std::max<py::ssize_t>(index + count, 0);
+    return static_cast<std::uint64_t>(std::min(index, count));
+}
+
+std::uint64_t existing(const MessageList& self, py::ssize_t index) {
+    const auto count = static_cast<py::ssize_t>(count_of(self));
+    if (index < 0) index += count;
+    if (index < 0 || index >= count) throw py::index_error("list index out of range");
+    return static_cast<std::uint64_t>(index);
+}
+
+void insert(const MessageList& self, py::ssize_t index, const py::object& message) {
+    const Handle original = message_for(self.row->type_name, message);
+    insert_copy(self.parent, *self.row, place(self, index), original);
+}
+
+void append(const MessageList& self, const py::object& message) {
+    insert_copy(self.parent, *self.row, UINT64_MAX, message_for(self.row->type_name, message));
+}
+
+// Messages to be added. All of them are checked before the first is added.
+std::vector<Handle> originals_of(const MessageList& self, const py::object& messages) {
+    if (messages.is_none()) throw py::type_error("expected an iterable, not None");
+    std::vector<Handle> originals;
+    for (const py::handle each : messages)
+        originals.push_back(message_for(self.row->type_name, each));
+    return originals;
+}
+
+void extend(const MessageList& self, const py::object& messages) {
+    const std::vector<Handle> originals = originals_of(self, messages);
+    std::ignore = to_change(self.parent);  // present now, even if nothing is added
+    for (const Handle& each : originals) insert_copy(self.parent, *self.row, UINT64_MAX, each);
+}
+
+py::object add(const MessageList& self, const py::kwargs& fields) {
+    Handle made = new_message(onnx::kSchema.message_of(*self.row));
+    set_fields(made, fields);
+    return wrapped(self, insert_copy(self.parent, *self.row, UINT64_MAX, made));
+}
+
+void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
+    if (positions.empty()) return;
+    model::erase(*self.document, to_change(self.parent), *self.row, positions);
+}
+
+void erase_at(const MessageList& self, py::ssize_t index) { erase(self, {existing(self, index)}); }
+
+struct Range {
+    py::ssize_t start = 0;
+    py::ssize_t stop = 0;
+    py::ssize_t step = 0;
+    py::ssize_t count = 0;
+};
+
+Range range_of(const MessageList& self, const py::slice& slice) {
+    Range range;
+    if (!slice.compute(static_cast<py::ssize_t>(count_of(self)), &range.start, &range.stop,
+                       &range.step, &range.count)) {
+        throw py::error_already_set();
+    }
+    return range;
+}
+
+std::vector<std::uint64_t> positions_in(const Range& range) {
+    std::vector<std::uint64_t> positions;
+    for (py::ssize_t i = 0; i < range.count; ++i) {
+        positions.push_back(static_cast<std::uint64_t>(range.start + i * range.step));
+    }
+    return positions;
+}
+
+void erase_range(const MessageList& self, const py::slice& slice) {
+    auto positions = positions_in(range_of(self, slice));
+    std::ranges::sort(positions);
+    erase(self, positions);
+}
+
+// The removed message can still be read.
+py::object pop(const MessageList& self, py::ssize_t index) {
+    const std::uint64_t position = existing(self, index);
+    py::object message = wrapped(self, self.messages()->at(position));
+    erase(self, {position});
+    return message;
+}
+
+std::uint64_t position_of(const py::object& self, const py::object& message) {
+    std::uint64_t position = 0;
+    for (const py::handle each : self) {
+        if (each.equal(message)) return position;
+        ++position;
+    }
+    throw py::value_error("the list has no such message");
+}
+
+void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
+    model::reorder(*self.document, to_change(self.parent), *self.row, order);
+}
+
+void reverse(const MessageList& self) {
+    std::vector<std::uint64_t> order(count_of(self));
+    std::iota(order.rbegin(), order.rend(), 0);
+    reorder(self, order);
+}
+
+// Sorts as list.sort() does: positions, by the messages that have them.
+void sort(const py::object& self, const py::object& key, bool reversed) {
+    py::list keys;
+    for (const py::handle each : self)
+        keys.append(key.is_none() ? py::reinterpret_borrow<py::object>(each) : key(each));
+    py::list positions(python_object<"builtins", "range">()(py::len(keys)));
+    positions.attr("sort")(py::arg("key") = keys.attr("__getitem__"),
+                           py::arg("reverse") = reversed);
+    reorder(self.cast<const MessageList&>(), positions.cast<std::vector<std::uint64_t>>());
+}
+
+// Protobuf has no such assignment.
+void check_replaceable(const MessageList& self) {
+    if (self.as_proto) {
+        throw py::type_error(
+            "cannot assign a message of a `.proto`: change its fields, or CopyFrom()");
+    }
+}
+
+void replace_at(const MessageList& self, py::ssize_t index, const py::object& message) {
+    check_replaceable(self);
+    const std::uint64_t position = existing(self, index);
+    const Handle original = message_for(self.row->type_name, message);
+    insert_copy(self.parent, *self.row, position, original);
+    erase(self, {position + 1});
+}
+
+void replace_range(const MessageList& self, const py::slice& slice, const py::object& messages) {
+    check_replaceable(self);
+    const std::vector<Handle> originals = originals_of(self, messages);
+    const Range range = range_of(self, slice);
+    auto positions = positions_in(range);
+    const std::uint64_t added = originals.size();
+    if (range.step != 1 && added != positions.size()) {
+        throw py::value_error("attempt to assign " + std::to_string(added) + " messages to " +
+                              std::to_string(positions.size()) + " of an extended slice");
+    }
+    // The originals may be among those that are replaced: a removed message can still be copied.
+    for (std::uint64_t i = 0; i < added; ++i) {
+        const bool is_extended = range.step != 1;
+        const std::uint64_t place =
+            is_extended ? positions[i] : static_cast<std::uint64_t>(range.start) + i;
+        insert_copy(self.parent, *self.row, place, originals[i]);
+        if (is_extended) erase(self, {place + 1});
+    }
+    if (range.step == 1) {
+        for (std::uint64_t& each : positions) each += added;
+        erase(self, positions);
+    }
+}
+
+}  // namespace
+
+void bind_list_edits(GuardedClass<MessageList>& cls) {
+    cls.def("append", append, py::arg("message"), "Add a copy of a message at the end.")
+        .def("extend", extend, py::arg("messages"), "Add copies of messages at the end.")
+        .def("MergeFrom", extend, py::arg("messages"),
+             "Add copies of messages at the end, as extend() does.")
+        .def("add", add, R"(Add a new message at the end and return it.
+
+Args:
+    fields: values of its fields, by their names in onnx.proto.)")
+        .def("insert", insert, py::arg("index"), py::arg("message"),
+             "Insert a copy of a message before a position.")
+        .def("pop", pop, py::arg("index") = -1,
+             "Remove a message, by default the last, and return it. It can still be read.")
+        .def("remove", unguarded([](const py::object& self, const py::object& message) {
+                 erase(self.cast<const MessageList&>(), {position_of(self, message)});
+             }),
+             py::arg("message"), R"(Remove the first message that is equal to `message`.
+
+Raises:
+    ValueError: there is none.)")
+        .def(
+            "clear",
+            [](const MessageList& self) {
+                model::clear(*self.document, to_change(self.parent), *self.row);
+            },
+            "Remove all messages.")
+        .def("reverse", reverse, "Reverse the order of the messages.")
+        .def("sort", unguarded(sort), py::kw_only(), py::arg("key") = py::none(),
+             py::arg("reverse") = false, "Sort the messages, as list.sort() does.")
+        .def("__setitem__", replace_at, py::arg("index"), py::arg("message"))
+        .def("__setitem__", replace_range, py::arg("index"), py::arg("messages"))
+        .def("__delitem__", erase_at, py::arg("index"))
+        .def("__delitem__", erase_range, py::arg("index"))
+        .def("__add__", unguarded([](const py::object& self, const py::object& other) {
+                 return py::object(py::list(self) + py::list(other));
+             }))
+        .def("__radd__", unguarded([](const py::object& self, const py::object& other) {
+                 return py::object(other + py::list(self));
+             }))
+        .def("__iadd__", unguarded([](const py::object& self, const py::object& messages) {
+                 const auto& list = self.cast<const MessageList&>();
+                 check_in_place(list.as_proto);
+                 extend(list, messages);
+                 return self;
+             }));
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,139 @@
+// Changes of messages by protobuf's Python interface, on `.proto`.
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/package_seam.hpp"
+#include "bindings/proto_fields.hpp"
+#include "bindings/python_buffer.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/load.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+// Names with two underscores, such as __class__, are Python's own.
+void set_attribute(const py::object& self, const py::str& given, const py::object& value) {
+    const std::string name = to_printable(given);
+    if (name.starts_with("__")) {
+        if (PyObject_GenericSetAttr(self.ptr(), given.ptr(), value.ptr()) != 0) {
+            throw py::error_already_set();
+        }
+        return;
+    }
+    const auto& view = self.cast<const ProtoView&>();
+    source::guard_reads(view.document->source(),
+                        [&] { assign(view, row_named(view, name), value); });
+}
+
+void delete_attribute(const ProtoView&, const py::str& name) {
+    throw py::attribute_error("cannot delete " + to_printable(name) + "; use ClearField()");
+}
+
+// A field, or the member of a oneof that is set.
+void clear_field(const ProtoView& self, const py::object& given) {
+    if (!py::isinstance<py::str>(given)) throw py::value_error("expected the name of a field");
+    const std::string name = to_printable(given);
+    const onnx::Message message = self.message();
+    const wire::FieldRow* row = message.table().find(name);
+    if (row == nullptr) {
+        bool is_oneof = false;
+        for (const wire::FieldRow& each : message.table().fields) {
+            is_oneof = is_oneof || (!name.empty() && each.oneof == name);
+        }
+        if (!is_oneof) {
+            throw py::value_error(std::string(message.table().name) + " has no field " + name);
+        }
+        row = message.which(name);
+        if (row == nullptr) {
+            std::ignore = to_change(self);  // present now, as after every edit
+            return;
+        }
+    }
+    model::clear(*self.document, to_change(self), *row);
+}
+
+void clear(const ProtoView& self) { model::clear_all(*self.document, to_change(self)); }
+
+void merge_from(const ProtoView& self, const py::object& other) {
+    merge(self, message_for(self.message().table().name, other));
+}
+
+void copy_from(const ProtoView& self, const py::object& other) {
+    const Handle original = message_for(self.message().table().name, other);
+    const onnx::Message from = original.message();
+    if (original.document == self.document && from.is(self.message())) return;
+    // The original may be a part of this message, which is cleared.
+    Handle kept = new_message(from.table());
+    merge(kept, original);
+    clear(self);
+    merge(self, kept);
+}
+
+// The bytes, loaded as a message of the same type. Throws ParseError.
+Handle parsed(const ProtoView& self, const py::object& bytes) {
+    if (!PyBytes_Check(bytes.ptr())) {
+        throw py::type_error(std::string("expected bytes, not ") + Py_TYPE(bytes.ptr())->tp_name);
+    }
+    model::LoadOptions options;
+    options.root = &self.message().table();
+    const DocumentPtr document =
+        model::load_source(std::make_shared<PythonBuffer>(bytes), options, false);
+    return {document, document->root()};
+}
+
+py::ssize_t merge_bytes(const ProtoView& self, const py::object& bytes) {
+    merge(self, parsed(self, bytes));
+    return py::len(bytes);
+}
+
+py::ssize_t parse_bytes(const ProtoView& self, const py::object& bytes) {
+    const Handle made = parsed(self, bytes);
+    clear(self);
+    merge(self, made);
+    return py::len(bytes);
+}
+
+}  // namespace
+
+void bind_proto_edits(GuardedClass<ProtoView>& cls) {
+    cls.def("__setattr__", unguarded(set_attribute), py::arg("name"), py::arg("value"))
+        .def("__delattr__", delete_attribute, py::arg("name"))
+        .def("ClearField", clear_field, py::arg("name"),
+             R"(Remove a field, or the member of a oneof that is set.
+
+Raises:
+    ValueError: the message has no field of this name.)")
+        .def("Clear", clear, "Remove all fields, unknown ones included.")
+        .def(
+            "SetInParent", [](const ProtoView& self) { std::ignore = to_change(self); },
+            "Make the message present in its parent.")
+        .def("MergeFrom", merge_from, py::arg("other"),
+             R"(Add the fields of a message of the same type.
+
+Singular fields are replaced, singular messages merge, repeated fields grow. `other` may be a message
+of the protobuf library.
+
+Raises:
+    TypeError: `other` is no message of this type.)")
+        .def("CopyFrom", copy_from, py::arg("other"),
+             R"(Replace all fields by those of a message of the same type.
+
+Raises:
+    TypeError: `other` is no message of this type.)")
+        .def("MergeFromString", merge_bytes, py::arg("serialized"),
+             R"(Add the fields of a serialized message of the same type; return the number of bytes.
+
+Raises:
+    ParseError: the bytes are no such message.)")
+        .def("ParseFromString", parse_bytes, py::arg("serialized"),
+             R"(Replace all fields by those of a serialized message; return the number of bytes.
+
+Raises:
+    ParseError: the bytes are no such message.)");
+}
+
+}  // namespace onnxmap::bindings

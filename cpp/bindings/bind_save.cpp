@@ -1,0 +1,227 @@
+// Saving models: plans of what is written, and writing it.
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/python_objects.hpp"
+#include "save/append_bytes.hpp"
+#include "save/external_use.hpp"
+#include "save/save_files.hpp"
+#include "save/save_plan.hpp"
+#include "save/write_parts.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+using save::PlanOptions;
+
+PlanOptions::External external_named(std::string_view name) {
+    using enum PlanOptions::External;
+    if (name == "keep") return keep;
+    if (name == "inlined") return inlined;
+    if (name == "file") return file;
+    if (name == "view") return view;
+    throw py::value_error("no such kind of external data: " + std::string(name));
+}
+
+struct Plan {
+    explicit Plan(PlanOptions options) : plan(std::move(options)) {}
+
+    save::SavePlan plan;
+    std::vector<save::Parts> models;  // once they are finished
+};
+
+std::unique_ptr<Plan> make_plan(std::string_view external, const py::bytes& location,
+                                std::uint64_t least_nbytes, std::optional<std::uint64_t> alignment,
+                                bool attributes, std::uint64_t most_nbytes, bool dedupe,
+                                bool over_2gib) {
+    PlanOptions options;
+    options.external = external_named(external);
+    options.location = std::string(location);
+    options.least_nbytes = least_nbytes;
+    options.alignment = alignment;
+    options.attributes = attributes;
+    options.most_nbytes = most_nbytes;
+    options.dedupe = dedupe;
+    options.over_2gib = over_2gib;
+    return std::make_unique<Plan>(std::move(options));
+}
+
+void add(Plan& self, const ProtoView& model, const py::bytes& path, bool is_same_folder,
+         const py::bytes& view_location, const py::dict& copies, bool replaces_copies) {
+    save::PlannedModel planned{model.document, std::string(path), is_same_folder,
+                               std::string(view_location)};
+    for (const auto& [location, copy] : copies) {
+        planned.copies.emplace(py::cast<std::string>(location), py::cast<std::string>(copy));
+    }
+    planned.replaces_copies = replaces_copies;
+    const WithoutLock unlocked;
+    self.plan.add(std::move(planned));
+}
+
+// (location, bytes, bytes of tensors, whether a file of that name may be replaced) of each file.
+py::list data_files(Plan& self) {
+    py::list files;
+    for (const auto& file : self.plan.data_files()) {
+        files.append(py::make_tuple(py::bytes(file.location), file.parts.nbytes(), file.used,
+                                    file.replaces));
+    }
+    return files;
+}
+
+py::dict loaded_files(const Plan& self) {
+    py::dict files;
+    for (const auto& [path, bytes] : self.plan.loaded_files()) {
+        files[to_str(path)] = py::make_tuple(bytes.nbytes, bytes.used);
+    }
+    return files;
+}
+
+// Calls a Python function with (done, total), and lets signals interrupt the work.
+save::Progress progress_of(const py::object& progress) {
+    return [progress](std::uint64_t done, std::uint64_t total) {
+        const WithLock locked;
+        check_signals();
+        if (!progress.is_none()) progress(done, total);
+    };
+}
+
+// Writes parts to a function that takes bytes.
+save::ByteCounts write_to(const save::Parts& parts, const py::object& take,
+                          const py::object& progress) {
+    const save::Progress report = progress_of(progress);
+    save::SinkFunction sink([&](ByteView bytes) {
+        const WithLock locked;
+        take(to_bytes(bytes));
+    });
+    const WithoutLock unlocked;
+    return save::write_parts(parts, sink, report);
+}
+
+void read_data_file(Plan& self, std::size_t i, const py::object& take) {
+    write_to(self.plan.data_files().at(i).parts, take, py::none());
+}
+
+std::uint64_t finish(Plan& self, const std::vector<std::string>& checksums) {
+    const WithoutLock unlocked;
+    self.models = self.plan.models(checksums);
+    std::uint64_t nbytes = 0;
+    for (const save::Parts& parts : self.models) nbytes += parts.nbytes();
+    for (const auto& file : self.plan.data_files()) nbytes += file.parts.nbytes();
+    return nbytes;
+}
+
+py::tuple write_model_to(Plan& self, const py::object& take, const py::object& progress) {
+    const save::ByteCounts counts = write_to(self.models.at(0), take, progress);
+    return py::make_tuple(counts.written, counts.copied);
+}
+
+py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
+               const std::vector<py::bytes>& data_paths, bool overwrite, bool follow_symlinks,
+               bool sync, const py::object& progress) {
+    std::vector<save::OutputFile> files;
+    auto& data = self.plan.data_files();
+    std::vector<save::Parts> models = std::move(self.models);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        files.push_back({std::string(data_paths.at(i)), std::move(data[i].parts),
+                         save::OutputFile::Kind::data});
+    }
+    for (std::size_t i = 0; i < models.size(); ++i) {
+        files.push_back(
+            {std::string(model_paths.at(i)), std::move(models[i]), save::OutputFile::Kind::model});
+    }
+    save::SaveOptions options;
+    options.overwrite = overwrite;
+    options.follow_symlinks = follow_symlinks;
+    options.sync = sync;
+    options.progress = progress_of(progress);
+    save::SaveResult result;
+    {
+        const WithoutLock unlocked;
+        result = save::save_files(files, options);
+    }
+    py::dict report;
+    report["bytes_written"] = result.nbytes.written;
+    report["bytes_copied"] = result.nbytes.copied;
+    py::list left_over;
+    for (const std::string& path : result.left_over) left_over.append(to_str(path));
+    report["left_over"] = left_over;
+    return report;
+}
+
+py::dict external_use(const DocumentPtr& document) {
+    py::dict files;
+    for (const auto& [path, bytes] : save::external_use(*document)) {
+        files[to_str(path)] = py::make_tuple(bytes.nbytes, bytes.used);
+    }
+    return files;
+}
+
+py::list external_locations(const DocumentPtr& document) {
+    py::list locations;
+    for (const std::string& each : save::external_locations(*document)) {
+        locations.append(py::bytes(each));
+    }
+    return locations;
+}
+
+}  // namespace
+
+void bind_save(py::module_& module) {
+    py::class_<Plan>(module, "SavePlan", "What a save writes.")
+        .def("add", add, py::arg("model"), py::arg("path"), py::arg("is_same_folder"),
+             py::arg("view_location"), py::arg("copies") = py::dict(),
+             py::arg("replaces_copies") = false,
+             R"(Add a model. Decides where the values of each tensor go.
+
+Args:
+    copies: data files that are copied although the folder is the same: new locations by location.
+    replaces_copies: whether files of the new locations may be replaced.)")
+        .def("data_files", data_files,
+             "Return (location, bytes, bytes of tensors, may be replaced) of each data file.")
+        .def("loaded_files", loaded_files,
+             "Return (bytes, bytes in use) of each external file that was loaded, by path.")
+        .def_property_readonly("referenced",
+                               [](const Plan& self) { return self.plan.referenced(); })
+        .def("read_data_file", read_data_file, py::arg("i"), py::arg("take"),
+             "Call `take` with the bytes of a data file, in order.")
+        .def("finish", finish, py::arg("checksums"),
+             R"(Decide the bytes of all models; return the number of bytes of all files.
+
+Args:
+    checksums: the SHA-1 of each data file in hexadecimal; or an empty list, to write none.)")
+        .def("write_model_to", write_model_to, py::arg("take"), py::arg("progress"),
+             "Call `take` with the bytes of the model. Return the bytes written and copied.")
+        .def("write", write, py::arg("model_paths"), py::arg("data_paths"), py::arg("overwrite"),
+             py::arg("follow_symlinks"), py::arg("sync"), py::arg("progress"),
+             "Write all files, once.");
+    module.attr("VIEW_KEYS") = save::kViewKeys;
+    module.def("save_plan", make_plan, py::arg("external"), py::arg("location"),
+               py::arg("least_nbytes"), py::arg("alignment"), py::arg("attributes"),
+               py::arg("most_nbytes"), py::arg("dedupe"), py::arg("over_2gib"));
+    module.def(
+        "append_bytes",
+        [](const DocumentPtr& document, const py::bytes& path, const py::bytes& bytes) {
+            const auto known = document->source().identity();
+            if (!known) throw py::value_error("the model is not in a local file");
+            const std::string name(path);
+            const std::string_view added(bytes);
+            const WithoutLock unlocked;
+            std::ignore = save::append_bytes(name, *known, as_bytes(added), false);
+        },
+        py::arg("document"), py::arg("path"), py::arg("bytes"),
+        "Append bytes to the file that a document was loaded from.");
+    module.def("external_locations", guarded(external_locations), py::arg("document"),
+               "Return the locations that the external tensors of a model name, each once.");
+    module.def("external_use", guarded(external_use), py::arg("document"),
+               "Return (bytes, bytes in use) of each external file of a model, by path.");
+}
+
+}  // namespace onnxmap::bindings

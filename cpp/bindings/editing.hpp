@@ -1,0 +1,57 @@
+// Edits of bound messages. An edit of a message that its parent lacks puts it there first.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "bindings/handles.hpp"
+#include "model/edit_message.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// A new, empty message in a document of its own.
+[[nodiscard]] Handle new_message(const wire::MessageTable& table);
+
+/// The message of a handle, to be edited. Throws Error `edit.removed`.
+[[nodiscard]] onnx::Message to_change(const Handle& handle);
+
+/// Whether a Python object is the list of this field of this message.
+[[nodiscard]] bool is_list_of(const Handle& handle, const wire::FieldRow& row,
+                              const py::handle& object);
+
+/// Throws TypeError if `+=` is applied to a list of a `.proto`: Python would assign the list to its
+/// field, which protobuf refuses.
+void check_in_place(bool as_proto);
+
+/// Sets a field to a Python value, as `message.field = value` does. Throws AttributeError for a
+/// message or a repeated field, and what encode() throws.
+void assign(const Handle& handle, const wire::FieldRow& row, const py::handle& value);
+
+/// Sets fields as protobuf's constructors do: a repeated field takes an iterable, a message a dict
+/// or a message; None leaves a field alone. Throws ValueError for a name that is no field.
+void set_fields(const Handle& handle, const py::dict& fields);
+
+/// A message: a ProtoView, an object of a message's class, or a message of the protobuf library.
+/// Throws TypeError if it is no message of this type.
+[[nodiscard]] Handle message_for(std::string_view type_name, const py::handle& object);
+/// The same for what a repeated field may be extended with: a dict is a message, too.
+[[nodiscard]] Handle element_for(const wire::FieldRow& row, const py::handle& object);
+
+/// Adds a copy of `original` to a repeated field, before position `i` or at the end. Returns the
+/// copy.
+onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
+                          const Handle& original);
+
+/// Replaces all messages of a repeated field by copies of others.
+void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others);
+
+/// Adds the fields of `original` to a message; see model::merge_from().
+void merge(const Handle& handle, const Handle& original);
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,187 @@
+#include "bindings/field_encoding.hpp"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings/python_buffer.hpp"
+#include "bindings/python_objects.hpp"
+#include "onnx/schema.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+[[noreturn]] void fail_type(const wire::FieldRow& row, const char* expected,
+                            const py::handle& value) {
+    throw py::type_error(std::string(row.name) + ": expected " + expected + ", not " +
+                         Py_TYPE(value.ptr())->tp_name);
+}
+
+[[noreturn]] void fail_range(const wire::FieldRow& row, const py::handle& value) {
+    throw py::value_error(std::string(row.name) +
+                          ": value out of range: " + to_printable(py::str(value)));
+}
+
+// An int, from what Python accepts as an index, but no bool.
+py::object index_of(const wire::FieldRow& row, const py::handle& value) {
+    if (PyBool_Check(value.ptr())) fail_type(row, "an int", value);
+    auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
+        PyErr_Clear();
+        fail_type(row, "an int", value);
+    }
+    return number;
+}
+
+std::int64_t signed_number(const wire::FieldRow& row, const py::handle& value, std::int64_t lowest,
+                           std::int64_t highest) {
+    const py::object number = index_of(row, value);
+    int overflow = 0;
+    const long long found = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow != 0 || found < lowest || found > highest) fail_range(row, number);
+    return found;
+}
+
+std::uint64_t unsigned_number(const wire::FieldRow& row, const py::handle& value) {
+    const py::object number = index_of(row, value);
+    const unsigned long long found = PyLong_AsUnsignedLongLong(number.ptr());
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        fail_range(row, number);
+    }
+    return found;
+}
+
+double real_number(const wire::FieldRow& row, const py::handle& value) {
+    if (py::isinstance(value, python_object<"numpy", "ndarray">())) {
+        fail_type(row, "a number", value);
+    }
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1.0 && PyErr_Occurred() != nullptr) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
+        PyErr_Clear();
+        fail_type(row, "a number", value);
+    }
+    return number;
+}
+
+// A number of the enum, or the name of a member.
+std::int64_t enum_number(const wire::FieldRow& row, const py::handle& value) {
+    const wire::EnumTable& members = onnx::kSchema.enum_of(row);
+    if (py::isinstance<py::str>(value)) {
+        const std::string name = to_printable(py::reinterpret_borrow<py::str>(value));
+        for (const wire::EnumValue& member : members.values) {
+            if (member.name == name) return member.number;
+        }
+        throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
+                              " has no member " + name);
+    }
+    constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
+    constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t number = signed_number(row, value, kLowest, kHighest);
+    if (members.find(static_cast<std::int32_t>(number)) == nullptr) {
+        throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
+                              " has no member " + std::to_string(number));
+    }
+    return number;
+}
+
+// str as the file has it, or bytes that are UTF-8.
+std::string text_of(const wire::FieldRow& row, const py::handle& value) {
+    if (PyBytes_Check(value.ptr())) {
+        const std::string_view bytes = py::reinterpret_borrow<py::bytes>(value);
+        const auto text = py::reinterpret_steal<py::object>(
+            PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "strict"));
+        if (!text) throw py::error_already_set();
+        return std::string(bytes);
+    }
+    if (!py::isinstance<py::str>(value)) fail_type(row, "a str", value);
+    return to_text(py::reinterpret_borrow<py::str>(value));
+}
+
+// The content of one value, without its tag.
+void write_content(std::string& out, const wire::FieldRow& row, const py::handle& value) {
+    using Int32 = std::numeric_limits<std::int32_t>;
+    using Int64 = std::numeric_limits<std::int64_t>;
+    switch (row.type) {
+        case wire::Type::int64:
+            wire::write_varint(out, static_cast<std::uint64_t>(
+                                        signed_number(row, value, Int64::min(), Int64::max())));
+            break;
+        case wire::Type::int32:
+            wire::write_varint(out, static_cast<std::uint64_t>(
+                                        signed_number(row, value, Int32::min(), Int32::max())));
+            break;
+        case wire::Type::enumeration:
+            wire::write_varint(out, static_cast<std::uint64_t>(enum_number(row, value)));
+            break;
+        case wire::Type::uint64: wire::write_varint(out, unsigned_number(row, value)); break;
+        case wire::Type::float32:
+            wire::write_fixed32(
+                out,
+                __builtin_bit_cast(std::uint32_t, static_cast<float>(real_number(row, value))));
+            break;
+        case wire::Type::float64:
+            wire::write_fixed64(out, __builtin_bit_cast(std::uint64_t, real_number(row, value)));
+            break;
+        default: fail_type(row, "a value", value);
+    }
+}
+
+}  // namespace
+
+model::NewValue hold(const py::object& buffer) {
+    model::NewValue made;
+    made.source = std::make_shared<PythonBuffer>(buffer);
+    made.content = made.source->bytes();
+    return made;
+}
+
+model::NewValue encode(const wire::FieldRow& row, const py::handle& value) {
+    model::NewValue made;
+    if (row.type == wire::Type::bytes) {
+        if (!PyBytes_Check(value.ptr())) fail_type(row, "bytes", value);
+        const std::string_view bytes = py::reinterpret_borrow<py::bytes>(value);
+        if (bytes.size() >= model::kLeastHeld) {
+            made = hold(py::reinterpret_borrow<py::object>(value));
+        } else {
+            wire::write_head(made.encoded, row.number, bytes.size());
+            made.encoded += bytes;
+        }
+    } else if (row.type == wire::Type::string) {
+        const std::string text = text_of(row, value);
+        wire::write_head(made.encoded, row.number, text.size());
+        made.encoded += text;
+    } else {
+        wire::write_tag(made.encoded, row.number, row.wire_type());
+        write_content(made.encoded, row, value);
+    }
+    return made;
+}
+
+std::vector<model::NewValue> encode_all(const wire::FieldRow& row, const py::handle& values) {
+    auto iterator = py::reinterpret_steal<py::object>(PyObject_GetIter(values.ptr()));
+    if (!iterator) throw py::error_already_set();
+    std::vector<model::NewValue> made;
+    std::string run;
+    for (const py::handle value : py::reinterpret_borrow<py::iterator>(iterator)) {
+        if (row.packed) {
+            write_content(run, row, value);
+        } else {
+            made.push_back(encode(row, value));
+        }
+    }
+    if (!run.empty()) {
+        model::NewValue whole;
+        wire::write_head(whole.encoded, row.number, run.size());
+        whole.encoded += run;
+        made.push_back(std::move(whole));
+    }
+    return made;
+}
+
+}  // namespace onnxmap::bindings

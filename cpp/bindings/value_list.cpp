@@ -1,0 +1,216 @@
+#include "bindings/value_list.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
+#include "bindings/proto_fields.hpp"
+#include "bindings/python_objects.hpp"
+#include "bindings/sequence_class.hpp"
+
+namespace onnxmap::bindings {
+
+py::list ValueList::values() const {
+    return *remade.get(*document, [&](const auto&) {
+        auto values = std::make_shared<py::list>();
+        const onnx::Message message = parent.message();
+        message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
+            if (known != row) return;
+            wire::Field run = found;
+            run.bytes = document->resident(found.bytes);
+            onnx::Message::unpack(*row, run, [&](const wire::Field& value) {
+                values->append(to_python(document, message, *row, value, as_proto));
+            });
+        });
+        return values;
+    });
+}
+
+namespace {
+
+// The first and the last values that two lists have in common.
+struct Common {
+    std::size_t first;
+    std::size_t last;
+};
+
+Common common_ends(const py::list& before, const py::list& after) {
+    const std::size_t most = std::min(before.size(), after.size());
+    const auto same = [&](std::size_t i, std::size_t k) {
+        return PyList_GET_ITEM(before.ptr(), static_cast<py::ssize_t>(i)) ==
+               PyList_GET_ITEM(after.ptr(), static_cast<py::ssize_t>(k));
+    };
+    Common common{0, 0};
+    while (common.first < most && same(common.first, common.first)) ++common.first;
+    while (common.first + common.last < most &&
+           same(before.size() - 1 - common.last, after.size() - 1 - common.last)) {
+        ++common.last;
+    }
+    return common;
+}
+
+// Writes a changed copy of values(). Values that are fields of their own stay as they are stored.
+void write(const ValueList& self, const py::list& after) {
+    const wire::FieldRow& row = *self.row;
+    if (!row.is_text()) {
+        const auto encoded = encode_all(row, after);
+        model::set_values(*self.document, to_change(self.parent), row, encoded);
+        return;
+    }
+    const py::list before = self.values();
+    const auto [first, last] = common_ends(before, after);
+    std::vector<model::NewValue> added;
+    for (std::size_t i = first; i < after.size() - last; ++i) {
+        added.push_back(encode(row, after[i]));
+    }
+    model::splice_values(*self.document, to_change(self.parent), row, first,
+                         before.size() - last - first, added);
+}
+
+// Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
+template <class... Arguments>
+py::object change(const ValueList& self, const char* method, const Arguments&... arguments) {
+    const py::list copy(self.values()[py::slice(0, PY_SSIZE_T_MAX, 1)]);
+    py::object result = copy.attr(method)(arguments...);
+    write(self, copy);
+    return result;
+}
+
+// Adds values at the end without a look at those that are there, which may be millions.
+void extend(const ValueList& self, const py::object& values) {
+    if (values.is_none()) throw py::type_error("expected an iterable, not None");
+    const auto encoded = encode_all(*self.row, values);
+    model::append_values(*self.document, to_change(self.parent), *self.row, encoded);
+}
+
+py::object compare(const ValueList& self, const py::object& other, int operation) {
+    const py::object theirs =
+        py::isinstance<ValueList>(other) ? other.cast<const ValueList&>().values() : other;
+    auto result = py::reinterpret_steal<py::object>(
+        PyObject_RichCompare(self.values().ptr(), theirs.ptr(), operation));
+    if (!result) throw py::error_already_set();
+    return result;
+}
+
+}  // namespace
+
+void bind_value_lists(py::module_& module) {
+    GuardedClass<ValueList> cls(module, "ValueList",
+                                R"(The values of a repeated field of numbers or text, as a list.
+
+It always shows the field as it is now, and a change of it changes the message.)");
+    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
+    cls.def("__len__", [](const ValueList& self) { return self.values().size(); })
+        .def(
+            "__getitem__",
+            [](const ValueList& self, const py::object& index) {
+                return py::object(self.values()[index]);
+            },
+            py::arg("index"))
+        .def("__iter__", [](const ValueList& self) { return py::iter(self.values()); })
+        .def("__reversed__",
+             [](const ValueList& self) { return py::object(self.values().attr("__reversed__")()); })
+        .def(
+            "__contains__",
+            [](const ValueList& self, const py::object& value) {
+                return self.values().contains(value);
+            },
+            py::arg("value"))
+        .def("__repr__", [](const ValueList& self) { return py::repr(self.values()); })
+        .def("__eq__", [](const ValueList& self,
+                          const py::object& other) { return compare(self, other, Py_EQ); })
+        .def("__ne__", [](const ValueList& self,
+                          const py::object& other) { return compare(self, other, Py_NE); })
+        .def("__add__",
+             [](const ValueList& self, const py::object& other) {
+                 const py::object theirs = py::isinstance<ValueList>(other)
+                                               ? other.cast<const ValueList&>().values()
+                                               : other;
+                 return py::object(self.values() + theirs);
+             })
+        .def("__radd__", [](const ValueList& self,
+                            const py::object& other) { return py::object(other + self.values()); })
+        .def("index",
+             [](const ValueList& self, const py::args& arguments) {
+                 return py::object(self.values().attr("index")(*arguments));
+             })
+        .def("count",
+             [](const ValueList& self, const py::object& value) {
+                 return py::object(self.values().attr("count")(value));
+             })
+        .def(
+            "copy", [](const ValueList& self) { return py::object(self.values().attr("copy")()); },
+            "Return the values as a new list.")
+        .def(
+            "__reduce__",
+            [](const ValueList& self) {
+                return py::make_tuple(
+                    py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyList_Type)),
+                    py::make_tuple(self.values()));
+            },
+            "A copy or a pickle is a list.")
+        .def(
+            "__setitem__",
+            [](const ValueList& self, const py::object& index, const py::object& value) {
+                change(self, "__setitem__", index, value);
+            },
+            py::arg("index"), py::arg("value"))
+        .def(
+            "__delitem__",
+            [](const ValueList& self, const py::object& index) {
+                change(self, "__delitem__", index);
+            },
+            py::arg("index"))
+        .def(
+            "append",
+            [](const ValueList& self, const py::object& value) {
+                extend(self, py::make_tuple(value));
+            },
+            py::arg("value"), "Add a value at the end.")
+        .def("extend", extend, py::arg("values"), "Add values at the end.")
+        .def("MergeFrom", extend, py::arg("values"), "Add values at the end, as extend() does.")
+        .def("__iadd__", unguarded([](const py::object& self, const py::object& values) {
+                 const auto& list = self.cast<const ValueList&>();
+                 check_in_place(list.as_proto);
+                 extend(list, values);
+                 return self;
+             }))
+        .def(
+            "insert",
+            [](const ValueList& self, const py::object& index, const py::object& value) {
+                change(self, "insert", index, value);
+            },
+            py::arg("index"), py::arg("value"), "Insert a value before a position.")
+        .def(
+            "pop",
+            [](const ValueList& self, const py::object& index) {
+                return change(self, "pop", index);
+            },
+            py::arg("index") = -1, "Remove a value, by default the last, and return it.")
+        .def(
+            "remove",
+            [](const ValueList& self, const py::object& value) { change(self, "remove", value); },
+            py::arg("value"), "Remove the first value that is equal to `value`.")
+        .def(
+            "clear", [](const ValueList& self) { write(self, py::list()); }, "Remove all values.")
+        .def(
+            "reverse", [](const ValueList& self) { change(self, "reverse"); },
+            "Reverse the order of the values.")
+        .def(
+            "sort",
+            [](const ValueList& self, const py::kwargs& arguments) {
+                const py::list copy(self.values()[py::slice(0, PY_SSIZE_T_MAX, 1)]);
+                copy.attr("sort")(**arguments);
+                write(self, copy);
+            },
+            "Sort the values, as list.sort() does.");
+    py::setattr(cls, "__hash__", py::none());
+    py::setattr(
+        cls, "__class_getitem__",
+        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+}
+
+}  // namespace onnxmap::bindings
