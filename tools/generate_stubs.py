@@ -20,6 +20,7 @@ import tempfile
 from enum import IntEnum
 from pathlib import Path
 
+from list_stubs import LISTS
 from pybind11_stubgen import main as stubgen_main
 
 from onnxmap import AttributeType, DataLocation, DataType, OperatorStatus, Version, _core
@@ -30,13 +31,19 @@ HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\
 ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
+    "SavePlan.data_files": "builtins.list[tuple[bytes, int, int, bool]]",
+    "SavePlan.loaded_files": "dict[str, tuple[int, int]]",
+    "SavePlan.write": "dict[str, Any]",
+    "SavePlan.write_model_to": "tuple[int, int]",
+    "external_locations": "builtins.list[bytes]",
+    "external_use": "dict[str, tuple[int, int]]",
     "__repr__": "str",
     "_repr_html_": "str",
     "proto": "ProtoView",
-    "metadata_props": "Mapping[str, str]",
-    "opset_imports": "Mapping[str, int]",
-    "attributes": "Mapping[str, Attribute]",
-    "attribute_protos": "Mapping[str, Attribute]",
+    "metadata_props": "StringMapping",
+    "opset_imports": "OpsetMapping",
+    "attributes": "AttributeMapping",
+    "attribute_protos": "AttributeMapping",
     "Attribute.type": "AttributeType",
     "Attribute.value": "Any",
     "Bulk.arrays": f"dict[str, {ARRAY}]",
@@ -60,6 +67,7 @@ RETURNS = {
     "Graph.op_types": "builtins.list[str]",
     "Graph.producer": "Node | None",
     "Graph.residency": "builtins.list[tuple[int, int]]",
+    "Graph.training_info": "builtins.list[ProtoView]",
     "Graph.topological_order": "builtins.list[Node]",
     "Graph.uses": "builtins.list[Use]",
     "Graph.value": "ValueInfo | None",
@@ -120,10 +128,14 @@ RETURNS = {
     "ValueInfo.dtype": "DataType | int | None",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",
+    "attribute_entries": "dict[str, Attribute]",
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "external_file": "ExternalFile | None",
     "friendly": "Any",
+    "loaded_raw_data": "tuple[int, int] | None",
+    "opset_versions": "dict[str, int]",
+    "string_entries": "dict[str, str]",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
     "map_keys": "builtins.list[Any]",
@@ -134,9 +146,21 @@ RETURNS = {
     "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
 }
+# What may be assigned to a property that is no field of the schema.
+SETS = {
+    "attribute_protos": "Mapping[str, Any]",
+    "attributes": "Mapping[str, Any]",
+    "metadata_props": "Mapping[str, str]",
+    "opset_imports": "Mapping[str, int]",
+    "Attribute.value": "Any",
+    "Tensor.doc_string": "str",
+    "ValueInfo.dtype": "Any",
+    "ValueInfo.shape": "Sequence[int | str | None] | None",
+    "ValueInfo.type": "Any",
+}
 IMPORTS = """
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -144,34 +168,12 @@ from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
+from onnxmap._mappings import AttributeMapping, OpsetMapping, StringMapping
 from onnxmap.types import ExternalData, MessageType
+from typing_extensions import Self
 
-_Message_co = TypeVar("_Message_co", covariant=True)
-"""
-# The lazy sequences, because pybind11-stubgen knows neither their elements nor their base class.
-SEQUENCES = {"MessageList": "_Message_co", "UnknownFieldList": "UnknownField"}
-# What the sequence of messages has beside that of a sequence.
-BY_NAME = """
-    @typing.overload
-    def __getitem__(self, index: str) -> _Message_co: ...
-    @property
-    def type_name(self) -> str:
-        '''The name of the messages' type, such as NodeProto.'''
-    def _ipython_key_completions_(self) -> builtins.list[str]: ...
-    def _repr_html_(self) -> str: ..."""
-ITERATORS = {"MessageIterator": "_Message_co", "UnknownFieldIterator": "UnknownField"}
-SEQUENCE = """
-class {name}(Sequence[{element}]):
-    @typing.overload
-    def __getitem__(self, index: typing.SupportsIndex) -> {element}: ...
-    @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[{element}]: ...{by_name}
-    def __iter__(self) -> Iterator[{element}]: ...
-    def __len__(self) -> int: ...
-"""
-ITERATOR = """
-class {name}(Iterator[{element}]):
-    def __next__(self) -> {element}: ...
+_Message = TypeVar("_Message")
+_Value = TypeVar("_Value")
 """
 SCALARS = {
     "string": "str",
@@ -190,19 +192,14 @@ class ReturnTypes(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.class_name = ""
+        self.documentation = ""
         self.used: set[str] = set()
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Note the class of the methods that follow. Replace sequences and iterators."""
-        for elements, form in ((SEQUENCES, SEQUENCE), (ITERATORS, ITERATOR)):
-            if node.name in elements:
-                by_name = BY_NAME if node.name == "MessageList" else ""
-                text = form.format(name=node.name, element=elements[node.name], by_name=by_name)
-                made = ast.parse(text).body[0]
-                assert isinstance(made, ast.ClassDef)
-                made.body = [*node.body[: ast.get_docstring(node) is not None], *made.body]
-                return made
+        """Note the class of the methods that follow. Replace lists and iterators."""
+        if node.name in LISTS:
+            return list_class(node)
         self.class_name = node.name
         self.generic_visit(node)
         self.class_name = ""
@@ -217,6 +214,11 @@ class ReturnTypes(ast.NodeTransformer):
         if node.name == "__getattr__" and self.class_name != "ProtoView":
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
+        if any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):
+            told = SETS.get(name) or SETS.get(node.name) or field_type(self.documentation, True)
+            node.args.args[1].annotation = ast.parse(told, mode="eval").body
+            return node
+        self.documentation = ast.get_docstring(node) or ""  # its setter, if any, comes next
         told = field_type(ast.get_docstring(node) or "")
         for key in (name, node.name):
             if key in RETURNS and not told:
@@ -226,6 +228,8 @@ class ReturnTypes(ast.NodeTransformer):
             node.returns = ast.parse(told, mode="eval").body
         elif node.returns is None or ast.unparse(node.returns) in VAGUE:
             self.unknown.append(name)
+        if node.args.kwarg is not None:
+            node.args.kwarg.annotation = ast.Name("Any")
         for argument in node.args.args + node.args.kwonlyargs:
             annotation = argument.annotation
             if annotation is not None and ast.unparse(annotation) in VAGUE:
@@ -236,26 +240,46 @@ class ReturnTypes(ast.NodeTransformer):
 VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
 
 
-def field_type(documentation: str) -> str:
-    """Return the type of the field that a docstring names, like `NodeProto.op_type`; or ""."""
+def list_class(node: ast.ClassDef) -> ast.ClassDef:
+    """Return the stub of a list or an iterator, with the docstrings of the bound class."""
+    made = ast.parse(LISTS[node.name]).body[0]
+    assert isinstance(made, ast.ClassDef)
+    described = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+    documentation = {one.name: one.body[0] for one in described if ast.get_docstring(one)}
+    for method in made.body:
+        if isinstance(method, ast.FunctionDef) and method.name in documentation:
+            method.body.insert(0, documentation[method.name])
+    made.body = [*node.body[: ast.get_docstring(node) is not None], *made.body]
+    return made
+
+
+def field_type(documentation: str, assigned: bool = False) -> str:
+    """Return the type of the field that a docstring names, like `NodeProto.op_type`; or "".
+
+    `assigned`: the type of what may be assigned to it.
+    """
     message, _, name = documentation.strip().rpartition(".")
     for row in _core.schema()["messages"].get(message, ()):
         if row["name"] == name:
-            return row_type(row)
+            return row_type(row, assigned)
     return ""
 
 
-def row_type(row: dict[str, object]) -> str:
+def row_type(row: dict[str, object], assigned: bool) -> str:
     """Return the type that the friendly classes have for a field of the schema."""
     repeated = row["label"] == "repeated"
     if row["type"] != "message":
         is_status = row["type_name"] == "OperatorStatus"
-        scalar = "OperatorStatus" if is_status else SCALARS[str(row["type"])]
-        return f"builtins.list[{scalar}]" if repeated else scalar
+        scalar = "OperatorStatus" if is_status and not assigned else SCALARS[str(row["type"])]
+        form = "Iterable[{}]" if assigned else "ValueList[{}]"
+        return form.format(scalar) if repeated else scalar
     if row["type_name"] == "StringStringEntryProto":
-        return "Mapping[str, str]"
+        return "Mapping[str, str]" if assigned else "StringMapping"
     kind = friendly_class(str(row["type_name"]))
-    return f"MessageList[{kind}]" if repeated else f"{kind} | None"
+    if assigned:
+        kind += " | ProtoView"
+    form = "Iterable[{}]" if assigned else "MessageList[{}]"
+    return form.format(kind) if repeated else f"{kind} | None"
 
 
 def friendly_class(message: str) -> str:

@@ -2,7 +2,7 @@
 # ruff: noqa
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -10,9 +10,12 @@ from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
+from onnxmap._mappings import AttributeMapping, OpsetMapping, StringMapping
 from onnxmap.types import ExternalData, MessageType
+from typing_extensions import Self
 
-_Message_co = TypeVar("_Message_co", covariant=True)
+_Message = TypeVar("_Message")
+_Value = TypeVar("_Value")
 """
 The C++ core of onnxmap. Use the package onnxmap instead.
 """
@@ -36,6 +39,7 @@ __all__: list[str] = [
     "Operator",
     "ProtoView",
     "QuantizationAnnotation",
+    "SavePlan",
     "ShardedDim",
     "ShardingSpec",
     "SimpleShardedDim",
@@ -47,12 +51,22 @@ __all__: list[str] = [
     "UnknownField",
     "UnknownFieldIterator",
     "UnknownFieldList",
+    "VIEW_KEYS",
     "ValueInfo",
+    "ValueList",
+    "append_bytes",
+    "attribute_entries",
     "data_type_bits",
     "data_type_facts",
+    "edit_count",
     "enum_values",
     "external_file",
+    "external_locations",
+    "external_use",
     "friendly",
+    "hold_loaded",
+    "hold_raw_data",
+    "hold_values",
     "is_safe_location",
     "is_stopped",
     "kernel_paths",
@@ -60,17 +74,22 @@ __all__: list[str] = [
     "load_buffer",
     "load_file",
     "load_remote",
+    "loaded_raw_data",
     "map_keys",
-    "metadata_props",
+    "new",
     "numpy_dtype",
     "opset_imports",
+    "opset_versions",
     "option_names",
     "optional_value",
     "plan_bulk",
+    "save_plan",
     "schema",
     "sequence_values",
+    "set_friendly",
     "start_stream",
     "state_variables",
+    "string_entries",
     "tensor_path",
     "usable_cpus",
     "use_kernels",
@@ -92,6 +111,7 @@ class Document:
         Return bytes of the file, read anew.
         """
 
+    def revert(self) -> None: ...
     def root(self) -> Any: ...
     def tensors(self) -> builtins.list[tuple[str, Tensor]]: ...
     def why_not(self) -> str:
@@ -100,37 +120,214 @@ class Document:
         """
 
     @property
+    def edited(self) -> bool: ...
+    @property
+    def external_root(self) -> bytes:
+        """
+        The folder or URL that external locations are relative to; empty: none.
+        """
+
+    @property
     def io(self) -> str: ...
     @property
     def nbytes(self) -> int: ...
     @property
+    def path(self) -> bytes:
+        """
+        The path or URL of the file; empty for a buffer.
+        """
+
+    @property
     def proto(self) -> ProtoView: ...
 
-class MessageIterator(Iterator[_Message_co]):
-    def __next__(self) -> _Message_co: ...
+class MessageIterator(Iterator[_Message]):
+    def __next__(self) -> _Message: ...
 
-class MessageList(Sequence[_Message_co]):
+class MessageList(MutableSequence[_Message]):
     """
-    An immutable sequence of the messages of a repeated field.
+    The messages of a repeated field, as a list.
 
-    Each message is made on access. Messages that have a name are also found by it:
+    It always shows the field as it is now; a loop goes on with the messages of its start. A message is
+    made when it is asked for, and copied when it is added. Messages that have a name are also found by it:
     `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.
     """
 
     @typing.overload
-    def __getitem__(self, index: typing.SupportsIndex) -> _Message_co: ...
+    def __getitem__(self, index: typing.SupportsIndex) -> _Message: ...
     @typing.overload
-    def __getitem__(self, index: slice) -> builtins.list[_Message_co]: ...
+    def __getitem__(self, index: slice) -> builtins.list[_Message]: ...
     @typing.overload
-    def __getitem__(self, index: str) -> _Message_co: ...
+    def __getitem__(self, index: str) -> _Message: ...
+    @typing.overload
+    def __setitem__(
+        self, index: typing.SupportsIndex | str, message: _Message | ProtoView
+    ) -> None: ...
+    @typing.overload
+    def __setitem__(self, index: slice, messages: Iterable[_Message | ProtoView]) -> None: ...
+    def __delitem__(self, index: typing.SupportsIndex | slice | str) -> None: ...
+    def __add__(
+        self, other: Sequence[_Message | ProtoView]
+    ) -> builtins.list[_Message | ProtoView]: ...
+    def __radd__(self, other: builtins.list[_Message]) -> builtins.list[_Message]: ...
+    def __iadd__(self, messages: Iterable[_Message | ProtoView]) -> Self: ...
+    def __iter__(self) -> Iterator[_Message]: ...
+    def __len__(self) -> int: ...
+    def MergeFrom(self, messages: Iterable[_Message | ProtoView]) -> None:
+        """
+        Add copies of messages at the end, as extend() does.
+        """
+        ...
+
+    def add(self, **fields: Any) -> _Message:
+        """
+        Add a new message at the end and return it.
+
+        Args:
+            fields: values of its fields, by their names in onnx.proto.
+        """
+        ...
+
+    def append(self, message: _Message | ProtoView) -> None:
+        """
+        Add a copy of a message at the end.
+        """
+        ...
+
+    def clear(self) -> None:
+        """
+        Remove all messages.
+        """
+        ...
+
+    def extend(self, messages: Iterable[_Message | ProtoView]) -> None:
+        """
+        Add copies of messages at the end.
+        """
+        ...
+
+    def insert(self, index: typing.SupportsIndex, message: _Message | ProtoView) -> None:
+        """
+        Insert a copy of a message before a position.
+        """
+        ...
+
+    def pop(self, index: typing.SupportsIndex | str = -1) -> _Message:
+        """
+        Remove a message, by default the last, and return it. It can still be read.
+        """
+        ...
+
+    def remove(self, message: _Message | ProtoView) -> None:
+        """
+        Remove the first message that is equal to `message`.
+
+        Raises:
+            ValueError: there is none.
+        """
+        ...
+
+    def reverse(self) -> None:
+        """
+        Reverse the order of the messages.
+        """
+        ...
+
+    def sort(self, *, key: Callable[[_Message], Any] | None = None, reverse: bool = False) -> None:
+        """
+        Sort the messages, as list.sort() does.
+        """
+        ...
+
     @property
     def type_name(self) -> str:
-        """The name of the messages' type, such as NodeProto."""
+        """
+        The name of the messages' type, such as NodeProto.
+        """
+        ...
 
     def _ipython_key_completions_(self) -> builtins.list[str]: ...
     def _repr_html_(self) -> str: ...
-    def __iter__(self) -> Iterator[_Message_co]: ...
+
+class ValueList(MutableSequence[_Value]):
+    """
+    The values of a repeated field of numbers or text, as a list.
+
+    It always shows the field as it is now, and a change of it changes the message.
+    """
+
+    @typing.overload
+    def __getitem__(self, index: typing.SupportsIndex) -> _Value: ...
+    @typing.overload
+    def __getitem__(self, index: slice) -> builtins.list[_Value]: ...
+    @typing.overload
+    def __setitem__(self, index: typing.SupportsIndex, value: _Value) -> None: ...
+    @typing.overload
+    def __setitem__(self, index: slice, value: Iterable[_Value]) -> None: ...
+    def __delitem__(self, index: typing.SupportsIndex | slice) -> None: ...
+    def __add__(self, other: Sequence[_Value]) -> builtins.list[_Value]: ...
+    def __radd__(self, other: builtins.list[_Value]) -> builtins.list[_Value]: ...
+    def __iadd__(self, values: Iterable[_Value]) -> Self: ...
+    def __iter__(self) -> Iterator[_Value]: ...
     def __len__(self) -> int: ...
+    def MergeFrom(self, values: Iterable[_Value]) -> None:
+        """
+        Add values at the end, as extend() does.
+        """
+        ...
+
+    def append(self, value: _Value) -> None:
+        """
+        Add a value at the end.
+        """
+        ...
+
+    def clear(self) -> None:
+        """
+        Remove all values.
+        """
+        ...
+
+    def copy(self) -> builtins.list[_Value]:
+        """
+        Return the values as a new list.
+        """
+        ...
+
+    def extend(self, values: Iterable[_Value]) -> None:
+        """
+        Add values at the end.
+        """
+        ...
+
+    def insert(self, index: typing.SupportsIndex, value: _Value) -> None:
+        """
+        Insert a value before a position.
+        """
+        ...
+
+    def pop(self, index: typing.SupportsIndex = -1) -> _Value:
+        """
+        Remove a value, by default the last, and return it.
+        """
+        ...
+
+    def remove(self, value: _Value) -> None:
+        """
+        Remove the first value that is equal to `value`.
+        """
+        ...
+
+    def reverse(self) -> None:
+        """
+        Reverse the order of the values.
+        """
+        ...
+
+    def sort(self, *, key: Callable[[_Value], Any] | None = None, reverse: bool = False) -> None:
+        """
+        Sort the values, as list.sort() does.
+        """
+        ...
 
 class UnknownField:
     """
@@ -176,9 +373,10 @@ class FieldName:
 
 class ProtoView:
     """
-    A read-only view of a message under the names of onnx.proto.
+    A message under the names of onnx.proto, with protobuf's Python interface.
 
-    An absent field reads as protobuf's default, an absent message as an empty view.
+    An absent field reads as protobuf's default, an absent message as an empty view; writing to that makes
+    it present. A message that was removed from its model can still be read.
 
     Example:
         >>> model.proto.graph.node[0].op_type
@@ -187,6 +385,27 @@ class ProtoView:
     def ByteSize(self) -> int:
         """
         Return the number of bytes of SerializeToString().
+        """
+
+    def Clear(self) -> None:
+        """
+        Remove all fields, unknown ones included.
+        """
+
+    def ClearField(self, name: Any) -> None:
+        """
+        Remove a field, or the member of a oneof that is set.
+
+        Raises:
+            ValueError: the message has no field of this name.
+        """
+
+    def CopyFrom(self, other: Any) -> None:
+        """
+        Replace all fields by those of a message of the same type.
+
+        Raises:
+            TypeError: `other` is no message of this type.
         """
 
     def HasField(self, name: str) -> bool:
@@ -199,6 +418,33 @@ class ProtoView:
         Return `(field, value)` for each field that is set, sorted by number.
         """
 
+    def MergeFrom(self, other: Any) -> None:
+        """
+        Add the fields of a message of the same type.
+
+        Singular fields are replaced, singular messages merge, repeated fields grow. `other` may be a message
+        of the protobuf library.
+
+        Raises:
+            TypeError: `other` is no message of this type.
+        """
+
+    def MergeFromString(self, serialized: Any) -> int:
+        """
+        Add the fields of a serialized message of the same type; return the number of bytes.
+
+        Raises:
+            ParseError: the bytes are no such message.
+        """
+
+    def ParseFromString(self, serialized: Any) -> int:
+        """
+        Replace all fields by those of a serialized message; return the number of bytes.
+
+        Raises:
+            ParseError: the bytes are no such message.
+        """
+
     def SerializeToString(self) -> bytes:
         """
         Return the message as bytes.
@@ -207,13 +453,20 @@ class ProtoView:
         Protobuf itself would write the same fields sorted by number.
         """
 
+    def SetInParent(self) -> None:
+        """
+        Make the message present in its parent.
+        """
+
     def WhichOneof(self, name: str) -> str | None:
         """
         Return the name of the member of the oneof that is set, or None.
         """
 
+    def __delattr__(self, name: str) -> None: ...
     def __getattr__(self, arg0: str) -> Any: ...
     def __repr__(self) -> str: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
     def __str__(self) -> str: ...
     def _reading(self) -> tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]:
         """
@@ -287,67 +540,90 @@ class Node:
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
     @property
-    def attributes(self) -> Mapping[str, Attribute]:
+    def attributes(self) -> AttributeMapping:
         """
-        The attributes as a read-only mapping of names to Attribute, in file order.
+        The attributes as a mapping of names to Attribute, in file order.
 
-        If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.
+        To assign a number, text, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
+        name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.
         """
 
+    @attributes.setter
+    def attributes(self, arg1: Mapping[str, Any]) -> None: ...
     @property
     def device_configurations(self) -> MessageList[NodeDeviceConfiguration]:
         """
         NodeProto.device_configurations
         """
 
+    @device_configurations.setter
+    def device_configurations(
+        self, arg1: Iterable[NodeDeviceConfiguration | ProtoView]
+    ) -> None: ...
     @property
     def doc_string(self) -> str:
         """
         NodeProto.doc_string
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def domain(self) -> str:
         """
         NodeProto.domain
         """
 
+    @domain.setter
+    def domain(self, arg1: str) -> None: ...
     @property
-    def inputs(self) -> builtins.list[str]:
+    def inputs(self) -> ValueList[str]:
         """
         NodeProto.input
         """
 
+    @inputs.setter
+    def inputs(self, arg1: Iterable[str]) -> None: ...
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """
         NodeProto.metadata_props
         """
 
+    @metadata_props.setter
+    def metadata_props(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def name(self) -> str:
         """
         NodeProto.name
         """
 
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
     def op_type(self) -> str:
         """
         NodeProto.op_type
         """
 
+    @op_type.setter
+    def op_type(self, arg1: str) -> None: ...
     @property
-    def outputs(self) -> builtins.list[str]:
+    def outputs(self) -> ValueList[str]:
         """
         NodeProto.output
         """
 
+    @outputs.setter
+    def outputs(self, arg1: Iterable[str]) -> None: ...
     @property
     def overload(self) -> str:
         """
         NodeProto.overload
         """
 
+    @overload.setter
+    def overload(self, arg1: str) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -367,12 +643,16 @@ class Attribute:
         AttributeProto.doc_string
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def name(self) -> str:
         """
         AttributeProto.name
         """
 
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -385,6 +665,8 @@ class Attribute:
         AttributeProto.ref_attr_name
         """
 
+    @ref_attr_name.setter
+    def ref_attr_name(self, arg1: str) -> None: ...
     @property
     def type(self) -> AttributeType:
         """
@@ -398,8 +680,12 @@ class Attribute:
         """
         The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
-        A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them.
+        A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
+        sets the type as well; text and arrays may be assigned, too.
         """
+
+    @value.setter
+    def value(self, arg1: Any) -> None: ...
 
 class ValueInfo:
     """
@@ -414,24 +700,32 @@ class ValueInfo:
         ValueInfoProto.doc_string
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def dtype(self) -> DataType | int | None:
         """
-        The element type of a tensor as a DataType, or None.
+        The element type of a tensor as a DataType, or None. A value without a type becomes a tensor.
         """
 
+    @dtype.setter
+    def dtype(self, arg1: Any) -> None: ...
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """
         ValueInfoProto.metadata_props
         """
 
+    @metadata_props.setter
+    def metadata_props(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def name(self) -> str:
         """
         ValueInfoProto.name
         """
 
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -441,16 +735,21 @@ class ValueInfo:
     @property
     def shape(self) -> tuple[int | str | None, ...] | None:
         """
-        The dimensions as a tuple, or None if the rank is unknown.
+        The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
         Each dimension is an int, a str (`dim_param`) or None (unknown).
         """
 
+    @shape.setter
+    def shape(self, arg1: Sequence[int | str | None] | None) -> None: ...
     @property
     def type(self) -> Any:
         """
         The type as a TensorType, SequenceType, MapType, ..., or None.
         """
+
+    @type.setter
+    def type(self, arg1: Any) -> None: ...
 
 class Function:
     """
@@ -460,71 +759,93 @@ class Function:
     def __repr__(self) -> str: ...
     def _repr_html_(self) -> str: ...
     @property
-    def attribute_protos(self) -> Mapping[str, Attribute]:
+    def attribute_protos(self) -> AttributeMapping:
         """
-        The attributes that have a default, as a read-only mapping of names to Attribute.
+        The attributes that have a default, as a mapping of names to Attribute.
         """
 
+    @attribute_protos.setter
+    def attribute_protos(self, arg1: Mapping[str, Any]) -> None: ...
     @property
-    def attributes(self) -> builtins.list[str]:
+    def attributes(self) -> ValueList[str]:
         """
         FunctionProto.attribute
         """
 
+    @attributes.setter
+    def attributes(self, arg1: Mapping[str, Any]) -> None: ...
     @property
     def doc_string(self) -> str:
         """
         FunctionProto.doc_string
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def domain(self) -> str:
         """
         FunctionProto.domain
         """
 
+    @domain.setter
+    def domain(self, arg1: str) -> None: ...
     @property
-    def inputs(self) -> builtins.list[str]:
+    def inputs(self) -> ValueList[str]:
         """
         FunctionProto.input
         """
 
+    @inputs.setter
+    def inputs(self, arg1: Iterable[str]) -> None: ...
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """
         FunctionProto.metadata_props
         """
 
+    @metadata_props.setter
+    def metadata_props(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def name(self) -> str:
         """
         FunctionProto.name
         """
 
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
     def nodes(self) -> MessageList[Node]:
         """
         FunctionProto.node
         """
 
+    @nodes.setter
+    def nodes(self, arg1: Iterable[Node | ProtoView]) -> None: ...
     @property
-    def opset_imports(self) -> Mapping[str, int]:
+    def opset_imports(self) -> OpsetMapping:
         """
-        The imported operator sets as a read-only mapping of domains to versions.
+        The imported operator sets as a mapping of domains to versions.
         """
 
+    @opset_imports.setter
+    def opset_imports(self, arg1: Mapping[str, int]) -> None: ...
     @property
-    def outputs(self) -> builtins.list[str]:
+    def outputs(self) -> ValueList[str]:
         """
         FunctionProto.output
         """
 
+    @outputs.setter
+    def outputs(self, arg1: Iterable[str]) -> None: ...
     @property
     def overload(self) -> str:
         """
         FunctionProto.overload
         """
 
+    @overload.setter
+    def overload(self, arg1: str) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -537,17 +858,24 @@ class Function:
         FunctionProto.since_version
         """
 
+    @since_version.setter
+    def since_version(self, arg1: int) -> None: ...
     @property
     def status(self) -> OperatorStatus:
         """
         FunctionProto.status
         """
 
+    @status.setter
+    def status(self, arg1: int) -> None: ...
     @property
     def value_infos(self) -> MessageList[ValueInfo]:
         """
         FunctionProto.value_info
         """
+
+    @value_infos.setter
+    def value_infos(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
 
 class TrainingInfo:
     """
@@ -561,18 +889,24 @@ class TrainingInfo:
         TrainingInfoProto.algorithm
         """
 
+    @algorithm.setter
+    def algorithm(self, arg1: _Graph | ProtoView | None) -> None: ...
     @property
     def initialization(self) -> _Graph | None:
         """
         TrainingInfoProto.initialization
         """
 
+    @initialization.setter
+    def initialization(self, arg1: _Graph | ProtoView | None) -> None: ...
     @property
-    def initialization_bindings(self) -> Mapping[str, str]:
+    def initialization_bindings(self) -> StringMapping:
         """
         TrainingInfoProto.initialization_binding
         """
 
+    @initialization_bindings.setter
+    def initialization_bindings(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -580,10 +914,13 @@ class TrainingInfo:
         """
 
     @property
-    def update_bindings(self) -> Mapping[str, str]:
+    def update_bindings(self) -> StringMapping:
         """
         TrainingInfoProto.update_binding
         """
+
+    @update_bindings.setter
+    def update_bindings(self, arg1: Mapping[str, str]) -> None: ...
 
 class Operator:
     """
@@ -597,12 +934,16 @@ class Operator:
         OperatorProto.doc_string
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def op_type(self) -> str:
         """
         OperatorProto.op_type
         """
 
+    @op_type.setter
+    def op_type(self, arg1: str) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -615,11 +956,16 @@ class Operator:
         OperatorProto.since_version
         """
 
+    @since_version.setter
+    def since_version(self, arg1: int) -> None: ...
     @property
     def status(self) -> OperatorStatus:
         """
         OperatorProto.status
         """
+
+    @status.setter
+    def status(self, arg1: int) -> None: ...
 
 class DeviceConfiguration:
     """
@@ -628,23 +974,29 @@ class DeviceConfiguration:
 
     def __repr__(self) -> str: ...
     @property
-    def devices(self) -> builtins.list[str]:
+    def devices(self) -> ValueList[str]:
         """
         DeviceConfigurationProto.device
         """
 
+    @devices.setter
+    def devices(self, arg1: Iterable[str]) -> None: ...
     @property
     def name(self) -> str:
         """
         DeviceConfigurationProto.name
         """
 
+    @name.setter
+    def name(self, arg1: str) -> None: ...
     @property
     def num_devices(self) -> int:
         """
         DeviceConfigurationProto.num_devices
         """
 
+    @num_devices.setter
+    def num_devices(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -663,12 +1015,16 @@ class NodeDeviceConfiguration:
         NodeDeviceConfigurationProto.configuration_id
         """
 
+    @configuration_id.setter
+    def configuration_id(self, arg1: str) -> None: ...
     @property
     def pipeline_stage(self) -> int:
         """
         NodeDeviceConfigurationProto.pipeline_stage
         """
 
+    @pipeline_stage.setter
+    def pipeline_stage(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -681,6 +1037,9 @@ class NodeDeviceConfiguration:
         NodeDeviceConfigurationProto.sharding_spec
         """
 
+    @sharding_specs.setter
+    def sharding_specs(self, arg1: Iterable[ShardingSpec | ProtoView]) -> None: ...
+
 class ShardingSpec:
     """
     A ShardingSpecProto.
@@ -688,17 +1047,21 @@ class ShardingSpec:
 
     def __repr__(self) -> str: ...
     @property
-    def devices(self) -> builtins.list[int]:
+    def devices(self) -> ValueList[int]:
         """
         ShardingSpecProto.device
         """
 
+    @devices.setter
+    def devices(self, arg1: Iterable[int]) -> None: ...
     @property
     def index_to_device_group_maps(self) -> MessageList[IntIntListEntry]:
         """
         ShardingSpecProto.index_to_device_group_map
         """
 
+    @index_to_device_group_maps.setter
+    def index_to_device_group_maps(self, arg1: Iterable[IntIntListEntry | ProtoView]) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -711,11 +1074,16 @@ class ShardingSpec:
         ShardingSpecProto.sharded_dim
         """
 
+    @sharded_dims.setter
+    def sharded_dims(self, arg1: Iterable[ShardedDim | ProtoView]) -> None: ...
     @property
     def tensor_name(self) -> str:
         """
         ShardingSpecProto.tensor_name
         """
+
+    @tensor_name.setter
+    def tensor_name(self, arg1: str) -> None: ...
 
 class ShardedDim:
     """
@@ -729,6 +1097,8 @@ class ShardedDim:
         ShardedDimProto.axis
         """
 
+    @axis.setter
+    def axis(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -740,6 +1110,9 @@ class ShardedDim:
         """
         ShardedDimProto.simple_sharding
         """
+
+    @simple_shardings.setter
+    def simple_shardings(self, arg1: Iterable[SimpleShardedDim | ProtoView]) -> None: ...
 
 class SimpleShardedDim:
     """
@@ -753,18 +1126,24 @@ class SimpleShardedDim:
         SimpleShardedDimProto.dim_param
         """
 
+    @dim_param.setter
+    def dim_param(self, arg1: str) -> None: ...
     @property
     def dim_value(self) -> int:
         """
         SimpleShardedDimProto.dim_value
         """
 
+    @dim_value.setter
+    def dim_value(self, arg1: int) -> None: ...
     @property
     def num_shards(self) -> int:
         """
         SimpleShardedDimProto.num_shards
         """
 
+    @num_shards.setter
+    def num_shards(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -783,6 +1162,8 @@ class IntIntListEntry:
         IntIntListEntryProto.key
         """
 
+    @key.setter
+    def key(self, arg1: int) -> None: ...
     @property
     def proto(self) -> ProtoView:
         """
@@ -790,10 +1171,13 @@ class IntIntListEntry:
         """
 
     @property
-    def values(self) -> builtins.list[int]:
+    def values(self) -> ValueList[int]:
         """
         IntIntListEntryProto.value
         """
+
+    @values.setter
+    def values(self, arg1: Iterable[int]) -> None: ...
 
 class QuantizationAnnotation:
     """
@@ -808,16 +1192,21 @@ class QuantizationAnnotation:
         """
 
     @property
-    def quant_parameter_tensor_names(self) -> Mapping[str, str]:
+    def quant_parameter_tensor_names(self) -> StringMapping:
         """
         TensorAnnotation.quant_parameter_tensor_names
         """
 
+    @quant_parameter_tensor_names.setter
+    def quant_parameter_tensor_names(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def tensor_name(self) -> str:
         """
         TensorAnnotation.tensor_name
         """
+
+    @tensor_name.setter
+    def tensor_name(self, arg1: str) -> None: ...
 
 class TensorNames:
     """
@@ -826,6 +1215,11 @@ class TensorNames:
 
     def __contains__(self, name: Any) -> bool: ...
     def __len__(self) -> int: ...
+    def in_segments(self, name: Any) -> bool:
+        """
+        Return whether the tensor of this name is stored in segments.
+        """
+
     def names(self) -> builtins.list[str]:
         """
         Return the names in file order.
@@ -902,8 +1296,18 @@ class Graph:
         positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         absent: Any,
     ) -> builtins.list[tuple[int, int]]: ...
+    def set_field(self, name: str, value: Any) -> None:
+        """
+        Set a field from its value in that form; see set_friendly().
+        """
+
     def topological_order(self) -> builtins.list[Node]: ...
     def total_nbytes(self) -> int: ...
+    def training_info(self) -> builtins.list[ProtoView]:
+        """
+        Return the training information of the model, if this is its main graph.
+        """
+
     def uses(self, value: Any) -> builtins.list[Use]: ...
     def value(self, name: Any) -> ValueInfo | None: ...
     def views(self) -> dict[str, _ndarray[Any, Any]]: ...
@@ -912,6 +1316,12 @@ class Graph:
     ) -> dict[str, _ndarray[Any, Any]]: ...
     @property
     def initializer_count(self) -> int: ...
+    @property
+    def is_removed(self) -> bool:
+        """
+        Whether the graph was removed from its model.
+        """
+
     @property
     def proto(self) -> ProtoView: ...
 
@@ -1127,6 +1537,8 @@ class Tensor:
         The documentation in Markdown.
         """
 
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
     @property
     def dtype(self) -> DataType:
         """
@@ -1164,11 +1576,13 @@ class Tensor:
         """
 
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """
-        The metadata as a read-only mapping of names to values.
+        The metadata as a mapping of names to values.
         """
 
+    @metadata_props.setter
+    def metadata_props(self, arg1: Mapping[str, str]) -> None: ...
     @property
     def name(self) -> str:
         """
@@ -1382,6 +1796,78 @@ class Stream:
         End the stream and all its background work.
         """
 
+class SavePlan:
+    """
+    What a save writes.
+    """
+
+    def add(
+        self,
+        model: ProtoView,
+        path: bytes,
+        is_same_folder: bool,
+        view_location: bytes,
+        copies: Any = {},
+        replaces_copies: bool = False,
+    ) -> None:
+        """
+        Add a model. Decides where the values of each tensor go.
+
+        Args:
+            copies: data files that are copied although the folder is the same: new locations by location.
+            replaces_copies: whether files of the new locations may be replaced.
+        """
+
+    def data_files(self) -> builtins.list[tuple[bytes, int, int, bool]]:
+        """
+        Return (location, bytes, bytes of tensors, may be replaced) of each data file.
+        """
+
+    def finish(self, checksums: collections.abc.Sequence[str]) -> int:
+        """
+        Decide the bytes of all models; return the number of bytes of all files.
+
+        Args:
+            checksums: the SHA-1 of each data file in hexadecimal; or an empty list, to write none.
+        """
+
+    def loaded_files(self) -> dict[str, tuple[int, int]]:
+        """
+        Return (bytes, bytes in use) of each external file that was loaded, by path.
+        """
+
+    def read_data_file(self, i: typing.SupportsInt | typing.SupportsIndex, take: Any) -> None:
+        """
+        Call `take` with the bytes of a data file, in order.
+        """
+
+    def write(
+        self,
+        model_paths: collections.abc.Sequence[bytes],
+        data_paths: collections.abc.Sequence[bytes],
+        overwrite: bool,
+        follow_symlinks: bool,
+        sync: bool,
+        progress: Any,
+    ) -> dict[str, Any]:
+        """
+        Write all files, once.
+        """
+
+    def write_model_to(self, take: Any, progress: Any) -> tuple[int, int]:
+        """
+        Call `take` with the bytes of the model. Return the bytes written and copied.
+        """
+
+    @property
+    def referenced(self) -> int: ...
+
+def append_bytes(document: Document, path: bytes, bytes: bytes) -> None:
+    """
+    Append bytes to the file that a document was loaded from.
+    """
+
+def attribute_entries(view: ProtoView, field: str) -> dict[str, Attribute]: ...
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Return the bits of one element; 0 if the elements have no fixed width.
@@ -1390,6 +1876,11 @@ def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
 def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     """
     Return name, number, bits, typed field and NumPy name of each element type.
+    """
+
+def edit_count(view: ProtoView) -> int:
+    """
+    Return a number that every edit of the document changes.
     """
 
 def enum_values(name: str) -> dict[str, int]:
@@ -1402,9 +1893,38 @@ def external_file(tensor: Tensor) -> ExternalFile | None:
     Return the open file of an external tensor; None if the tensor is not external.
     """
 
+def external_locations(document: Document) -> builtins.list[bytes]:
+    """
+    Return the locations that the external tensors of a model name, each once.
+    """
+
+def external_use(document: Document) -> dict[str, tuple[int, int]]:
+    """
+    Return (bytes, bytes in use) of each external file of a model, by path.
+    """
+
 def friendly(arg0: ProtoView, arg1: str) -> Any:
     """
     Return the value of a field in the form in which Node, Graph and the other classes give it.
+    """
+
+def hold_loaded(
+    tensor: ProtoView,
+    offset: typing.SupportsInt | typing.SupportsIndex,
+    nbytes: typing.SupportsInt | typing.SupportsIndex,
+) -> None:
+    """
+    Set the raw_data of a TensorProto to bytes of the file from which its model was loaded, which are not copied.
+    """
+
+def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
+    """
+    Set the raw_data of a TensorProto to the bytes of an object, which is not copied.
+    """
+
+def hold_values(tensor: ProtoView, values: Any) -> bool:
+    """
+    Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
     """
 
 def is_safe_location(location: bytes) -> bool:
@@ -1436,18 +1956,40 @@ def load_file(
 def load_remote(
     file: Any, message: str, options: Any, external_root: Any, folder: str
 ) -> Document: ...
+def loaded_raw_data(tensor: ProtoView) -> tuple[int, int] | None:
+    """
+    Return the offset and the length of the raw_data of a TensorProto in the file from which its model was loaded; None if it is empty, or was edited.
+    """
+
 def map_keys(map: ProtoView) -> builtins.list[Any]:
     """
     Return the keys of a MapProto, as many as it has values. Texts are bytes.
     """
 
-def metadata_props(arg0: ProtoView) -> Mapping[str, str]: ...
+def new(arg0: str, **kwargs: Any) -> ProtoView:
+    """
+    Return a new message.
+
+    Args:
+        message_type: the name of its type, such as "NodeProto".
+        fields: values of its fields, by their names in onnx.proto. A repeated field takes an iterable,
+            a message a dict or a message, which is copied; None leaves the field absent.
+
+    Raises:
+        TypeError: a value has the wrong type.
+        ValueError: ONNX has no such message type or no such field, or a number is out of range.
+
+    Example:
+        >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"])
+    """
+
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
     Return the numpy.dtype of an element type.
     """
 
-def opset_imports(arg0: ProtoView) -> Mapping[str, int]: ...
+def opset_imports(arg0: ProtoView) -> OpsetMapping: ...
+def opset_versions(view: ProtoView) -> dict[str, int]: ...
 def option_names() -> dict[str, tuple[str, ...]]:
     """
     Return the names that each option with several choices accepts.
@@ -1469,6 +2011,16 @@ def plan_bulk(
     Return the plan for a bulk read of these initializers.
     """
 
+def save_plan(
+    external: str,
+    location: bytes,
+    least_nbytes: typing.SupportsInt | typing.SupportsIndex,
+    alignment: typing.SupportsInt | typing.SupportsIndex | None,
+    attributes: bool,
+    most_nbytes: typing.SupportsInt | typing.SupportsIndex,
+    dedupe: bool,
+    over_2gib: bool,
+) -> SavePlan: ...
 def schema() -> dict[str, Any]:
     """
     Return all messages and enums of the schema, as dicts.
@@ -1479,12 +2031,18 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
     Return the messages that a SequenceProto holds.
     """
 
+def set_friendly(view: ProtoView, name: str, value: Any) -> None:
+    """
+    Set a field: a list replaces all values, a mapping all entries, and a message or None the message.
+    """
+
 def start_stream(
     bulk: Bulk,
     window: typing.SupportsInt | typing.SupportsIndex,
     threads: typing.SupportsInt | typing.SupportsIndex,
 ) -> Stream: ...
 def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
+def string_entries(view: ProtoView, field: str) -> dict[str, str]: ...
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.
@@ -1504,3 +2062,5 @@ def wrap(view: ProtoView) -> Any:
     """
     Return the object of a message's class, or a ProtoView if its type has no class.
     """
+
+VIEW_KEYS: str = "onnxmap.view."

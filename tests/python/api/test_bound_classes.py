@@ -1,4 +1,5 @@
-"""Bound classes cannot be made, subclassed or changed. Only messages can be copied and pickled.
+"""Bound classes cannot be made, subclassed or changed. Only messages and lists of values can be
+copied and pickled.
 
 Everything else raises a clear TypeError.
 
@@ -28,7 +29,8 @@ BASE = _core.Node.__mro__[1]
 FUNCTION_RECORD = type(_core.load_file.__self__)  # type: ignore[attr-defined]
 # A copy of a tensor is the tensor itself, and its pickle refers to its file. Other messages are
 # copied and pickled with their bytes.
-COPIED = {_core.Tensor, *_pickled_models._MESSAGES}
+# A copy of a list of values is a list.
+COPIED = {_core.Tensor, _core.ValueList, *_pickled_models._MESSAGES}
 
 
 def model_with_everything() -> onnxmap.Model:
