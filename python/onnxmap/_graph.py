@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 from onnxmap._display import describe, describe_html
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from onnxmap import _core
     from onnxmap._enums import DataType
-
+    from onnxmap._mappings import StringMapping
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -60,10 +60,9 @@ class _ByName(Mapping[str, T_co]):
         return self._names.names()
 
     def __reduce__(self) -> NoReturn:
-        name = type(self).__name__
         raise TypeError(
-            f"cannot copy or pickle onnxmap.{name}; pickle the Model, or dict(...) of the {name}, "
-            "which has the tensors by name"
+            f"cannot copy or pickle onnxmap.{type(self).__name__}; pickle the Model, or dict(...) "
+            "of it, which has the tensors by name"
         )
 
     def __repr__(self) -> str:
@@ -73,8 +72,11 @@ class _ByName(Mapping[str, T_co]):
         return describe_html(self)
 
 
-class Initializers(_ByName["_core.Tensor"]):
+class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"]):
     """The initializers of a graph by name, in file order.
+
+    Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the values; a new name
+    goes to the end. Arrays of 4096 bytes or more are not copied: keep them unchanged until a save.
 
     Keys are unique. If several initializers have the same name, looking it up raises ParseError
     `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them,
@@ -88,6 +90,49 @@ class Initializers(_ByName["_core.Tensor"]):
 
     def __getitem__(self, name: str) -> _core.Tensor:
         return self._core.initializer(self._names.position(name))
+
+    def __setitem__(self, name: str, values: Any) -> None:
+        from onnxmap._weights import assign
+
+        assign(self._core, self._names, name, values)
+
+    def __delitem__(self, name: str) -> None:
+        uses = self._core.uses(name) if name in self._names else []
+        if uses:
+            raise ValueError(f"initializer {name!r} is used by {describe(uses[0].user)}")
+        from onnxmap._weights import remove
+
+        remove(self._core, self._names, name)
+
+    def setdefault(self, name: str, values: Any = None) -> _core.Tensor:
+        """Return the initializer of a name; if there is none, add one with these values first."""
+        if name not in self:
+            self[name] = values
+        return self[name]
+
+    def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
+        """Rename an initializer, with everything that refers to it.
+
+        That is: inputs of nodes, inputs, outputs and value_infos of the graph, annotations, and
+        subgraphs that have no value of their own of that name; of the main graph, training
+        bindings, too.
+
+        Args:
+            old: the name; or the new names of many initializers by their old ones, which takes
+                little more time than one.
+            new: the new name.
+
+        Raises:
+            KeyError: there is no initializer of the old name.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph.
+        """
+        from onnxmap._renaming import rename
+
+        if isinstance(old, str):
+            if new is None:
+                raise TypeError("rename() needs the new name")
+            old = {old: new}
+        rename(self._core, dict(old))
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""
@@ -184,6 +229,11 @@ class Graph:
         return hash(self.proto)
 
     @property
+    def is_removed(self) -> bool:
+        """Whether the graph was removed from its model: it can be read, and not written to."""
+        return self._core.is_removed
+
+    @property
     def initializers(self) -> Initializers:
         """Tensors by name, in file order."""
         return self._initializers
@@ -193,30 +243,54 @@ class Graph:
         """Name, or an empty string."""
         return self._core.field("name")
 
+    @name.setter
+    def name(self, value: str) -> None:
+        self._core.set_field("name", value)
+
     @property
     def doc_string(self) -> str:
         """Documentation in Markdown."""
         return self._core.field("doc_string")
+
+    @doc_string.setter
+    def doc_string(self, value: str) -> None:
+        self._core.set_field("doc_string", value)
 
     @property
     def nodes(self) -> _core.MessageList[_core.Node]:
         """Sequence of Node, in topological order."""
         return self._core.field("node")
 
+    @nodes.setter
+    def nodes(self, value: Iterable[_core.Node | _core.ProtoView]) -> None:
+        self._core.set_field("node", value)
+
     @property
     def inputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
         return self._core.field("input")
+
+    @inputs.setter
+    def inputs(self, value: Iterable[_core.ValueInfo | _core.ProtoView]) -> None:
+        self._core.set_field("input", value)
 
     @property
     def outputs(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo."""
         return self._core.field("output")
 
+    @outputs.setter
+    def outputs(self, value: Iterable[_core.ValueInfo | _core.ProtoView]) -> None:
+        self._core.set_field("output", value)
+
     @property
     def value_infos(self) -> _core.MessageList[_core.ValueInfo]:
         """Sequence of ValueInfo of the values between nodes."""
         return self._core.field("value_info")
+
+    @value_infos.setter
+    def value_infos(self, value: Iterable[_core.ValueInfo | _core.ProtoView]) -> None:
+        self._core.set_field("value_info", value)
 
     @property
     def sparse_initializers(self) -> SparseInitializers:
@@ -228,10 +302,20 @@ class Graph:
         """Sequence of QuantizationAnnotation."""
         return self._core.field("quantization_annotation")
 
+    @quantization_annotations.setter
+    def quantization_annotations(
+        self, value: Iterable[_core.QuantizationAnnotation | _core.ProtoView]
+    ) -> None:
+        self._core.set_field("quantization_annotation", value)
+
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """Named values, as for Model."""
         return self._core.field("metadata_props")
+
+    @metadata_props.setter
+    def metadata_props(self, value: Mapping[str, str]) -> None:
+        self._core.set_field("metadata_props", value)
 
     def op_types(self) -> list[str]:
         """Return the `op_type` of each node."""

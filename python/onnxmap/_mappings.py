@@ -1,35 +1,186 @@
-"""Read-only mappings: attributes, metadata and versions by name."""
+"""Mappings of a message that change it: attributes, metadata and versions by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-T_co = TypeVar("T_co", covariant=True)
+from onnxmap import _core
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+V = TypeVar("V")
 
 
-class ReadOnlyDict(Mapping[str, T_co]):
-    """A dict that cannot be changed. Its keys complete with Tab. Copies and pickles are dicts."""
+class FieldMapping(MutableMapping[str, V]):
+    """The entries of a repeated field by name. It always shows the field as it is now.
 
-    __slots__ = ("_items",)
+    Its keys complete with Tab. A copy or a pickle is a dict.
+    """
 
-    def __init__(self, items: dict[str, T_co]) -> None:
-        self._items = items
+    __slots__ = ("_count", "_entries", "_field", "_items", "_proto")
 
-    def __getitem__(self, key: str) -> T_co:
-        return self._items[key]
+    def __init__(self, proto: _core.ProtoView, field: str) -> None:
+        self._proto = proto
+        self._field = field
+        self._entries = getattr(proto, field)
+        self._count = _core.edit_count(proto)
+        self._items = self._read()
+
+    @abstractmethod
+    def _read(self) -> dict[str, V]:
+        """The values by name, as they are stored now."""
+
+    @abstractmethod
+    def _name(self, entry: Any) -> str:
+        """The name of an entry of the field."""
+
+    @abstractmethod
+    def _write(self, name: str, value: V) -> None:
+        """Give the entry of a name, which exists, a value; or add an entry."""
+
+    def _now(self) -> dict[str, V]:
+        count = _core.edit_count(self._proto)
+        if count != self._count:
+            self._items = self._read()
+            self._count = count
+        return self._items
+
+    def _last(self, name: str) -> Any:
+        """The last entry of a name, which is the one that counts; None if there is none."""
+        return next((each for each in reversed(self._entries) if self._name(each) == name), None)
+
+    def __getitem__(self, key: str) -> V:
+        return self._now()[key]
+
+    def __setitem__(self, key: str, value: V) -> None:
+        if not isinstance(key, str):
+            raise TypeError(f"a key is a str, not {type(key).__name__}")
+        self._write(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        found = [i for i, each in enumerate(self._entries) if self._name(each) == key]
+        if not found:
+            raise KeyError(key)
+        for position in reversed(found):
+            del self._entries[position]
+
+    def setdefault(self, key: str, default: Any = None) -> V:
+        """Return the value of a key; if there is none, give it the default first."""
+        if key not in self:
+            self[key] = default
+        return self[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
+        return iter(self._now())
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._now())
 
     def __repr__(self) -> str:
-        return repr(self._items)
+        return repr(self._now())
+
+    def __or__(self, other: Mapping[str, V]) -> dict[str, V]:
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, V]) -> dict[str, V]:
+        return {**other, **self}
+
+    def __ior__(self, other: Mapping[str, V]) -> Self:
+        self.update(other)
+        return self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
-        return dict, (self._items,)
+        return dict, (self._now(),)
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self._items)
+        return list(self._now())
+
+
+class StringMapping(FieldMapping[str]):
+    """Texts by key, such as `metadata_props`.
+
+    If a key is repeated, its last value counts, and you get a RepeatedKeyWarning.
+    """
+
+    __slots__ = ()
+
+    def _read(self) -> dict[str, str]:
+        return _core.string_entries(self._proto, self._field)
+
+    def _name(self, entry: Any) -> str:
+        return entry.key
+
+    def _write(self, name: str, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"the value of {name!r} must be a str, not {type(value).__name__}")
+        entry = self._last(name)
+        if entry is None:
+            self._entries.add(key=name, value=value)
+        else:
+            entry.value = value
+
+
+class OpsetMapping(FieldMapping[int]):
+    """Versions of operator sets by domain.
+
+    If a domain is repeated, its highest version counts.
+    """
+
+    __slots__ = ()
+
+    def _read(self) -> dict[str, int]:
+        return _core.opset_versions(self._proto)
+
+    def _name(self, entry: Any) -> str:
+        return entry.domain
+
+    def _write(self, name: str, value: int) -> None:
+        entries = [entry for entry in self._entries if entry.domain == name]
+        if not entries:
+            made = _core.new("OperatorSetIdProto", domain=name)
+            made.version = value
+            self._entries.append(made)
+        for entry in entries:
+            entry.version = value
+
+
+class AttributeMapping(FieldMapping["_core.Attribute"]):
+    """Attributes by name, in file order.
+
+    A new value is a number, text, bytes, list, array, Tensor, Graph or type, or an Attribute, which
+    is copied. If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __setitem__(self, key: str, value: Any) -> None: ...
+
+    def _read(self) -> dict[str, _core.Attribute]:
+        return _core.attribute_entries(self._proto, self._field)
+
+    def _name(self, entry: Any) -> str:
+        return entry.name
+
+    def _write(self, name: str, value: Any) -> None:
+        from onnxmap._new_attributes import attribute_of
+
+        entry = self._last(name)
+        made = attribute_of(name, value, entry)
+        if entry is None:
+            self._entries.append(made)
+        else:
+            entry.CopyFrom(made)
+
+
+def set_entries(mapping: MutableMapping[str, Any], items: Mapping[str, Any]) -> None:
+    """Replace all entries of a mapping."""
+    new = dict(items)
+    if new == mapping:
+        return  # `node.metadata_props |= {...}` assigns the mapping that it has changed
+    mapping.clear()
+    mapping.update(new)

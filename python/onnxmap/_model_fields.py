@@ -6,9 +6,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
+from onnxmap._mappings import set_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from onnxmap._mappings import OpsetMapping, StringMapping
 
 
 class ModelFields(ABC):
@@ -26,8 +29,12 @@ class ModelFields(ABC):
         """The version of the ONNX format (IR version)."""
         return self.proto.ir_version
 
+    @ir_version.setter
+    def ir_version(self, value: int) -> None:
+        self.proto.ir_version = value
+
     @property
-    def opset_imports(self) -> Mapping[str, int]:
+    def opset_imports(self) -> OpsetMapping:
         """The versions of the operator sets by domain.
 
         If the file imports a domain more than once, the highest version counts. "" and "ai.onnx"
@@ -36,48 +43,84 @@ class ModelFields(ABC):
         """
         return _core.opset_imports(self.proto)
 
+    @opset_imports.setter
+    def opset_imports(self, items: Mapping[str, int]) -> None:
+        set_entries(self.opset_imports, items)
+
     @property
     def producer_name(self) -> str:
         """The name of the tool that made the model."""
         return self.proto.producer_name
+
+    @producer_name.setter
+    def producer_name(self, value: str) -> None:
+        self.proto.producer_name = value
 
     @property
     def producer_version(self) -> str:
         """The version of the tool that made the model."""
         return self.proto.producer_version
 
+    @producer_version.setter
+    def producer_version(self, value: str) -> None:
+        self.proto.producer_version = value
+
     @property
     def domain(self) -> str:
         """The domain of the model, in reverse DNS order."""
         return self.proto.domain
+
+    @domain.setter
+    def domain(self, value: str) -> None:
+        self.proto.domain = value
 
     @property
     def model_version(self) -> int:
         """The version of the model itself."""
         return self.proto.model_version
 
+    @model_version.setter
+    def model_version(self, value: int) -> None:
+        self.proto.model_version = value
+
     @property
     def doc_string(self) -> str:
         """The documentation of the model, in Markdown."""
         return self.proto.doc_string
 
+    @doc_string.setter
+    def doc_string(self, value: str) -> None:
+        self.proto.doc_string = value
+
     @property
-    def metadata_props(self) -> Mapping[str, str]:
+    def metadata_props(self) -> StringMapping:
         """Named values.
 
         If a key is repeated, its last value counts, and you get a RepeatedKeyWarning.
         """
-        return _core.metadata_props(self.proto)
+        return _core.friendly(self.proto, "metadata_props")
+
+    @metadata_props.setter
+    def metadata_props(self, items: Mapping[str, str]) -> None:
+        set_entries(self.metadata_props, items)
 
     @property
     def functions(self) -> _core.MessageList[_core.Function]:
         """The functions that the model defines, a sequence of Function."""
         return _core.friendly(self.proto, "functions")
 
+    @functions.setter
+    def functions(self, messages: Iterable[_core.Function | _core.ProtoView]) -> None:
+        _core.set_friendly(self.proto, "functions", messages)
+
     @property
     def training_info(self) -> _core.MessageList[_core.TrainingInfo]:
         """A sequence of TrainingInfo."""
         return _core.friendly(self.proto, "training_info")
+
+    @training_info.setter
+    def training_info(self, messages: Iterable[_core.TrainingInfo | _core.ProtoView]) -> None:
+        _core.set_friendly(self.proto, "training_info", messages)
 
     @property
     def state_variables(self) -> list[str]:
@@ -92,3 +135,9 @@ class ModelFields(ABC):
     def device_configurations(self) -> _core.MessageList[_core.DeviceConfiguration]:
         """A sequence of DeviceConfiguration."""
         return _core.friendly(self.proto, "configuration")
+
+    @device_configurations.setter
+    def device_configurations(
+        self, messages: Iterable[_core.DeviceConfiguration | _core.ProtoView]
+    ) -> None:
+        _core.set_friendly(self.proto, "configuration", messages)

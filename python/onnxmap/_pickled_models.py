@@ -4,14 +4,19 @@ A reference has the size of the file and a digest of samples of it, to detect a 
 has its bytes, and names the folder of its external data if it has some. A change of such data is
 not noticed.
 
-A pickle names `_model_of_file`, `_model_of_bytes` or `_message` of this module. Stored pickles
-depend on these names.
+If a model of a file was edited, its pickle has the edited message as well, without large weights.
+It refers to those that are in a file, the model's own or that of an assigned Tensor. Other values
+are in the pickle.
+
+A pickle names `_model_of_file`, `_edited_model`, `_model_of_bytes` or `_message` of this module.
+Stored pickles depend on these names.
 """
 
 from __future__ import annotations
 
 import copyreg
 import os
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -22,11 +27,13 @@ from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url
-from onnxmap._pickling import digest_of, relocated_to
-from onnxmap.errors import FileChangedError
+from onnxmap._pickling import digest_of, reference_to, relocated_to
+from onnxmap.errors import FileChangedError, OnnxMapError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+_LEAST_WEIGHT = 4096  # bytes; fewer are in the pickle
 
 _Reduced = tuple["Callable[..., Any]", tuple[object, ...]]
 
@@ -58,8 +65,10 @@ def _reduce_model(model: Model) -> _Reduced:
         return _model_of_bytes, (model.proto.SerializeToString(), options)
     name = os.fsencode(model.path)
     path = os.fsdecode(name if is_url(name) else absolute_path(name))
-    size = document.nbytes
-    return _model_of_file, (path, options, size, _digest(document, is_url(name)))
+    place = (path, options, document.nbytes, _digest(document, is_url(name)))
+    if not document.edited:
+        return _model_of_file, place
+    return _edited_model, (place, *_without_weights(model))
 
 
 def _model_of_bytes(data: bytes, options: dict[str, Any]) -> Model:
@@ -80,6 +89,64 @@ def _model_of_file(path: str, options: dict[str, Any], size: int, digest: bytes)
             path=path,
             filename=path,
         )
+    return model
+
+
+# Where a large weight of an edited model is: offset and length in its file, or another tensor.
+_Weight = tuple[int, int] | _core.Tensor
+
+
+def _without_weights(model: Model) -> tuple[bytes, dict[int, _Weight]]:
+    """The edited message without large weights, and those by their position in `_tensors`."""
+    copy = _opened(b"", model._options)
+    copy.proto.CopyFrom(model.proto)
+    weights: dict[int, _Weight] = {}
+    pairs = zip(_tensors(model._open()), _tensors(copy), strict=True)
+    for position, (tensor, copied) in enumerate(pairs):
+        weight = _weight(tensor)
+        if weight is not None:
+            weights[position] = weight
+            copied.proto.raw_data = b""
+    return copy.proto.SerializeToString(), weights
+
+
+def _opened(message: bytes, options: Mapping[str, Any]) -> _core.Document:
+    return _core.load_buffer(message, "ModelProto", Options(limits=options.get("limits")), b"")
+
+
+def _tensors(document: _core.Document) -> list[_core.Tensor]:
+    """All tensors, in an order that does not depend on the order of fields in the file."""
+    return [tensor for _, tensor in sorted(document.tensors(), key=itemgetter(0))]
+
+
+def _weight(tensor: _core.Tensor) -> _Weight | None:
+    """Where large `raw_data` are; None if they are small, or in no file."""
+    loaded = _core.loaded_raw_data(tensor.proto)
+    if loaded is not None:
+        return loaded if loaded[1] >= _LEAST_WEIGHT else None
+    if tensor.is_external or not tensor.proto.HasField("raw_data"):
+        return None
+    try:
+        reference = reference_to(tensor)
+    except OnnxMapError:  # the values and the shape do not agree
+        return None
+    is_large = reference is not None and reference.nbytes >= _LEAST_WEIGHT
+    return tensor if is_large else None
+
+
+def _edited_model(
+    place: tuple[str, dict[str, Any], int, bytes], message: bytes, weights: dict[int, _Weight]
+) -> Model:
+    model = _model_of_file(*place)
+    document = model._open()
+    document.proto.CopyFrom(_opened(message, model._options).proto)
+    tensors = _tensors(document)
+    for position, weight in weights.items():
+        proto = tensors[position].proto
+        if isinstance(weight, tuple):
+            _core.hold_loaded(proto, *weight)
+        elif not _core.hold_values(proto, weight):
+            proto.raw_data = weight.tobytes()
     return model
 
 

@@ -83,6 +83,10 @@ class UnknownNameError(OnnxMapError, KeyError):
     __str__ = OnnxMapError._message  # KeyError's shows the message in quotes
 
 
+class EditError(OnnxMapError, ValueError):
+    """A model cannot be changed like that: `edit.*`."""
+
+
 class TensorWarning(UserWarning):
     """A tensor is wrong, and `lenient=True` read it as onnx does."""
 
@@ -189,6 +193,7 @@ _CLASS_OF_FAMILY: dict[str, type[OnnxMapError]] = {
     "model": ParseError,
     "limit": LimitError,
     "tensor": TensorError,
+    "edit": EditError,
     "ext": ExternalDataError,
     "file": FileChangedError,
     "save": SaveError,
