@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys as _sys
+import typing as _typing
+from collections.abc import MutableSequence as _MutableSequence
 from collections.abc import Sequence as _Sequence
 
 import numpy as _numpy  # noqa: F401, ICN001 -- the first array must not wait for it
@@ -25,6 +27,8 @@ from onnxmap._core import (
     Tensor,
     TrainingInfo,
     ValueInfo,
+    ValueList,
+    new,
 )
 from onnxmap._core import UnknownFieldList as _UnknownFieldList
 from onnxmap._enums import AttributeType, DataLocation, DataType, OperatorStatus, Version
@@ -47,6 +51,7 @@ from onnxmap.errors import (
     CheckError,
     ChecksumError,
     DataPermissionError,
+    EditError,
     ExternalDataError,
     FileChangedError,
     LimitError,
@@ -62,6 +67,35 @@ from onnxmap.errors import (
     UnsafePathError,
 )
 
+if _typing.TYPE_CHECKING:
+    from onnxmap._appending import append
+    from onnxmap._new_attributes import make_attribute, make_attribute_ref
+    from onnxmap._new_messages import (
+        make_function,
+        make_graph,
+        make_model,
+        make_node,
+        make_operatorsetid,
+        make_opsetid,
+        make_sparse_tensor,
+    )
+    from onnxmap._new_tensors import make_tensor
+    from onnxmap._new_types import (
+        make_map_type_proto,
+        make_optional_type_proto,
+        make_sequence_type_proto,
+        make_sparse_tensor_type_proto,
+        make_sparse_tensor_value_info,
+        make_tensor_sequence_value_info,
+        make_tensor_type_proto,
+        make_tensor_value_info,
+        make_value_info,
+    )
+    from onnxmap._save_options import SaveReport
+    from onnxmap._saving import dumps, save, save_all
+    from onnxmap._saving_data import save_operator_set, save_tensor, save_value
+    from onnxmap._text_forms import from_json, from_text
+
 __all__ = [
     "Attribute",
     "AttributeType",
@@ -71,6 +105,7 @@ __all__ = [
     "DataPermissionError",
     "DataType",
     "DeviceConfiguration",
+    "EditError",
     "ExternalDataError",
     "FileChangedError",
     "Function",
@@ -95,6 +130,7 @@ __all__ = [
     "Residency",
     "ResidentBytes",
     "SaveError",
+    "SaveReport",
     "ShardedDim",
     "ShardingSpec",
     "SimpleShardedDim",
@@ -108,8 +144,13 @@ __all__ = [
     "UnsafePathError",
     "Use",
     "ValueInfo",
+    "ValueList",
     "Version",
     "__version__",
+    "append",
+    "dumps",
+    "from_json",
+    "from_text",
     "load",
     "load_arrays",
     "load_operator_set",
@@ -121,7 +162,32 @@ __all__ = [
     "loads_proto",
     "loads_tensor",
     "loads_value",
+    "make_attribute",
+    "make_attribute_ref",
+    "make_function",
+    "make_graph",
+    "make_map_type_proto",
+    "make_model",
+    "make_node",
+    "make_operatorsetid",
+    "make_opsetid",
+    "make_optional_type_proto",
+    "make_sequence_type_proto",
+    "make_sparse_tensor",
+    "make_sparse_tensor_type_proto",
+    "make_sparse_tensor_value_info",
+    "make_tensor",
+    "make_tensor_sequence_value_info",
+    "make_tensor_type_proto",
+    "make_tensor_value_info",
+    "make_value_info",
+    "new",
     "relocate",
+    "save",
+    "save_all",
+    "save_operator_set",
+    "save_tensor",
+    "save_value",
     "wrap",
 ]
 
@@ -135,7 +201,8 @@ for _name in __all__:
 
 import onnxmap._pickled_models  # noqa: F401 -- registers how models and messages are pickled
 
-_Sequence.register(MessageList)
+_MutableSequence.register(MessageList)
+_MutableSequence.register(ValueList)
 _Sequence.register(_UnknownFieldList)
 
 if "IPython" in _sys.modules:
@@ -144,7 +211,36 @@ if "IPython" in _sys.modules:
     _let_ipython_complete()
 
 
+# Imported when they are first used: most programs make no messages and save no model.
+_LATER = {
+    "onnxmap._appending": ("append",),
+    "onnxmap._new_attributes": ("make_attribute", "make_attribute_ref"),
+    "onnxmap._new_messages": (
+        "make_function", "make_graph", "make_model", "make_node", "make_operatorsetid",
+        "make_opsetid", "make_sparse_tensor",
+    ),
+    "onnxmap._new_tensors": ("make_tensor",),
+    "onnxmap._new_types": (
+        "make_map_type_proto", "make_optional_type_proto", "make_sequence_type_proto",
+        "make_sparse_tensor_type_proto", "make_sparse_tensor_value_info",
+        "make_tensor_sequence_value_info", "make_tensor_type_proto", "make_tensor_value_info",
+        "make_value_info",
+    ),
+    "onnxmap._save_options": ("SaveReport",),
+    "onnxmap._saving": ("dumps", "save", "save_all"),
+    "onnxmap._saving_data": ("save_operator_set", "save_tensor", "save_value"),
+    "onnxmap._text_forms": ("from_json", "from_text"),
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> object:
+    for module, names in _LATER.items():
+        if name in names:
+            import importlib
+
+            found = getattr(importlib.import_module(module), name)
+            found.__module__ = "onnxmap"
+            return found
     if name == "types":  # takes a tenth of the time of this import
         import importlib
 

@@ -12,7 +12,8 @@ from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
-from onnxmap.errors import ParseError
+from onnxmap._text import escape
+from onnxmap.errors import FileChangedError, ParseError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from onnxmap._bulk import FloatType
     from onnxmap._limits import Limits
     from onnxmap._options import Check, Io, LinkPolicy
+    from onnxmap._paths import Path
     from onnxmap._progress import ProgressArgument
     from onnxmap._remote.files import RemoteFolder
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
 
-    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+_HEAD_BYTES = 4096
 
 
 def load(
@@ -46,6 +49,8 @@ def load(
     """Return the model in a file, without reading its weights.
 
     By default the file is mapped. Its structure is read now, a tensor when it is used.
+
+    A file that begins like a model in protobuf's text format or JSON is read as that.
 
     Args:
         path: the path of the file, or a URL that fsspec reads (`https://…`, `s3://…`). If it is a
@@ -89,8 +94,69 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
-    document, name = open_file(path, "ModelProto", options, external_root, storage_options)
+    try:
+        document, name = open_file(path, "ModelProto", options, external_root, storage_options)
+    except ParseError as error:
+        if error.code == "model.not_regular":  # a pipe, which would have to be waited for
+            raise
+        name = _file_name(path, "ModelProto", "loads({})")
+        root = _folder_of(name) if external_root is None else external_root
+        try:
+            data = None if is_url(name) else _bytes_of_text(name)
+            if data is None:
+                raise error from None
+            document = open_buffer(data, "ModelProto", options, root, "load", require_model=True)
+        except ParseError as wrong:
+            raise (wrong if wrong is error else _of_file(name, wrong)) from None
+    else:
+        _check_view(document, name)
     return Model(document, name, _arguments(options, external_root))
+
+
+def _bytes_of_text(name: bytes) -> bytes | None:
+    """The model of a file in protobuf's text format or JSON; None if the file is neither."""
+    from onnxmap._text_heads import looks_like_json_model, looks_like_text_model
+
+    with open(name, "rb") as file:
+        try:
+            head = file.read(_HEAD_BYTES)
+        except OSError:  # a file of the system that cannot be read from its beginning
+            return None
+        is_json = looks_like_json_model(head)
+        if not is_json and not looks_like_text_model(head):
+            return None
+        text = (head + file.read()).decode(errors="surrogateescape")
+    from onnxmap.interop.protobuf import bytes_of_json, bytes_of_text
+
+    return (bytes_of_json if is_json else bytes_of_text)(text, "ModelProto")
+
+
+def _of_file(name: bytes, error: ParseError) -> ParseError:
+    """The error of a text, with the name of its file."""
+    text = f"{escape(repr(os.fsdecode(name)))}: {str(error).removeprefix('buffer: ')}"
+    return ParseError(text, code=error.code, offset=error.offset, path=error.path)
+
+
+def _check_view(document: _core.Document, name: bytes) -> None:
+    """Raise FileChangedError if a model is a view of a file that has changed since."""
+    noted = {
+        entry.key: entry.value
+        for entry in document.proto.metadata_props
+        if entry.key.startswith(_core.VIEW_KEYS)
+    }
+    location = noted.get(_core.VIEW_KEYS + "file", "").encode("utf-8", "surrogateescape")
+    if is_url(name) or not _core.is_safe_location(location):
+        return
+    shown = os.fsdecode(os.path.join(_folder_of(name), location))
+    now = os.stat(shown)
+    state = (str(now.st_size), str(now.st_mtime_ns))
+    if state != (noted.get(_core.VIEW_KEYS + "size"), noted.get(_core.VIEW_KEYS + "modified_ns")):
+        raise FileChangedError(
+            f"{os.fsdecode(name)!r} is a view of {shown!r}, which has changed since; "
+            "save the view again",
+            code="file.changed",
+            path=shown,
+        )
 
 
 def loads(
@@ -165,14 +231,14 @@ def load_proto(
     For example, `load_proto(path, "NodeProto")`. A ModelProto is checked only as protobuf checks
     it: it needs no graph, and may even be empty.
     """
-    _check_name(message)
+    check_name(message)
     in_bytes = f"loads_proto({{}}, {message!r})"
     return open_file(path, message, Options(io=io, limits=limits), in_bytes=in_bytes)[0].proto
 
 
 def loads_proto(buffer: Buffer, message: str, *, limits: Limits | None = None) -> _core.ProtoView:
     """Return a view of a message in a buffer, without copying it; see `load_proto`."""
-    _check_name(message)
+    check_name(message)
     return open_buffer(buffer, message, Options(limits=limits), None, "loads_proto").proto
 
 
@@ -211,7 +277,8 @@ def _arguments(options: Options, external_root: Path | None) -> dict[str, Any]:
     return given
 
 
-def _check_name(message: object) -> None:
+def check_name(message: object) -> None:
+    """Raise TypeError if the name of a type of message is no str."""
     if not isinstance(message, str):
         raise TypeError(f"message must be a str like 'NodeProto', not {type(message).__name__}")
 

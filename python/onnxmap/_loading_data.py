@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnxmap._limits import Limits
-    from onnxmap._loading import Buffer, Path
+    from onnxmap._loading import Buffer
     from onnxmap._options import Io, LinkPolicy
+    from onnxmap._paths import Path
     from onnxmap._values import Kind, Value
 
 

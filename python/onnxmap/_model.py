@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from onnxmap import _core, _page_cache
 from onnxmap._display import describe, describe_html
 from onnxmap._model_fields import ModelFields
+from onnxmap._model_saving import ModelSaving
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from onnxmap.interop.dask import ChunksArgument
 
 
-class Model(ModelFields):
+class Model(ModelFields, ModelSaving):
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.
@@ -87,6 +88,8 @@ class Model(ModelFields):
         """The graph."""
         if self._graph is None:
             raise ValueError("the model is closed")
+        if self._graph.is_removed:  # another one may be in its place
+            self._graph = _core.wrap(self.proto.graph)
         return self._graph
 
     @property

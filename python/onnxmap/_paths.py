@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 _URL = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z][A-Za-z0-9+.-]*::.*://", re.DOTALL)
 _LOCAL = (b"file", b"local")

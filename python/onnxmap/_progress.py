@@ -116,6 +116,11 @@ class Progress:
                 return
         self._show(min(self._done, self._total))
 
+    def show_now(self) -> None:
+        """Show what is done, whether it is due or not. Only for the thread of the `with` block."""
+        self._next_look = 0.0
+        self.refresh()
+
     def _show(self, done: int) -> None:
         if done > self._shown and self._display is not None:
             self._shown = done

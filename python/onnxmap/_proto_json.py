@@ -81,7 +81,7 @@ def message_json(view: ProtoView, form: Form) -> dict[str, Any]:
     """Return the fields of a message."""
     rows = message_rows(view.message_type)
     return {
-        (field.name if form.proto_names else _lower_camel(field.name)): field_json(
+        (field.name if form.proto_names else lower_camel(field.name)): field_json(
             rows[field.name], value, form, is_repeated(rows[field.name])
         )
         for field, value in view.ListFields()
@@ -124,7 +124,8 @@ def _single(row: Row, value: Any, form: Form) -> Any:
 
 
 @cache
-def _lower_camel(name: str) -> str:
+def lower_camel(name: str) -> str:
+    """Return the name of a field in JSON, like "opType" for "op_type"."""
     return re.sub("_(.)", lambda found: found[1].upper(), name)
 
 

@@ -25,7 +25,9 @@ from onnxmap.errors import OnnxMapError
 __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
-COMMANDS = ("show", "ls", "dump", "verify", "bench", "demo")
+COMMANDS = (
+    "show", "ls", "dump", "verify", "save", "set", "rename-tensor", "cp", "mv", "bench", "demo"
+)  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where
 # nothing fits.
@@ -52,7 +54,7 @@ class _ShowVersion(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="onnxmap",
-        description="Look into ONNX models of any size without reading their weights.",
+        description="Read, edit, save and move ONNX models of any size.",
         epilog=(
             "Exit status: 0 done, 1 verify found a fault, 2 bad usage or unreadable input.\n"
             "Completion with Tab needs the extra onnxmap[cli], and this line in ~/.bashrc or\n"
@@ -65,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        module = importlib.import_module(f"onnxmap.cli.{name}")
+        module = importlib.import_module(f"onnxmap.cli.{name.replace('-', '_')}")
         command = commands.add_parser(name, help=module.SUMMARY, description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run, parser=command)

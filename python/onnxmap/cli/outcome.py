@@ -16,7 +16,10 @@ INTERRUPTED = 130
 
 
 # What a command adds to an error of the package, by its code.
-_HINTS = {"model.not_regular": "; to read a pipe, write - for the file: cat FILE | onnxmap show -"}
+_HINTS = {
+    "model.not_regular": "; to read a pipe, write - for the file: cat FILE | onnxmap show -",
+    "save.too_large": " (onnxmap save has --external-data F and --allow-over-2gib)",
+}
 
 
 class UsageError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from onnxmap._text import escape
@@ -34,6 +35,12 @@ def seconds_in_words(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1e3:.2f} ms"
     return f"{seconds:.2f} s"
+
+
+def short_path(path: str) -> str:
+    """Return the path relative to the current folder if it is below it, else unchanged."""
+    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- the text may not be a path
+    return path.removeprefix(below)
 
 
 def shape_in_words(shape: Sequence[int | str | None] | None) -> str:

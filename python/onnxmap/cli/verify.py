@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING
 from onnxmap._text import escape
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
+from onnxmap.cli.saving_bar import SECONDS_BEFORE_A_BAR
+from onnxmap.cli.text import short_path
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from onnxmap._checksums import DataFile, Outcome
 
 SUMMARY = "compare external data with its declared checksums"
-
-# Shorter work shows no bar.
-SECONDS_BEFORE_A_BAR = 1.0
 
 OK = "ok"
 DIFFERS = "differs"
@@ -120,7 +118,7 @@ def _write_json(rows: Iterable[Row]) -> None:
 def _write_lines(rows: Iterable[Row]) -> None:
     width = len(UNREADABLE)
     for row in rows:
-        name = row.model if row.file is None else _short(row.file)
+        name = row.model if row.file is None else short_path(row.file)
         said = f"  {_details(row)}" if _details(row) else ""
         sys.stdout.write(f"{row.status:<{width}}  {escape(name)}{said}\n")
 
@@ -131,9 +129,3 @@ def _details(row: Row) -> str:
     if row.status == DIFFERS:
         return f"declared {row.declared}, found {row.found}"
     return escape(row.message or "")
-
-
-def _short(path: str) -> str:
-    """The path relative to the current folder if it is below it, else unchanged."""
-    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- the text may not be a path
-    return path.removeprefix(below)

@@ -1,16 +1,20 @@
-"""Tensors for onnx_ir."""
+"""Tensors for onnx_ir, and models from it."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._enums import DataType
 from onnxmap._extras import extra
+from onnxmap._paths import absolute_path
 
 with extra("ir"):
     import onnx_ir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
     from onnxmap import _core
@@ -31,6 +35,46 @@ def to_ir(tensor: _core.Tensor) -> Any:
             metadata_props=dict(tensor.metadata_props),
         )
     return MappedTensor(tensor)
+
+
+def proto_of(model: onnx_ir.Model) -> Any:
+    """Return an onnx_ir model as a ModelProto. External tensors stay external."""
+    return onnx_ir.to_proto(model)
+
+
+def folder_of(model: onnx_ir.Model) -> bytes | None:
+    """Return the folder of a model's external tensors; None if it has none.
+
+    Raises:
+        ValueError: they are in different folders.
+    """
+    folders = {
+        absolute_path(os.fsencode(tensor.base_dir))
+        for graph in model.graphs()
+        for tensor in _tensors_of(graph)
+        if isinstance(tensor, onnx_ir.ExternalTensor)
+    }
+    if len(folders) > 1:
+        raise ValueError(
+            "the external tensors of the onnx_ir model are in different folders: "
+            f"{', '.join(repr(os.fsdecode(one)) for one in sorted(folders))}; "
+            "save it with onnx_ir.save first"
+        )
+    return folders.pop() if folders else None
+
+
+def _tensors_of(graph: Any) -> Iterator[Any]:
+    """The tensors of a graph, without those of its subgraphs."""
+    for value in graph.initializers.values():
+        yield value.const_value
+    for node in graph:
+        for attribute in node.attributes.values():
+            if attribute.is_ref():
+                continue
+            if attribute.type == onnx_ir.AttributeType.TENSOR:
+                yield attribute.value
+            elif attribute.type == onnx_ir.AttributeType.TENSORS:
+                yield from attribute.value
 
 
 class MappedTensor:

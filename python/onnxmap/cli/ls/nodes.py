@@ -76,8 +76,8 @@ def listing(model: onnxmap.Model) -> Nodes:
             Entry(
                 node.name,
                 qualified(node.domain, node.op_type),
-                node.inputs,
-                node.outputs,
+                list(node.inputs),
+                list(node.outputs),
                 where,
             )
             for where, node in model.all_nodes()

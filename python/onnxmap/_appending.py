@@ -1,0 +1,90 @@
+"""Appending to model files: metadata and scalar fields, whatever the size of the file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+from onnxmap._loading import load
+from onnxmap._paths import absolute_path, is_url, without_file_scheme
+from onnxmap._save_options import MOST_FOR_PROTOBUF, SaveReport
+from onnxmap._text import escape
+from onnxmap.errors import SaveError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnxmap._paths import Path
+
+
+def append(
+    path: Path,
+    *,
+    metadata_props: Mapping[str, str] | None = None,
+    doc_string: str | None = None,
+    producer_name: str | None = None,
+    producer_version: str | None = None,
+    domain: str | None = None,
+    model_version: int | None = None,
+) -> SaveReport:
+    """Add metadata or scalar fields to a model file, by one write at its end.
+
+    The size of the file does not matter: protobuf merges what stands at the end with the rest. A
+    failed write is undone. Models of the file that are loaded in this process stay usable, and show
+    what they showed before. A crash of the system, or a loss of power, may leave a part of what was
+    added, and then the file cannot be loaded; `save` is safe against that.
+
+    Args:
+        path: the path of the file.
+        metadata_props: new named values.
+        doc_string: the new documentation.
+        producer_name: the new name of the tool that made the model.
+        producer_version: its new version.
+        domain: the new domain of the model.
+        model_version: the new version of the model.
+
+    Raises:
+        SaveError: a key of `metadata_props` exists already (`save.key_exists`); the file is a
+            symbolic link or has other hard links (`save.link`); it would have more than 2 GiB
+            (`save.too_large`).
+        ValueError: there is nothing to add.
+        ParseError: the file is not a model.
+        FileChangedError: the file is written to by another program.
+        OSError: the system cannot write.
+    """
+    name = without_file_scheme(os.fsencode(path))
+    if is_url(name):
+        raise SaveError("only a local file can be appended to", code="save.remote")
+    name = absolute_path(name)
+    fields = {
+        "doc_string": doc_string,
+        "producer_name": producer_name,
+        "producer_version": producer_version,
+        "domain": domain,
+        "model_version": model_version,
+    }
+    added = _core.new("ModelProto", **fields)
+    entries = dict(metadata_props or {})
+    for key, value in entries.items():
+        added.metadata_props.add(key=key, value=value)
+    data = added.SerializeToString()
+    if not data:
+        raise ValueError("there is nothing to add")
+    with load(name, check="lazy") as model:
+        if model.io not in ("mmap", "read"):
+            raise SaveError(
+                "only a file in protobuf's binary form can be appended to", code="save.text"
+            )
+        known = {entry.key for entry in model.proto.metadata_props}
+        for key in entries:
+            if key in known:
+                raise SaveError(
+                    f"metadata_props has the key {escape(repr(key))} already; save() can change it",
+                    code="save.key_exists",
+                )
+        document = model._open()
+        if document.nbytes <= MOST_FOR_PROTOBUF < document.nbytes + len(data):
+            raise SaveError("the file would have more than 2 GiB", code="save.too_large")
+        _core.append_bytes(document, name, data)
+    return SaveReport(files=[os.fsdecode(name)], bytes_written=len(data))

@@ -1,0 +1,167 @@
+"""Where a save may write: paths, and the names of data files beside them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+from onnxmap._options import Options
+from onnxmap._paths import absolute_path, is_url, without_file_scheme
+from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from onnxmap._paths import Path
+
+_LONGEST_NAME = 255  # bytes
+
+
+def local_path(path: Path) -> bytes:
+    name = without_file_scheme(os.fsencode(path))
+    if is_url(name):
+        raise SaveError("a model can be saved to a local path only", code="save.remote")
+    if b"\0" in name:
+        raise ValueError("embedded null byte in a path")
+    if name.endswith(b"/"):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fsdecode(name))
+    return absolute_path(name)
+
+
+def is_root(document: _core.Document, folder: bytes) -> bool:
+    """Whether the external locations of a model mean the same files in this folder."""
+    root = document.external_root
+    if not root:
+        return True
+    try:
+        return os.path.samefile(root, folder)
+    except OSError:  # a URL, or a folder that is gone
+        return False
+
+
+def viewed_name(document: _core.Document, path: bytes) -> bytes:
+    """The name of the file that a model was loaded from, for a view of it at `path`."""
+    loaded = absolute_path(document.path)
+    if document.io not in ("mmap", "read"):
+        raise SaveError("only a model that was loaded from a file has a view", code="save.view")
+    folder, base = os.path.split(loaded)
+    if not os.path.samefile(folder, os.path.dirname(path)):
+        raise SaveError("a view must be in the folder of the model that it shows", code="save.view")
+    if any(entry.key.startswith(_core.VIEW_KEYS) for entry in document.proto.metadata_props):
+        raise SaveError("the model is a view already", code="save.view")
+    if os.path.exists(path) and os.path.samefile(loaded, path):
+        raise SaveError("a view cannot replace the model that it shows", code="save.view")
+    return base
+
+
+def check_folder(path: bytes) -> None:
+    """Refuse a model whose folder is missing. The save itself would name a data file."""
+    if not os.path.exists(os.path.dirname(path)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fsdecode(path))
+
+
+def check_replaced(
+    paths: Collection[bytes],
+    data_paths: Iterable[bytes],
+    documents: Iterable[_core.Document],
+    data_files: Mapping[str, tuple[int, int]],
+) -> None:
+    """Refuse to replace files that the new models need, or that the loaded ones would miss.
+
+    Args:
+        paths: where the models will be written.
+        data_paths: where their data files will be written.
+        documents: the models.
+        data_files: bytes, and bytes that the new models use, of the data files that were loaded.
+    """
+    loaded = {absolute_path(each.path) for each in documents if each.io in ("mmap", "read")}
+    kept = {path for path in loaded if not any(_is_file(path, new) for new in paths)}
+    for new in paths:
+        for path, (_, used) in data_files.items():
+            if used and _is_file(os.fsencode(path), new):
+                raise _own_data(path, "values of its tensors are there", "or external_data=False")
+    for new in data_paths:
+        for model in loaded:
+            if _is_file(model, new):
+                raise _own_data(os.fsdecode(model), "the model was loaded from it")
+        for model in kept if os.path.lexists(new) else ():
+            if any(_is_file(path, new) for path in _external_paths(model)):
+                reason = f"{os.fsdecode(model)!r}, which stays, has values there"
+                raise _own_data(os.fsdecode(new), reason)
+
+
+def check_reachable(
+    folder: bytes, documents: Iterable[_core.Document], data_files: Mapping[str, tuple[int, int]]
+) -> None:
+    """Refuse new models whose data files could be reached only because the loaded one was a link.
+
+    A model in a cache of Hugging Face is a link to a folder of other names, and so are its data.
+    """
+    loaded = [absolute_path(each.path) for each in documents if each.io in ("mmap", "read")]
+    of_links = {os.path.dirname(os.path.realpath(each)) for each in loaded if os.path.islink(each)}
+    for path, (_, used) in data_files.items():
+        target = os.path.realpath(os.fsencode(path))
+        if (
+            used
+            and not _is_in(target, os.path.realpath(folder))
+            and any(_is_in(target, root) for root in of_links)
+        ):
+            raise SaveError(
+                f"{path!r} is a link out of the folder, and the new model, which is no link, could "
+                'not follow it; pass external_data=False or external_data="weights.data"',
+                code="save.link",
+            )
+
+
+def _is_in(path: bytes, folder: bytes) -> bool:
+    return os.path.commonpath([path, folder]) == folder
+
+
+def _external_paths(model: bytes) -> set[bytes]:
+    """The paths that the external data in a model file name."""
+    folder = os.path.dirname(model)
+    try:
+        document = _core.load_file(model, "ModelProto", Options(check="lazy"), folder, folder)
+        return {os.path.join(folder, each) for each in _core.external_locations(document)}
+    except (OnnxMapError, OSError):  # no model is there any more
+        return set()
+
+
+def _own_data(path: str, reason: str, advice: str = "") -> SaveError:
+    advice = f", {advice}" if advice else ""
+    return SaveError(
+        f"the save would replace {path!r}, but {reason}; choose another name{advice}",
+        code="save.own_data",
+    )
+
+
+def _is_file(path: bytes, new: bytes) -> bool:
+    """Whether a new file at `new` would replace this file, or the link to it."""
+    try:
+        there = os.lstat(new)
+        return os.path.samestat(there, os.stat(path)) or os.path.samestat(there, os.lstat(path))
+    except OSError:  # a free name; or the save fails for the same reason
+        return False
+
+
+def check_location(folder: bytes, location: bytes) -> None:
+    """Refuse the name of a data file that leads out of the folder, by its text or by a link."""
+    if any(len(part) > _LONGEST_NAME for part in location.split(b"/")):
+        path = os.fsdecode(os.path.join(folder, location))
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+    if not _core.is_safe_location(location):
+        raise UnsafePathError(
+            f"the data file {os.fsdecode(location)!r} would be out of the folder of the model",
+            code="ext.unsafe_path",
+            location=os.fsdecode(location),
+        )
+    parts = location.split(b"/")
+    for count in range(1, len(parts)):
+        if os.path.islink(os.path.join(folder, *parts[:count])):
+            raise UnsafePathError(
+                f"the data file {os.fsdecode(location)!r} would be behind a symbolic link",
+                code="ext.unsafe_path",
+                location=os.fsdecode(location),
+            )

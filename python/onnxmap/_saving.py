@@ -1,0 +1,194 @@
+"""Writing models: `save`, `save_all`, `dumps`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._loading import loads
+from onnxmap._messages import message_name
+from onnxmap._model import Model
+from onnxmap._save_options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
+from onnxmap._writing import write_document, write_documents
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from onnxmap._paths import Path
+    from onnxmap._progress import ProgressArgument
+    from onnxmap._save_options import ExternalData
+
+
+def save(
+    model: Any,
+    path: Path | BinaryIO,
+    external_data: ExternalData = None,
+    size_threshold_bytes: int = 1024,
+    alignment: int | None = None,
+    attributes: bool = False,
+    checksum: bool = False,
+    max_shard_size_bytes: int | None = None,
+    dedupe: bool = False,
+    allow_over_2gib: bool = False,
+    overwrite: bool = True,
+    follow_symlinks: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write a model, edits included, without holding its weights in memory.
+
+    What was not edited is written byte for byte as it was loaded. The files are complete, or they
+    are what they were before: also if the disk is full, the call is interrupted, or `path` is the
+    file that was loaded. Arrays that exist stay valid, and the model stays as it is.
+
+    Args:
+        model: a Model, a ModelProto of protobuf, or an `onnx_ir.Model`. A message does not know its
+            folder: locations in a ModelProto, or in `model.proto`, are relative to that of `path`.
+        path: the path of the file, or a file object that can write bytes. A file object gets them
+            in order, and no data file can be written beside it.
+        external_data: where the values of tensors go. None: each stays where it is. In another
+            folder, data files in use are copied under the same names, which must be free; new
+            values of a tensor that was external go to PATH.edited.data. False: into the model. The
+            name of a data file: values of initializers, at any depth, go there. "view": only the
+            structure is written, and inline values stay in the file that was loaded, which must be
+            in the same folder and must not change.
+        size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors and texts.
+        alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
+            of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
+            a model whose values are aligned stays so.
+        attributes: put the tensors of attributes into the data file, too.
+        checksum: note the SHA-1 of each data file in its tensors. All values are then read twice.
+        max_shard_size_bytes: split the data file into shards of at most this size,
+            `weights-00001-of-00003.data`, if it is larger.
+        dedupe: store tensors with equal bytes once in the data file.
+        allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
+        overwrite: replace files that exist, also a data file that another model uses. False: any
+            name that is taken is an error.
+        follow_symlinks: if `path` is a symbolic link, replace its target, not the link.
+        sync: wait until the disk has the files.
+        progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+
+    Returns:
+        What was written, copied, referenced and is unused, in bytes.
+
+    Raises:
+        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...), or a data
+            save would replace a file that one of the models needs (`save.own_data`).
+        UnsafePathError: the name of the data file leads out of the folder.
+        FileExistsError: a name is taken that must not be replaced.
+        TensorError, ExternalDataError: values that must be moved cannot be read.
+        FileChangedError: a file changed since it was loaded.
+        OSError: the system cannot write, for example because the disk is full.
+    """
+    options = SaveOptions(
+        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
+        dedupe, allow_over_2gib, overwrite, follow_symlinks, sync, progress,
+    )  # fmt: skip
+    return write_document(_document_of(model), path, options)
+
+
+def save_all(
+    models: Mapping[Path, Any],
+    external_data: str | bytes,
+    dedupe: bool = True,
+    size_threshold_bytes: int = 1024,
+    alignment: int | None = None,
+    attributes: bool = False,
+    checksum: bool = False,
+    max_shard_size_bytes: int | None = None,
+    allow_over_2gib: bool = False,
+    overwrite: bool = True,
+    follow_symlinks: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write several models of one folder with one data file, such as an encoder and a decoder.
+
+    Args:
+        models: the models by path.
+        external_data: the name of the data file.
+        dedupe: store tensors with equal bytes once, also those of different models.
+        size_threshold_bytes: as for `save`.
+        alignment: as for `save`.
+        attributes: as for `save`.
+        checksum: as for `save`.
+        max_shard_size_bytes: as for `save`.
+        allow_over_2gib: as for `save`.
+        overwrite: as for `save`.
+        follow_symlinks: as for `save`.
+        sync: as for `save`.
+        progress: as for `save`.
+
+    Raises:
+        ValueError: there are no models, or they are in different folders.
+        The errors of `save`.
+    """
+    options = SaveOptions(
+        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
+        dedupe, allow_over_2gib, overwrite, follow_symlinks, sync, progress,
+    )  # fmt: skip
+    if not models:
+        raise ValueError("there are no models to save")
+    documents = {path: _document_of(model) for path, model in models.items()}
+    return write_documents(documents, options)
+
+
+def save_with_copies(
+    model: Model,
+    path: Path,
+    copies: Mapping[bytes, bytes],
+    checksum: bool = False,
+    overwrite: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write a model, and copies of some of its data files beside it.
+
+    Args:
+        model: the model. Locations that are not in `copies` stay as they are, readable or not.
+        path: the path of the file.
+        copies: by location, the new location of each data file that is copied. Only ranges that
+            tensors use are copied.
+        checksum: note the SHA-1 of the copies in their tensors; old ones do not fit.
+        overwrite: replace files that exist. Else a name that is taken is an error.
+        sync: as for `save`.
+        progress: as for `save`.
+
+    Raises:
+        The errors of `save`.
+    """
+    document = model._open()
+    options = SaveOptions(
+        size_threshold_bytes=0,
+        checksum=checksum,
+        allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
+        overwrite=overwrite,
+        sync=sync,
+        progress=progress,
+    )
+    return write_documents({path: document}, options, copies)
+
+
+def dumps(model: Any) -> bytes:
+    """Return a model, or any message of a `.proto`, as bytes, edits included.
+
+    What was not edited is written byte for byte as it was loaded. External data are not included.
+
+    Raises:
+        FileChangedError: the file of the model changed since it was loaded.
+    """
+    return (model.proto if isinstance(model, Model) else model).SerializeToString()
+
+
+def _document_of(model: Any) -> _core.Document:
+    if isinstance(model, Model):
+        return model._open()
+    if type(model).__module__.partition(".")[0] == "onnx_ir":
+        from onnxmap.interop.ir import folder_of, proto_of
+
+        return loads(proto_of(model).SerializeToString(), folder_of(model))._open()
+    if not hasattr(model, "SerializeToString") or message_name(model) != "ModelProto":
+        found = message_name(model) or type(model).__name__
+        raise TypeError(f"expected a Model, not {found}")
+    return loads(model.SerializeToString())._open()

@@ -1,0 +1,200 @@
+"""Writes documents to files, by plans of the core."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from onnxmap import _core
+from onnxmap._save_options import SaveOptions, SaveReport
+from onnxmap._save_paths import (
+    check_folder,
+    check_location,
+    check_reachable,
+    check_replaced,
+    is_root,
+    local_path,
+    viewed_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from onnxmap._paths import Path
+    from onnxmap._progress import ProgressArgument
+
+V = TypeVar("V")
+
+
+def write_document(
+    document: _core.Document, path: Path | BinaryIO, options: SaveOptions
+) -> SaveReport:
+    """Write one document to a file, or in order to a file object."""
+    if hasattr(path, "write"):
+        options.check()
+        return _write_to(document, path, options)
+    return write_documents({path: document}, options)
+
+
+def write_documents(
+    documents: Mapping[Any, _core.Document],
+    options: SaveOptions,
+    copies: Mapping[bytes, bytes] | None = None,
+) -> SaveReport:
+    """Write documents of one folder by their paths.
+
+    `copies`: by location, the new locations of data files that are copied; all others stay.
+    """
+    if copies is None:
+        options.check()
+    paths = [local_path(path) for path in documents]
+    if options.follow_symlinks:
+        paths = [os.path.realpath(path) for path in paths]
+    folder = os.path.dirname(paths[0])
+    if any(os.path.dirname(path) != folder for path in paths):
+        raise ValueError("the models must be in one folder, since they share a data file")
+    plan = options.plan()
+    check_folder(paths[0])
+    external = options.external_data
+    if external and external != "view":
+        check_location(folder, os.fsencode(external))
+    for path, document in zip(paths, documents.values(), strict=True):
+        plan.add(
+            document.proto,
+            path,
+            is_same_folder=copies is not None or is_root(document, folder),
+            view_location=viewed_name(document, path) if external == "view" else b"",
+            copies=dict(copies or {}),
+            replaces_copies=copies is not None and options.overwrite,
+        )
+    data_files = plan.data_files()
+    data_paths = [_data_path(folder, location, replaces) for location, _, _, replaces in data_files]
+    referenced, loaded = plan.referenced, plan.loaded_files()
+    if copies is None:
+        check_replaced(paths, data_paths, documents.values(), loaded)
+        check_reachable(folder, documents.values(), loaded)
+    total = plan.finish(_checksums(plan) if options.checksum else [])
+    for data_path in data_paths:
+        if os.path.dirname(data_path) != folder:
+            os.makedirs(os.path.dirname(data_path), exist_ok=True)
+    result = _with_progress(
+        options.progress,
+        total,
+        lambda report: plan.write(
+            paths, data_paths, options.overwrite, options.follow_symlinks, options.sync, report
+        ),
+    )
+    unused = _unused(loaded)
+    for data_path, (_, size, used, _) in zip(data_paths, data_files, strict=True):
+        unused[os.fsdecode(data_path)] = size - used
+    return SaveReport(
+        files=[os.fsdecode(path) for path in (*data_paths, *paths)],
+        bytes_referenced=referenced,
+        unused=unused,
+        **result,
+    )
+
+
+def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> SaveReport:
+    """Write any message of a `.proto` to a file."""
+    name = local_path(path)
+    plan = SaveOptions().plan()
+    plan.add(message, name, is_same_folder=True, view_location=b"")
+    plan.finish([])
+    return SaveReport(
+        files=[os.fsdecode(name)], **plan.write([name], [], overwrite, False, sync, None)
+    )
+
+
+def unused_bytes(document: _core.Document) -> dict[str, int]:
+    """See `Model.unused_bytes`."""
+    return _unused(_core.external_use(document))
+
+
+def _write_to(document: _core.Document, file: Any, options: SaveOptions) -> SaveReport:
+    if options.external_data:
+        raise ValueError("a file object has no folder for a data file; pass a path")
+    plan = options.plan()
+    plan.add(document.proto, b"", is_same_folder=True, view_location=b"")
+    if plan.data_files():
+        raise ValueError(
+            "values that were in a data file have changed, and a file object has no folder for a "
+            "new one; pass a path, or external_data=False"
+        )
+    total = plan.finish([])
+    written, copied = _with_progress(
+        options.progress, total, lambda report: plan.write_model_to(_writer(file), report)
+    )
+    return SaveReport(
+        bytes_written=written,
+        bytes_copied=copied,
+        bytes_referenced=plan.referenced,
+        unused=_unused(plan.loaded_files()),
+    )
+
+
+def _data_path(folder: bytes, location: bytes, replaces: bool) -> bytes:
+    """The path of a data file that may be written."""
+    check_location(folder, location)
+    path = os.path.join(folder, location)
+    if not replaces and os.path.lexists(path):
+        raise FileExistsError(
+            errno.EEXIST, "a copied data file would replace this file", os.fsdecode(path)
+        )
+    return path
+
+
+def _unused(files: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    """The unused bytes of files, given their sizes and their bytes in use."""
+    return {path: size - used for path, (size, used) in files.items()}
+
+
+def _with_progress(progress: ProgressArgument, total: int, work: Callable[[Any], V]) -> V:
+    """Return work(report); `report` gets the bytes done and the total, or is None."""
+    if progress is False:
+        return work(None)
+    from onnxmap._progress import Progress
+
+    known = 0
+    with Progress(progress, total, "saving") as shown:
+
+        def report(done: int, _: int) -> None:
+            nonlocal known
+            shown.update(done - known)
+            known = done
+            if done == total:
+                shown.show_now()  # what it raises now leaves the old files
+
+        return work(report)
+
+
+def _writer(file: Any) -> Callable[[bytes], object]:
+    """The `write` of a file object, called until it has taken all bytes."""
+
+    def write(data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            taken = file.write(left)
+            if taken is not None and not 0 <= taken <= len(left):
+                raise OSError(errno.EIO, f"write() returned {taken} for {len(left)} bytes")
+            if taken == 0 or (taken is None and isinstance(file, io.RawIOBase)):
+                raise BlockingIOError(errno.EAGAIN, "the file object takes no bytes now")
+            left = left[len(left) if taken is None else taken :]
+
+    return write
+
+
+def _checksums(plan: _core.SavePlan) -> list[str]:
+    """The SHA-1 of each data file in hexadecimal."""
+    import hashlib
+
+    digests = []
+    for i in range(len(plan.data_files())):
+        digest = hashlib.sha1(usedforsecurity=False)
+        plan.read_data_file(i, digest.update)
+        digests.append(digest.hexdigest())
+    return digests

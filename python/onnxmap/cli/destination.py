@@ -1,0 +1,93 @@
+"""The place that `onnxmap cp` and `onnxmap mv` are told: a folder, or the name of a file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import posixpath
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from onnxmap._paths import is_url
+from onnxmap.cli.completion import complete_with
+from onnxmap.cli.data_files import neighbours
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options
+from onnxmap.cli.outcome import UsageError
+from onnxmap.cli.saving import add_sync_option
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare IN, OUT, and the options that `cp` and `mv` share."""
+    parser.add_argument("file", metavar="IN", help="the model, a file")
+    out = parser.add_argument("out", metavar="OUT", help="a folder, or the name of the new file")
+    complete_with(out, _complete_place)
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files that exist and no other model uses"
+    )
+    add_sync_option(parser)
+    parser.add_argument("--json", action="store_true", help="print what was done as a JSON object")
+    add_opening_options(parser)
+
+
+def _complete_place(prefix: str, **_: object) -> Iterable[str]:
+    from argcomplete.completers import FilesCompleter
+
+    return FilesCompleter()(prefix)
+
+
+def destination(arguments: argparse.Namespace) -> str:
+    """Return the absolute path of the new file.
+
+    Raises:
+        UsageError: it is the old file; a name is taken; one of them is a dash.
+    """
+    command = arguments.parser.prog.split()[-1]
+    if STANDARD_INPUT in (arguments.file, arguments.out):
+        raise UsageError(f"{command} takes files; for a file of that name write ./-")
+    out = os.path.abspath(arguments.out)
+    if os.path.isdir(out):
+        out = os.path.join(out, _name(arguments.file))
+    elif arguments.out.endswith("/"):
+        raise UsageError(f"{arguments.out} is no folder")
+    is_old = os.path.exists(arguments.file) and os.path.exists(out)
+    if is_old and os.path.samefile(out, arguments.file):
+        raise UsageError(f"{arguments.file} and {arguments.out} are the same file")
+    if os.path.lexists(out) and not arguments.overwrite:
+        raise UsageError(f"{out} exists; --overwrite replaces it")
+    return out
+
+
+def _name(file: str) -> str:
+    if is_url(os.fsencode(file)):
+        return posixpath.basename(urlsplit(file).path)
+    return os.path.basename(os.path.normpath(file))
+
+
+def check_free(out: str, locations: Iterable[str], arguments: argparse.Namespace) -> None:
+    """Refuse to write data files whose names are taken.
+
+    Args:
+        out: the path of the new model.
+        locations: where its data files will be.
+        arguments: with `overwrite`, only files that another model uses are refused.
+
+    Raises:
+        UsageError: a name is taken.
+        UnsafePathError: a location leads out of the folder, by its text or by a link.
+    """
+    from onnxmap._save_paths import check_location
+
+    folder = os.path.dirname(out)
+    locations = list(locations)
+    for location in locations:
+        check_location(os.fsencode(folder), os.fsencode(location))
+    paths = [os.path.join(folder, location) for location in locations]
+    taken = [path for path in paths if os.path.lexists(path)]
+    if not taken:
+        return
+    if not arguments.overwrite:
+        raise UsageError(f"{taken[0]} exists; --overwrite replaces it")
+    others = neighbours({folder, *map(os.path.dirname, taken)}, [out])
+    for path in taken:
+        if (user := others.user_of(path)) is not None:
+            raise UsageError(f"{path} exists, and {user} may use it")

@@ -1,0 +1,196 @@
+"""Move or rename a model with its data files.
+
+Data files named after the model get the new name: m.onnx.data becomes n.onnx.data. Others keep
+theirs. Into another folder of the same file system, data files are renamed, not copied. A file
+that another model uses stays, and is copied if the folder is another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnxmap._paths import is_url
+from onnxmap._text import escape
+from onnxmap.cli.data_files import (
+    MODEL_SUFFIX,
+    Neighbours,
+    data_files,
+    has_checksums,
+    neighbours,
+    new_locations,
+    renamed,
+)
+from onnxmap.cli.destination import add_place_arguments, check_free, destination
+from onnxmap.cli.model_file import open_model
+from onnxmap.cli.outcome import DONE, UsageError
+from onnxmap.cli.renaming import FileMoves
+from onnxmap.cli.saving import print_json, print_rows
+from onnxmap.cli.text import short_path
+
+if TYPE_CHECKING:
+    import onnxmap
+
+SUMMARY = "move or rename a model with its data files"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap mv`."""
+    add_place_arguments(parser)
+
+
+@dataclass
+class _Plan:
+    """What happens to the data files, by location: the new location, or why a file stays."""
+
+    out: str
+    moves: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
+    stays: dict[str, str] = field(default_factory=dict)
+    removable: set[str] = field(default_factory=set)  # copied files that nobody else needs
+    paths: dict[str, str] = field(default_factory=dict)  # of the old files
+
+    def is_a_rename(self) -> bool:
+        """Whether the file of the model can be moved as it is."""
+        return not self.moves and not self.copies
+
+    def new_path(self, location: str) -> str:
+        new = self.moves.get(location) or self.copies[location]
+        return os.path.join(os.path.dirname(self.out), new)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap mv`."""
+    file = os.path.abspath(arguments.file)
+    out = destination(arguments)
+    if is_url(os.fsencode(arguments.file)):
+        raise UsageError("only a local file can be moved; onnxmap cp copies from a URL")
+    if os.path.islink(file):
+        raise UsageError(f"{arguments.file} is a symbolic link; move the file that it leads to")
+    with open_model(file, arguments) as model:
+        plan = _plan(model, file, out)
+        check_free(out, [*plan.moves.values(), *plan.copies.values()], arguments)
+        _carry_out(plan, model, file, arguments)
+    _tell(plan, file, arguments)
+    return DONE
+
+
+def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
+    plan = _Plan(out)
+    files = data_files(model)
+    plan.paths = {location: path for location, path in files.items() if path is not None}
+    folder = os.path.dirname(file)
+    others = neighbours({folder, *map(os.path.dirname, plan.paths.values())}, [file])
+    if (user := others.users.get(_id(file))) is not None:
+        raise UsageError(f"{user} is a view of {file}, and would lose its weights")
+    is_same_folder = os.path.samefile(folder, os.path.dirname(out))
+    own = set()
+    if not is_same_folder:
+        own = {
+            location
+            for location, path in plan.paths.items()
+            if others.is_used(path) or location.lower().endswith(MODEL_SUFFIX)
+        }
+    names = os.path.basename(file), os.path.basename(out)
+    new = new_locations(files, *names, own)
+    for location in files:
+        why = _why_it_stays(plan, location, folder, others)
+        if is_same_folder and (why is not None or new[location] == location):
+            plan.stays[location] = why or ""
+        elif why is None and _can_rename(plan, location, new[location]):
+            plan.moves[location] = new[location]
+        else:
+            plan.copies[location] = new[location]
+            if why is None:
+                plan.removable.add(location)
+            else:
+                plan.stays[location] = why
+    return plan
+
+
+def _id(path: str) -> tuple[int, int]:
+    state = os.stat(path)
+    return state.st_dev, state.st_ino
+
+
+def _why_it_stays(plan: _Plan, location: str, folder: str, others: Neighbours) -> str | None:
+    """Why a data file must stay where it is; None if it may be moved."""
+    path = plan.paths.get(location)
+    if path is None:
+        return "it cannot be opened"
+    if os.path.islink(path):
+        return "it is a symbolic link"
+    real = os.path.realpath(path)
+    inside = os.path.join(os.path.realpath(folder), "")
+    if not real.startswith(inside) or real != os.path.realpath(os.path.join(folder, location)):
+        return "it is in another folder"
+    if (user := others.user_of(path)) is not None:
+        known = others.is_used(path)
+        return f"{escape(os.path.basename(user))} {'uses' if known else 'may use'} it"
+    return None
+
+
+def _can_rename(plan: _Plan, location: str, new: str) -> bool:
+    """Whether the file system can rename the data file, and nothing is replaced by that."""
+    folder = os.path.dirname(plan.out)
+    is_taken = os.path.lexists(plan.out) or os.path.lexists(os.path.join(folder, new))
+    return not is_taken and _id(plan.paths[location])[0] == _id(folder)[0]
+
+
+def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse.Namespace) -> None:
+    """Move the files.
+
+    The new model is complete before the first data file gets its new name, and the old model goes
+    last. With one data file, a crash therefore leaves the old or the new model with its data, and
+    the other one, if it is there, without. Where a name is taken, `save_with_copies` replaces it.
+    """
+    from onnxmap._saving import save_with_copies
+    from onnxmap.cli.saving_bar import SavingBar
+
+    moves = FileMoves(sync=not arguments.no_sync)
+    folders = os.path.dirname(file), os.path.dirname(plan.out)
+    if plan.is_a_rename() and _id(file)[0] == _id(folders[1])[0]:
+        moves.rename(file, plan.out)
+        moves.sync_folders()
+        return
+    if model.io == "buffer":
+        raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
+    renamed(model, plan.moves)
+    was_there = os.path.lexists(plan.out)
+    with SavingBar() as bar:
+        save_with_copies(
+            model,
+            plan.out,
+            {os.fsencode(old): os.fsencode(new) for old, new in plan.copies.items()},
+            checksum=has_checksums(model),
+            overwrite=arguments.overwrite,
+            sync=not arguments.no_sync,
+            progress=bar,
+        )
+    new_files = [plan.new_path(location) for location in plan.copies]
+    with moves.undone_on_failure([] if was_there else [plan.out, *new_files], last=file):
+        for location in plan.moves:
+            moves.rename(plan.paths[location], plan.new_path(location))
+        moves.sync_folders()
+        moves.remove(file)
+    for location in plan.removable:
+        moves.remove(plan.paths[location])
+
+
+def _tell(plan: _Plan, file: str, arguments: argparse.Namespace) -> None:
+    rows = [("moved", file, plan.out)]
+    rows += [("moved", plan.paths[old], plan.new_path(old)) for old in plan.moves]
+    for old in plan.copies:
+        word = "moved" if old in plan.removable else "copied"
+        rows.append((word, plan.paths[old], plan.new_path(old)))
+    kept = {old: why for old, why in plan.stays.items() if old in plan.paths}
+    if arguments.json:
+        facts = [{"how": how, "from": old, "to": new} for how, old, new in rows]
+        stays = [{"file": plan.paths[old], "why": why or None} for old, why in kept.items()]
+        print_json({"files": facts, "stays": stays})
+        return
+    shown = [(word, old, f"to {escape(short_path(new))}") for word, old, new in rows]
+    shown += [("stays", plan.paths[old], f"because {why}") for old, why in kept.items() if why]
+    print_rows(shown)

@@ -1,0 +1,67 @@
+"""Renames files one after another, and undoes that if one of the steps fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+
+class FileMoves:
+    """Renames of files, and the folders that they change.
+
+    Args:
+        sync: whether the disk must have each step before the next one begins.
+    """
+
+    def __init__(self, *, sync: bool) -> None:
+        self._sync = sync
+        self._begun: list[tuple[str, str]] = []
+        self._folders: set[str] = set()
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file another name in its file system, with the folders that this needs."""
+        os.makedirs(os.path.dirname(new), exist_ok=True)
+        self._begun.append((old, new))  # first: a signal may come right after the rename
+        os.rename(old, new)
+        self._folders |= {os.path.dirname(old), os.path.dirname(new)}
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        os.unlink(path)
+        self._folders.add(os.path.dirname(path))
+        self.sync_folders()
+
+    def sync_folders(self) -> None:
+        """Wait until the disk has the new names."""
+        for folder in self._folders if self._sync else ():
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # of a file system whose folders cannot be synced
+                    raise
+            finally:
+                os.close(descriptor)
+        self._folders.clear()
+
+    @contextmanager
+    def undone_on_failure(self, made: Iterable[str], last: str) -> Iterator[None]:
+        """If the block fails, give files their old names again, and remove those in `made`.
+
+        The last step of the block is to remove the file `last`. Once that is gone, nothing is
+        undone.
+        """
+        try:
+            yield
+        except BaseException:
+            if not os.path.lexists(last):
+                raise
+            for old, new in reversed(self._begun):
+                if os.path.lexists(new) and not os.path.lexists(old):
+                    os.rename(new, old)
+            for path in made:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+            raise

@@ -1,0 +1,210 @@
+"""Set metadata and fields of a model: at the end of the file if that is enough, else by a save.
+
+KEY is a key of the metadata, or one of the fields doc_string, producer_name, producer_version,
+domain, model_version and ir_version. metadata_props.KEY is always a key of the metadata. KEY=
+empties a text. A crash while the end of the file is written may leave a part of it, and then the
+file does not load. With -o FILE, the whole file is saved instead, which is safe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from onnxmap._text import bytes_in_words, escape
+from onnxmap.cli.completion import complete_with
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
+from onnxmap.cli.outcome import DONE, UsageError
+from onnxmap.cli.saving import (
+    STANDARD_OUTPUT,
+    add_place_options,
+    is_large,
+    open_to_edit,
+    place,
+    print_json,
+    print_report,
+    save_to,
+)
+from onnxmap.cli.text import short_path
+from onnxmap.errors import OnnxMapError, SaveError
+
+if TYPE_CHECKING:
+    import onnxmap
+
+SUMMARY = "set metadata and fields such as doc_string or producer_name"
+
+_METADATA = "metadata_props."
+_TEXTS = ("doc_string", "producer_name", "producer_version", "domain")
+_NUMBERS = ("model_version", "ir_version")
+_FIELDS = (*_TEXTS, *_NUMBERS)
+# A model without this one is none.
+_NEEDED = "ir_version"
+# With these errors a file cannot be appended to, and can be saved.
+_NEEDS_A_SAVE = ("save.key_exists", "save.link", "save.text")
+
+
+@dataclass
+class Changes:
+    """What the command line asks for."""
+
+    fields: dict[str, str | int] = field(default_factory=dict)
+    entries: dict[str, str] = field(default_factory=dict)
+    deleted_fields: list[str] = field(default_factory=list)
+    deleted_entries: list[str] = field(default_factory=list)
+
+    def fit_at_the_end(self) -> bool:
+        """Whether appended bytes can make all of them, if the keys are new."""
+        return not (self.deleted_fields or self.deleted_entries or _NEEDED in self.fields)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap set`."""
+    parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
+    values = parser.add_argument(
+        "names", nargs="*", default=[], metavar="KEY=VALUE", help="a key, or a field, and its value"
+    )
+    complete_with(values, _complete_value)
+    deleted = parser.add_argument(
+        "--delete",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="remove a key, or the value of a field",
+    )
+    complete_with(deleted, _complete_key)
+    add_place_options(parser)
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap set`."""
+    changes = _changes(arguments.names, arguments.delete)
+    file, out = place(arguments)
+    if arguments.output is None and changes.fit_at_the_end():
+        report = _appended(file, changes)
+        if report is not None:
+            _tell_appended(report, arguments)
+            return DONE
+    with open_to_edit(file, out, arguments) as model:
+        _apply(changes, model)
+        report = save_to(model, out, arguments, allow_over_2gib=is_large(model))
+    if out != STANDARD_OUTPUT:
+        print_report(report, arguments, {"way": "save"})
+    return DONE
+
+
+def _changes(words: list[str], deleted: list[str]) -> Changes:
+    """The changes in `KEY=VALUE` words and the keys to delete.
+
+    Raises:
+        UsageError: there are none; a word has no `=`, or is about something that cannot be set.
+    """
+    changes = Changes()
+    seen: set[tuple[bool, str]] = set()
+    for word in words:
+        if any("\udc80" <= character <= "\udcff" for character in word):
+            raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} has no value; write {key}=VALUE, or --delete {key}")
+        is_field, name = _meant(key, seen)
+        if is_field:
+            changes.fields[name] = _number(name, value) if name in _NUMBERS else value
+        else:
+            changes.entries[name] = value
+    for key in deleted:
+        is_field, name = _meant(key, seen)
+        if is_field and name == _NEEDED:
+            raise UsageError(f"a model needs {_NEEDED}")
+        (changes.deleted_fields if is_field else changes.deleted_entries).append(name)
+    if not seen:
+        raise UsageError("there is nothing to set: write KEY=VALUE, or --delete KEY")
+    return changes
+
+
+def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
+    """Whether a key means a field, and its name; `seen` has those before it, and gets this one."""
+    from onnxmap._schema import message_rows
+
+    meant = (key in _FIELDS, key.removeprefix(_METADATA))
+    if not meant[1]:
+        raise UsageError("a key has at least one character")
+    if key in message_rows("ModelProto") and not meant[0]:
+        raise UsageError(
+            f"set cannot set {key}; for metadata of that name, write {_METADATA}{key}=VALUE"
+        )
+    if meant in seen:
+        raise UsageError(f"{key} is given twice")
+    seen.add(meant)
+    return meant
+
+
+def _number(name: str, text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]+", text):
+        raise UsageError(f"{name} is a whole number, not {text!r}")
+    return int(text)
+
+
+def _appended(file: str, changes: Changes) -> onnxmap.SaveReport | None:
+    """Append the changes to the file; return None if they need a save."""
+    from onnxmap._appending import append
+
+    try:
+        fields: dict[str, Any] = dict(changes.fields)
+        return append(file, metadata_props=changes.entries, **fields)
+    except SaveError as error:
+        if error.code not in _NEEDS_A_SAVE:
+            raise
+        return None
+    except OnnxMapError:
+        raise
+    except ValueError as error:  # a number out of range
+        raise UsageError(str(error)) from None
+
+
+def _apply(changes: Changes, model: onnxmap.Model) -> None:
+    from onnxmap._names import unknown_name
+
+    try:
+        for name, value in changes.fields.items():
+            setattr(model.proto, name, value)
+        model.metadata_props.update(changes.entries)
+    except OnnxMapError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    for name in changes.deleted_fields:
+        model.proto.ClearField(name)
+    for key in changes.deleted_entries:
+        if key not in model.metadata_props:
+            raise UsageError(str(unknown_name("key", key, model.metadata_props)))
+        del model.metadata_props[key]
+
+
+def _tell_appended(report: onnxmap.SaveReport, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json({"way": "append", **asdict(report)})
+        return
+    (path,) = report.files
+    added = bytes_in_words(report.bytes_written)
+    sys.stdout.write(f"appended  {escape(short_path(path))}  {added}\n")
+
+
+def _complete_value(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The keys with `=`; nothing after it."""
+    return [] if "=" in prefix else [f"{key}=" for key in _complete_key(prefix, parsed_args)]
+
+
+def _complete_key(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """The fields, and the keys that the model has."""
+    keys = list(_FIELDS)
+    if parsed_args.file != STANDARD_INPUT:
+        try:
+            with open_model(parsed_args.file, parsed_args) as model:
+                keys += [_METADATA * (key in _FIELDS) + key for key in model.metadata_props]
+        except (OnnxMapError, OSError):
+            pass
+    return [key for key in keys if key.startswith(prefix) and key.isprintable()]

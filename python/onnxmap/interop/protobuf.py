@@ -1,0 +1,189 @@
+"""Messages of google.protobuf, made from the package's own schema, and the texts that it parses.
+
+The classes live in descriptor pools of their own, so that they and those of `onnx` do not collide.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from onnxmap import _core
+from onnxmap._extras import extra
+from onnxmap._proto_json import lower_camel
+from onnxmap._schema import Row, is_repeated, message_rows
+from onnxmap.errors import LimitError, ParseError, printable
+
+with extra("proto"):
+    from google.protobuf import (
+        descriptor_pb2,
+        descriptor_pool,
+        json_format,
+        message_factory,
+        text_format,
+    )
+    from google.protobuf.message import EncodeError
+
+_PACKAGE = "onnx"
+_FILE = "onnxmap.proto"
+_MOST_MESSAGES = 101  # a message, and 100 levels within it: the library's limit for its encoding
+_LONGEST = 500  # characters shown of what the library says
+# Where the library's JSON parser says that the fault is.
+_REPEATED = re.compile(r"(Failed to (parse \w+ field|load JSON): )+")
+_PLACE = re.compile(r'\bat "?[A-Z]\w*\.([\w.\[\]]+)')
+_TOO_LARGE = "Float value too"  # large, or small
+_NO_FLOAT = 2.0**128 - 2.0**103  # from here on, a number is rounded to an infinite float32
+_CHARACTER = re.compile(r"\(char (\d+)\)")
+
+
+def message_class(name: str, *, texts_as_bytes: bool = False) -> Any:
+    """Return the class of a message, like "NodeProto" or "TensorProto.Segment".
+
+    Args:
+        name: the type of the message.
+        texts_as_bytes: fields of type string take bytes instead, which need not be UTF-8. The
+            encoding of the message is the same.
+    """
+    found = _pool(texts_as_bytes).FindMessageTypeByName(f"{_PACKAGE}.{name}")
+    return message_factory.GetMessageClass(found)
+
+
+@cache
+def _pool(texts_as_bytes: bool) -> descriptor_pool.DescriptorPool:
+    schema = _core.schema()
+    file = descriptor_pb2.FileDescriptorProto(name=_FILE, package=_PACKAGE, syntax="proto2")
+    messages: dict[str, descriptor_pb2.DescriptorProto] = {}
+    for name in sorted(
+        schema["messages"], key=lambda name: name.count(".")
+    ):  # the outer ones first
+        outer, _, last = name.rpartition(".")
+        made = messages[outer].nested_type.add() if outer else file.message_type.add()
+        made.name = last
+        messages[name] = made
+    for name, rows in schema["messages"].items():
+        _add_fields(messages[name], rows, texts_as_bytes)
+    for name, numbers in schema["enums"].items():
+        outer, _, last = name.rpartition(".")
+        enum = messages[outer].enum_type.add() if outer else file.enum_type.add()
+        enum.name = last
+        for value, number in numbers.items():
+            enum.value.add(name=value, number=number)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return pool
+
+
+def _add_fields(
+    message: descriptor_pb2.DescriptorProto, rows: list[Row], texts_as_bytes: bool
+) -> None:
+    oneofs: dict[str, int] = {}
+    for row in rows:
+        if row["retired"]:
+            continue  # onnx.proto reserves its number
+        kind = "bytes" if texts_as_bytes and row["type"] == "string" else row["type"]
+        label = "LABEL_REPEATED" if is_repeated(row) else "LABEL_OPTIONAL"
+        field = message.field.add(name=row["name"], number=row["number"])
+        field.type = getattr(field, f"TYPE_{kind.upper()}")
+        field.label = getattr(field, label)
+        if row["type_name"]:
+            field.type_name = f".{_PACKAGE}.{row['type_name']}"
+        if row["packed"]:
+            field.options.packed = True
+        if row["oneof"]:
+            if row["oneof"] not in oneofs:
+                oneofs[row["oneof"]] = len(oneofs)
+                message.oneof_decl.add(name=row["oneof"])
+            field.oneof_index = oneofs[row["oneof"]]
+
+
+def bytes_of_text(text: str, name: str) -> bytes:
+    """Return the message that protobuf's text format describes, as bytes; see `from_text`."""
+    message = message_class(name, texts_as_bytes=True)()
+    try:
+        text_format.Parse(text, message)
+        return bytes(message.SerializeToString())
+    except text_format.ParseError as error:
+        line, column = error.GetLine(), error.GetColumn()
+        if line is None or column is None:
+            raise _error("text format", str(error), None) from None
+        reason = str(error).removeprefix(f"{line}:{column} : ")
+        before = [*text.split("\n")[: line - 1], text.split("\n")[line - 1][: column - 1]]
+        shown = f"line {line}, column {column}: {reason}"
+        raise _error("text format", shown, "\n".join(before)) from None
+    except (EncodeError, RecursionError):
+        raise _too_deep() from None
+
+
+def bytes_of_json(given: str | Mapping[str, Any], name: str) -> bytes:
+    """Return the message that protobuf's JSON describes, as bytes; see `from_json`."""
+    try:
+        try:
+            return _parsed_json(given, name)
+        except json_format.ParseError as error:
+            if _TOO_LARGE not in str(error):
+                raise
+        # The library writes the largest float32 with fewer digits, and then finds it too large.
+        values = json.loads(given) if isinstance(given, str) else given
+        return _parsed_json(_with_single_floats(values, name), name)
+    except json_format.ParseError as error:
+        reason = _REPEATED.sub("", str(error))
+        if "recursion depth" in reason:
+            raise _too_deep() from None
+        place, character = _PLACE.search(reason), _CHARACTER.search(reason)
+        before = given[: int(character[1])] if character and isinstance(given, str) else None
+        path = "" if place is None else place[1].rstrip(".")
+        raise _error("JSON", reason, before, path) from None
+    except (EncodeError, RecursionError):
+        raise _too_deep() from None
+
+
+def _parsed_json(given: str | Mapping[str, Any], name: str) -> bytes:
+    message = message_class(name)()
+    if isinstance(given, str):
+        json_format.Parse(given, message, max_recursion_depth=_MOST_MESSAGES)
+    else:
+        json_format.ParseDict(dict(given), message, max_recursion_depth=_MOST_MESSAGES)
+    return bytes(message.SerializeToString())
+
+
+def _with_single_floats(values: Any, name: str) -> Any:
+    """The JSON of a message, with the numbers in fields of type float rounded to float32."""
+    if not isinstance(values, Mapping):
+        return values  # the library says what is wrong
+    rows = {key: row for row in message_rows(name).values() for key in _keys(row)}
+    return {key: _single_floats(value, rows.get(key)) for key, value in values.items()}
+
+
+def _keys(row: Row) -> tuple[str, str]:
+    return row["name"], lower_camel(row["name"])
+
+
+def _single_floats(value: Any, row: Row | None) -> Any:
+    if row is None:
+        return value
+    if isinstance(value, list):
+        return [_single_floats(one, row) for one in value]
+    if row["type"] == "message":
+        return _with_single_floats(value, row["type_name"])
+    if row["type"] == "float" and isinstance(value, float) and abs(value) < _NO_FLOAT:
+        return ctypes.c_float(value).value
+    return value
+
+
+def _error(form: str, reason: str, before: str | None, path: str = "") -> ParseError:
+    """The error for a text. `before` is the part of the text before the fault."""
+    shown = printable(" ".join(reason.split()).rstrip("."))[:_LONGEST]
+    return ParseError(
+        f"this is not a message in protobuf's {form}: {shown}",
+        code="model.text",
+        offset=None if before is None else len(before.encode("utf-8", "surrogatepass")),
+        path=path,
+    )
+
+
+def _too_deep() -> LimitError:
+    return LimitError("messages are nested more than 100 deep", code="limit.depth")
