@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from support.cli_models import EVIL_NAME, save, tensor
 from support.command_line import Ran, piped, started
+
+from onnxmap.cli import COMMANDS
 
 
 class TestFailures:
@@ -39,12 +42,38 @@ class TestFailures:
         ["missing", "folder", "empty", "truncated", "page", "evil name"],
         indirect=True,
     )
-    @pytest.mark.parametrize("command", ["show", "ls", "dump", "bench"])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["show"],
+            ["ls"],
+            ["dump"],
+            ["bench"],
+            ["save", "FILE", "out.onnx"],
+            ["save", "FILE", "-"],
+            ["set", "FILE", "k=v"],
+            ["set", "FILE", "ir_version=9"],
+            ["rename-tensor", "FILE", "a", "b"],
+            ["cp", "FILE", "out.onnx"],
+            ["mv", "FILE", "out.onnx"],
+        ],
+        ids=" ".join,
+    )
     @pytest.mark.parametrize("options", [[], ["--json"]])
     def test_unreadable_input_is_one_line(
-        self, run: Callable[..., Ran], command: str, options: list[str], bad_file: Path
+        self,
+        run: Callable[..., Ran],
+        command: list[str],
+        options: list[str],
+        bad_file: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        ran = run(command, bad_file, *options)
+        monkeypatch.chdir(bad_file.parent)
+        words = [bad_file if word == "FILE" else word for word in command]
+        if "FILE" not in command:
+            words.append(bad_file)
+        ran = run(*words, *options)
+        assert not Path("out.onnx").exists()
         assert (ran.status, ran.out) == (2, "")
         assert ran.err.startswith("onnxmap: ")
         assert ran.err.endswith("\n")
@@ -67,7 +96,11 @@ class TestFailures:
             (["ls", "f", "--nonsense"], "--nonsense (see 'onnxmap ls --help')"),
             (["sho"], "no command is named 'sho'; did you mean 'show'?"),
             (["list", "f"], "no command is named 'list'; did you mean 'ls'?"),
-            (["zzz"], "the commands are show, ls, dump, verify, bench, demo"),
+            (
+                ["zzz"],
+                "the commands are show, ls, dump, verify, save, set, rename-tensor, cp, mv, ",
+            ),
+            (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
         ],
     )
     def test_bad_usage_says_what_is_right(
@@ -149,8 +182,8 @@ class TestStart:
         )
         assert ran.stdout.startswith("usage: onnxmap")
         assert ran.stdout.splitlines()[-1] == "0 []"
-        for command in ("show", "ls", "dump", "bench", "demo"):
-            assert f"\n    {command} " in ran.stdout
+        for command in COMMANDS:
+            assert re.search(rf"^    {command}\s", ran.stdout, re.MULTILINE)
 
     def test_help_is_also_a_command(self, run: Callable[..., Ran]) -> None:
         assert run("help") == run("--help")

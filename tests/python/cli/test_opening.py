@@ -19,6 +19,7 @@ from support.cli_models import save, tensor
 from support.command_line import Ran, piped
 
 import onnxmap
+from onnxmap.cli import COMMANDS
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
     add_opening_options,
@@ -85,7 +86,7 @@ def test_bench_opens_as_it_is_told(
     assert result["error"] is None
 
 
-@pytest.mark.parametrize("command", ["show", "ls", "dump", "verify", "bench"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "demo"])
 def test_every_command_takes_the_options(run: Run, command: str) -> None:
     told = run(command, "--help").out
     for option in ("--external-root", "--link-policy", "--allow-hardlinks", "--lenient", "--io"):
@@ -135,7 +136,9 @@ def test_the_options_apply_to_standard_input(split: Path, monkeypatch: pytest.Mo
         assert opened.initializers["w"].numpy().tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("command", ["show", "ls", "dump", "verify"])
+@pytest.mark.parametrize(
+    "command", ["show", "ls", "dump", "verify", "save", "set", "rename-tensor"]
+)
 def test_the_help_says_what_a_dash_is(run: Run, command: str) -> None:
     assert "- is standard input" in " ".join(run(command, "--help").out.split())
 
@@ -240,6 +243,20 @@ def test_completion_of_fields(small: Path, tmp_path: Path) -> None:
     for nothing in ("graph.node.", "graph.name.", "graph.node[99].", "graph.nothing.x"):
         assert completions(f"onnxmap dump {small} {nothing}", tmp_path) == []
     assert completions("onnxmap dump - gr", tmp_path) == []
+
+
+def test_completion_of_the_commands_that_write(small: Path, tmp_path: Path) -> None:
+    assert completions(f"onnxmap rename-tensor {small} a.", tmp_path) == ["a.weight", "a.bias"]
+    assert completions(f"onnxmap rename-tensor {small} a.bias ", tmp_path) == []
+    assert completions(f"onnxmap set {small} a", tmp_path) == ["author="]
+    assert completions(f"onnxmap set {small} doc_string=", tmp_path) == []
+    assert completions(f"onnxmap set {small} prod", tmp_path) == [
+        "producer_name=",
+        "producer_version=",
+    ]
+    assert completions(f"onnxmap set {small} --delete a", tmp_path) == ["author"]
+    assert completions(f"onnxmap save {small} {small} --align ", tmp_path) == []
+    assert completions(f"onnxmap cp {small} {str(small)[:-3]}", tmp_path) == [str(small)]
 
 
 def test_completion_prints_no_control_characters(tmp_path: Path) -> None:

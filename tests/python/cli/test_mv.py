@@ -1,0 +1,329 @@
+"""`onnxmap mv`: names, what is moved and what is copied, and what failures and crashes leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import onnx
+import pytest
+from google.protobuf import text_format
+from support.command_line import Ran
+from support.weighted_models import (
+    GARBAGE,
+    Values,
+    locations_of,
+    names_in,
+    save_weighted,
+    values_of,
+)
+
+import onnxmap
+
+Run = Callable[..., Ran]
+CRASHING = Path(__file__).parents[1] / "support/crashing_mv.py"
+
+
+def inode(path: Path) -> int:
+    return path.stat().st_ino
+
+
+@pytest.fixture
+def to(tmp_path: Path) -> Path:
+    """Another folder of the same file system."""
+    folder = tmp_path / "to"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Path]:
+    """A folder of another file system."""
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+class TestSameFolder:
+    def test_files_named_after_the_model_follow_it(self, run: Run, tmp_path: Path) -> None:
+        locations = {"a": "m.onnx.data", "b": "sub/m-2.bin", "c": "w.bin", "d": "mode.bin"}
+        values = save_weighted(tmp_path / "m.onnx", locations)
+        moved = inode(tmp_path / "m.onnx.data")
+        assert run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
+        new = {"a": "n.onnx.data", "b": "sub/n-2.bin", "c": "w.bin", "d": "mode.bin"}
+        assert locations_of(tmp_path / "n.onnx") == new
+        assert names_in(tmp_path) == {"n.onnx", *new.values()}
+        assert values_of(tmp_path / "n.onnx") == values
+        assert inode(tmp_path / "n.onnx.data") == moved
+
+    @pytest.mark.parametrize("location", ["w.bin", None])
+    def test_the_file_itself_is_renamed_if_no_location_changes(
+        self, run: Run, tmp_path: Path, location: str | None
+    ) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": location})
+        before = inode(tmp_path / "m.onnx")
+        assert run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
+        assert inode(tmp_path / "n.onnx") == before
+        assert not (tmp_path / "m.onnx").exists()
+
+    @pytest.mark.parametrize("user", ["other.onnx", "broken.onnx"])
+    def test_a_file_that_another_model_may_use_keeps_its_name(
+        self, run: Run, tmp_path: Path, user: str
+    ) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        if user == "other.onnx":
+            save_weighted(tmp_path / user, {"b": "m.data"}, first_seed=5)
+        else:
+            (tmp_path / user).write_bytes(b"\xff")
+        ran = run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx")
+        assert f"because {user} {'uses' if user == 'other.onnx' else 'may use'} it" in ran.out
+        assert locations_of(tmp_path / "n.onnx") == {"a": "m.data"}
+        assert values_of(tmp_path / "n.onnx") == values
+
+    def test_a_link_keeps_its_name(self, run: Run, tmp_path: Path) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        (tmp_path / "m.data").rename(tmp_path / "blob")
+        (tmp_path / "m.data").symlink_to("blob")
+        assert run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
+        assert locations_of(tmp_path / "n.onnx") == {"a": "m.data"}
+
+    def test_checksums_of_renamed_files_stay(self, run: Run, demo: Path, tmp_path: Path) -> None:
+        onnxmap.save(onnxmap.load(demo), tmp_path / "m.onnx", external_data="m.data", checksum=True)
+        assert run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
+        assert list(onnxmap.load(tmp_path / "n.onnx").verify()) == [str(tmp_path / "n.data")]
+
+
+class TestAnotherFolder:
+    @pytest.mark.parametrize("name", ["m.onnx", "n.onnx"])
+    def test_data_files_are_renamed(self, run: Run, tmp_path: Path, to: Path, name: str) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data", "b": "sub/w.bin"})
+        inodes = {inode(tmp_path / "m.data"), inode(tmp_path / "sub/w.bin")}
+        out = to if name == "m.onnx" else to / name
+        assert run("mv", tmp_path / "m.onnx", out).status == 0
+        data = name.replace("onnx", "data")
+        assert names_in(tmp_path) == {f"to/{name}", f"to/{data}", "to/sub/w.bin"}
+        assert {inode(to / data), inode(to / "sub/w.bin")} == inodes
+        assert values_of(to / name) == values
+
+    def test_shared_files_are_copied(self, run: Run, tmp_path: Path, to: Path) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "shared.bin", "b": "m.data"})
+        others = save_weighted(tmp_path / "other.onnx", {"c": "shared.bin"}, first_seed=5)
+        ran = run("mv", tmp_path / "m.onnx", to, "--json")
+        assert values_of(to / "m.onnx") == values
+        assert values_of(tmp_path / "other.onnx") == others
+        assert names_in(to) == {"m.onnx", "m.data", "m.shared.bin"}
+        facts = json.loads(ran.out)
+        how = {Path(each["to"]).name: each["how"] for each in facts["files"]}
+        assert how == {"m.onnx": "moved", "m.data": "moved", "m.shared.bin": "copied"}
+        assert facts["stays"] == [
+            {"file": str(tmp_path / "shared.bin"), "why": "other.onnx uses it"}
+        ]
+
+    def test_another_file_system(self, run: Run, tmp_path: Path, elsewhere: Path) -> None:
+        assert elsewhere.stat().st_dev != tmp_path.stat().st_dev
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data", "b": None})
+        assert run("mv", tmp_path / "m.onnx", elsewhere).status == 0
+        assert names_in(tmp_path) == set()
+        assert values_of(elsewhere / "m.onnx") == values
+        assert GARBAGE not in (elsewhere / "m.data").read_bytes()
+
+    def test_another_file_system_without_data(
+        self, run: Run, tmp_path: Path, elsewhere: Path
+    ) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": None})
+        assert run("mv", tmp_path / "m.onnx", elsewhere / "n.onnx").status == 0
+        assert names_in(tmp_path) == set()
+        assert values_of(elsewhere / "n.onnx") == values
+
+    def test_files_of_an_external_root_are_copied(self, run: Run, tmp_path: Path, to: Path) -> None:
+        (tmp_path / "root").mkdir()
+        values = save_weighted(tmp_path / "root/m.onnx", {"a": "m.data"})
+        (tmp_path / "root/m.onnx").rename(tmp_path / "m.onnx")
+        ran = run("mv", tmp_path / "m.onnx", to, "--external-root", tmp_path / "root")
+        assert ran.status == 0
+        assert values_of(to / "m.onnx") == values
+        assert names_in(tmp_path) == {"root/m.data", "to/m.onnx", "to/m.data"}
+
+
+class TestRefusals:
+    def test_taken_names(self, run: Run, tmp_path: Path, to: Path) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        for taken in (to / "m.onnx", to / "m.data"):
+            taken.write_bytes(b"mine")
+            ran = run("mv", tmp_path / "m.onnx", to)
+            assert (ran.status, ran.out) == (2, "")
+            assert ran.err == f"onnxmap: {taken} exists; --overwrite replaces it\n"
+            assert taken.read_bytes() == b"mine"
+            assert values_of(tmp_path / "m.onnx") == values
+            taken.unlink()
+
+    @pytest.mark.parametrize("name", ["n.onnx", "to/m.onnx"])
+    @pytest.mark.parametrize("old", [["n.onnx", "to/m.onnx"], []])
+    def test_overwrite(self, run: Run, tmp_path: Path, to: Path, name: str, old: list[str]) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        for path in (tmp_path / "n.onnx", to / "m.onnx"):
+            save_weighted(path, {"a": path.stem + ".data"}, first_seed=5)
+            if not old:
+                path.unlink()
+        assert run("mv", tmp_path / "m.onnx", tmp_path / name, "--overwrite").status == 0
+        assert values_of(tmp_path / name) == values
+        assert not {"m.onnx", "m.data"} & names_in(tmp_path)
+
+    def test_a_model_with_a_view_stays(self, run: Run, tmp_path: Path) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": None})
+        view = tmp_path / "v.onnx"
+        onnxmap.save(onnxmap.load(tmp_path / "m.onnx"), view, external_data="view")
+        ran = run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx")
+        assert ran.status == 2
+        assert f"{view} is a view of {tmp_path / 'm.onnx'}, and would lose its weights" in ran.err
+        assert run("mv", view, tmp_path / "u.onnx").status == 0
+        assert values_of(tmp_path / "u.onnx") == values
+
+    def test_a_link(self, run: Run, tmp_path: Path) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": None})
+        (tmp_path / "link.onnx").symlink_to("m.onnx")
+        ran = run("mv", tmp_path / "link.onnx", tmp_path / "n.onnx")
+        assert (ran.status, ran.out) == (2, "")
+        assert "link.onnx is a symbolic link; move the file that it leads to" in ran.err
+
+    def test_a_url(self, run: Run, tmp_path: Path) -> None:
+        ran = run("mv", "http://127.0.0.1:9/m.onnx", tmp_path)
+        assert (ran.status, ran.out) == (2, "")
+        assert "only a local file can be moved; onnxmap cp copies from a URL" in ran.err
+
+    def test_a_model_in_text(self, run: Run, tmp_path: Path) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        text = tmp_path / "m.txtpb"
+        proto = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+        text.write_text(text_format.MessageToString(proto))
+        (tmp_path / "m.onnx").unlink()
+        ran = run("mv", text, tmp_path / "n.txtpb")
+        assert ran.status == 2
+        assert "is text, and the moved model would be binary" in ran.err
+        assert names_in(tmp_path) == {"m.txtpb", "m.data"}
+
+    def test_data_that_are_missing(self, run: Run, tmp_path: Path, to: Path) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        (tmp_path / "m.data").unlink()
+        assert run("mv", tmp_path / "m.onnx", to).status == 2
+        assert names_in(tmp_path) == {"m.onnx"}
+        assert run("mv", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
+
+
+def read(path: Path) -> Values | None:
+    """The values of a model; None if it is not there, or its data are not."""
+    try:
+        return values_of(path)
+    except (FileNotFoundError, onnx.checker.ValidationError):
+        return None
+
+
+class TestFailures:
+    """Each change of a name fails, or is interrupted right after it."""
+
+    @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+    @pytest.mark.parametrize("change", ["rename", "unlink", "fsync"])
+    @pytest.mark.parametrize("is_done", [False, True])
+    @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx"])
+    def test_what_a_failure_leaves(
+        self,
+        run: Run,
+        tmp_path: Path,
+        to: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        error: BaseException,
+        change: str,
+        is_done: bool,
+        place: str,
+    ) -> None:
+        locations = {"a": "m.data", "b": "m.onnx.data"}
+        failures = 0
+        for count in range(1, 9):
+            values = save_weighted(tmp_path / "m.onnx", locations)
+            left = [count]
+            real = getattr(os, change)
+
+            def failing(*arguments: Any, real: Any = real, left: list[int] = left) -> Any:
+                left[0] -= 1
+                if left[0] == 0 and not is_done:
+                    raise error
+                real(*arguments)
+                if left[0] == 0:
+                    raise error
+
+            with monkeypatch.context() as patch:
+                patch.setattr(os, change, failing)
+                ran = run("mv", tmp_path / "m.onnx", tmp_path / place)
+            if ran.status == 0:
+                break
+            failures += 1
+            old, new = read(tmp_path / "m.onnx"), read(tmp_path / place)
+            assert values in (old, new)
+            if old is not None:
+                assert names_in(tmp_path) == {"m.onnx", *locations.values()}
+            for name in names_in(tmp_path):
+                (tmp_path / name).unlink()
+        assert failures == {"rename": 2, "unlink": 1, "fsync": 2 + (place != "n.onnx")}[change]
+
+    def test_nothing_is_moved_before_the_new_model_is_complete(
+        self, run: Run, tmp_path: Path, to: Path
+    ) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": "m.data", "b": "shared.bin"})
+        save_weighted(tmp_path / "other.onnx", {"c": "shared.bin"}, first_seed=5)
+        with (tmp_path / "shared.bin").open("r+b") as file:
+            file.truncate(len(GARBAGE))
+        before = names_in(tmp_path)
+        ran = run("mv", tmp_path / "m.onnx", to)
+        assert ran.status == 2
+        assert "tensor 'b'" in ran.err
+        assert names_in(tmp_path) == before
+
+
+class TestCrashes:
+    @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx", "elsewhere"])
+    @pytest.mark.parametrize("when", ["before", "after"])
+    def test_with_one_data_file_one_model_is_complete(
+        self, tmp_path: Path, to: Path, elsewhere: Path, place: str, when: str
+    ) -> None:
+        """And the other one, if it is there, cannot be read: never with wrong values."""
+        out = elsewhere / "m.onnx" if place == "elsewhere" else tmp_path / place
+        for count in range(1, 9):
+            values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+            words = ["mv", str(tmp_path / "m.onnx"), str(out)]
+            line = [sys.executable, str(CRASHING), str(count), when, *words]
+            status = subprocess.run(line, stdout=subprocess.DEVNULL, check=False).returncode
+            found = [read(tmp_path / "m.onnx"), read(out)]
+            assert values in found
+            assert all(each in (None, values) for each in found)
+            for folder in (tmp_path, elsewhere):
+                for name in names_in(folder):
+                    (folder / name).unlink()
+            if status == 0:
+                break
+            assert status == 9
+        assert count == 3  # two changes of names, and the whole command
+
+    @pytest.mark.parametrize("place", ["n.onnx", "to/n.onnx"])
+    def test_a_model_that_is_replaced_never_has_data_of_another(
+        self, tmp_path: Path, to: Path, place: str
+    ) -> None:
+        out = tmp_path / place
+        for count in range(1, 9):
+            values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+            old = save_weighted(out, {"a": "n.data"}, first_seed=5)
+            words = ["mv", str(tmp_path / "m.onnx"), str(out), "--overwrite"]
+            line = [sys.executable, str(CRASHING), str(count), "before", *words]
+            status = subprocess.run(line, stdout=subprocess.DEVNULL, check=False).returncode
+            assert read(out) in (old, values)
+            assert read(tmp_path / "m.onnx") in (None, values)
+            for name in names_in(tmp_path):
+                (tmp_path / name).unlink()
+            if status == 0:
+                break
+            assert status == 9
+        assert count == 3
