@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
 from support.run_options import SANITIZED, TORCH_REQUIRED
-from support.sample_models import model_of
+from support.sample_models import floats, model_of
 from support.stored_tensors import NUMERIC, number_of, random_codes, stored, values_of, write_sparse
 from support.subprocesses import facts_from
 from support.tensor_places import PLACES, file_of, place
@@ -318,3 +318,30 @@ def test_all_weights_in_one_call(tmp_path: Path) -> None:
     for wrong in (torch.int8, np.float32, "float32"):
         with pytest.raises(TypeError, match="floating-point type of torch"):
             model.torch(dtype=wrong)
+
+
+@pytest.mark.parametrize("kind", TORCH_TYPES)
+def test_torch_tensors_become_weights(kind: str) -> None:
+    given = torch.arange(6000).remainder(2).to(getattr(torch, TORCH_TYPES[kind])).reshape(2, -1)
+    model = onnxmap.loads(model_of([floats("w", 3)]).SerializeToString())
+    for name, tensor in {
+        "w": given, "new": given, "transposed": given.t(), "strided": given[:, ::3],
+        "scalar": given[0, 1], "empty": given[:0],
+    }.items():  # fmt: skip
+        model.initializers[name] = tensor
+        found = model.initializers[name]
+        assert (found.dtype.name, found.shape) == (kind, tuple(tensor.shape))
+        flat = tensor.contiguous().reshape(-1).view(torch.uint8)
+        assert found.tobytes() == flat.numpy().tobytes()
+
+
+def test_a_torch_tensor_is_held_and_not_copied() -> None:
+    model = onnxmap.loads(model_of([floats("w", 3)]).SerializeToString())
+    given = torch.zeros(5000)
+    model.initializers["w"] = given
+    given[7] = 3
+    assert model.initializers["w"].numpy()[7] == 3
+    model.initializers["w"] = torch.nn.Parameter(torch.ones(5000))
+    assert model.initializers["w"].numpy().sum() == 5000
+    with pytest.raises(TypeError, match="no element type"):
+        model.initializers["w"] = torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.qint8)

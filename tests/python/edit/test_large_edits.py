@@ -1,0 +1,122 @@
+"""Edits of large graphs: their work and memory do not grow with the graph.
+
+Work is processor time, compared between graphs of two sizes; memory is the growth of a child
+process's peak.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from onnx import helper
+from support.run_options import SANITIZED
+from support.sample_models import floats, model_of
+from support.subprocesses import growth_kib
+
+import onnxmap
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="work and memory are not measured under ASan")
+SMALL, LARGE = 2_000, 40_000
+EDITS = 400
+MOST = 5  # times as much work for a graph of 20 times the size
+
+
+def graph_of(count: int) -> onnxmap.Model:
+    made = model_of([floats(f"w{number}", 1) for number in range(count)])
+    for number in range(count):
+        inputs, output = [f"v{number}", f"w{number}"], f"v{number + 1}"
+        made.graph.node.append(helper.make_node("Add", inputs, [output], name=f"n{number}"))
+    return onnxmap.loads(made.SerializeToString())
+
+
+EDIT_KINDS: dict[str, Callable[[onnxmap.Model, int], object]] = {
+    "a field of a node": lambda m, i: setattr(m.proto.graph.node[i], "op_type", "Mul"),
+    "an input of a node": lambda m, i: m.graph.nodes[i].inputs.append("x"),
+    "an attribute": lambda m, i: m.graph.nodes[i].attributes.__setitem__("axis", i),
+    "a new node": lambda m, i: m.proto.graph.node.insert(i, onnxmap.new("NodeProto")),
+    "a node less": lambda m, i: m.graph.nodes.pop(i),
+    "another node": lambda m, i: m.graph.nodes.__setitem__(i, onnxmap.new("NodeProto")),
+    "a node at the end": lambda m, i: m.graph.nodes.add(op_type="New"),
+    "the name of the graph": lambda m, i: setattr(m.graph, "name", str(i)),
+    "raw data": lambda m, i: setattr(m.proto.graph.initializer[i], "raw_data", b"1234"),
+    "metadata": lambda m, i: m.metadata_props.__setitem__("k", str(i)),
+}
+
+
+def work_of(count: int, change: Callable[[onnxmap.Model, int], object]) -> float:
+    """The processor time of some edits, after one that may make an index."""
+    model = graph_of(count)
+    change(model, count // 2)
+    best = float("inf")
+    for start in range(3):
+        begin = time.thread_time()
+        for number in range(EDITS):
+            change(model, (start + number * 7919) % (count - 3 * EDITS))
+        best = min(best, time.thread_time() - begin)
+    return best
+
+
+@pytest.mark.parametrize("kind", EDIT_KINDS)
+def test_an_edit_costs_the_same_in_a_large_graph(kind: str) -> None:
+    change = EDIT_KINDS[kind]
+    assert work_of(LARGE, change) < MOST * work_of(SMALL, change) + 0.01
+
+
+def test_replacing_all_weights_takes_linear_work() -> None:
+    def work(count: int) -> float:
+        model = graph_of(count)
+        array = np.zeros(3, np.float32)
+        begin = time.thread_time()
+        for name in model.initializers.names():
+            model.initializers[name] = array
+        return time.thread_time() - begin
+
+    assert work(8_000) < 4 * MOST * work(2_000) + 0.05
+
+
+def test_renaming_all_weights_takes_linear_work() -> None:
+    def work(count: int) -> float:
+        model = graph_of(count)
+        names = {name: f"layer.{name}" for name in model.initializers}
+        begin = time.thread_time()
+        model.initializers.rename(names)
+        return time.thread_time() - begin
+
+    assert work(8_000) < 4 * MOST * work(2_000) + 0.05
+
+
+# 20 000 nodes, some 1 MB.
+MANY_NODES = "wire.blob(7, b''.join(wire.blob(1, wire.blob(1, b'x') * 15) for _ in range(20_000)))"
+
+
+@pytest.mark.parametrize(
+    ("use", "most"),
+    [
+        ("for node in model.graph.nodes: node.op_type = 'Mul'", 20),
+        ("for i in range(20_000): model.proto.graph.node[i % 50].op_type = 'Mul'", 10),
+        ("for i in range(5_000): model.proto.graph.node.insert(i, model.proto.graph.node[0])", 15),
+        ("for i in range(10_000): model.graph.name = str(i)", 8),
+        ("handles = [model.graph.nodes.pop(0) for i in range(5_000)]", 15),
+    ],
+    ids=["each node", "a few nodes often", "new nodes", "the graph", "removed nodes"],
+)
+def test_memory_of_edits(use: str, most: float) -> None:
+    """In MiB. A copy of the graph for each edit would take gigabytes."""
+    facts = growth_kib(MANY_NODES, f"model = onnxmap.loads(data)\n    {use}")
+    assert facts["growth"] < most * 1024
+
+
+def test_an_assigned_weight_takes_no_memory() -> None:
+    use = """array = np.ones(50_000_000, np.uint8)
+    model = onnxmap.loads(data)
+    before = resident_kib()
+    for i in range(50): model.initializers[f"w{i}"] = array
+    other = onnxmap.loads(data)
+    other.initializers["w"] = model.initializers["w0"]
+    other.initializers["w"].numpy()[::4096].sum()
+    model.views()"""
+    facts = growth_kib("wire.blob(7, b'')", "import numpy as np\n    " + use)
+    assert facts["growth"] < 20 * 1024
