@@ -19,9 +19,10 @@ def peak_kib():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
-def resident_kib():
+def resident_kib(kind="VmRSS"):
+    """Resident memory now, in KiB; with `RssFile`, only pages of files."""
     with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) for line in status if line.startswith(kind))
 
 def report(**facts):
     print(json.dumps(facts))
@@ -53,7 +54,7 @@ def facts_from(code: str, *arguments: str, timeout: float = 120) -> dict[str, An
 
 
 def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str, float]:
-    """How far the peak rises while `use` runs on the bytes from `make`."""
+    """How far the peak rises while `use` runs on the bytes from `make`, without code it touches."""
     code = f"""
     import gc
     import onnxmap
@@ -63,8 +64,9 @@ def growth_kib(make: str, use: str = "model = onnxmap.loads(data)") -> dict[str,
     gc.collect()
     with open("/proc/self/clear_refs", "w") as peak:
         peak.write("5")
-    before = resident_kib()
+    before, of_files = resident_kib(), resident_kib("RssFile")
     {use}
-    report(growth=peak_kib() - before, size=len(data) / 1024)
+    growth = peak_kib() - before - (resident_kib("RssFile") - of_files)
+    report(growth=growth, size=len(data) / 1024)
     """
     return facts_from(code)

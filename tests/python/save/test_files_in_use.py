@@ -1,0 +1,89 @@
+"""Saves that would take files away from a model are refused before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from support.sample_models import external, model_of, write
+from support.saved_models import contents
+
+import onnxmap
+
+VALUES = np.arange(3000, dtype=np.float32)
+
+
+def entries(location: str, offset: int = 0, length: int = 12_000) -> dict[str, str]:
+    return {"location": location, "offset": str(offset), "length": str(length)}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "w.data").write_bytes(VALUES.tobytes())
+    return write(model_of([external("w", [3000], entries("w.data"))]), tmp_path / "a.onnx")
+
+
+def edited(source: Path) -> onnxmap.Model:
+    model = onnxmap.load(source)
+    del model.initializers["w"]
+    model.initializers["v"] = -VALUES
+    return model
+
+
+def test_data_of_a_model_that_stays(source: Path, tmp_path: Path) -> None:
+    """Otherwise the loaded file would lead to the values of another model."""
+    before = contents(tmp_path)
+    with pytest.raises(onnxmap.SaveError) as caught:
+        edited(source).save(tmp_path / "b.onnx", external_data="w.data")
+    assert caught.value.code == "save.own_data"
+    assert "a.onnx" in str(caught.value)
+    assert contents(tmp_path) == before
+
+
+def test_data_of_a_model_that_is_replaced(source: Path, tmp_path: Path) -> None:
+    edited(source).save(source, external_data="w.data", sync=False)
+    model = onnxmap.load(source)
+    assert model.initializers.names() == ["v"]
+    assert (model.initializers["v"].numpy() == -VALUES).all()
+    assert set(contents(tmp_path)) == {"a.onnx", "w.data"}
+
+
+@pytest.mark.parametrize("name", ["n.onnx", "m.onnx"])
+def test_data_that_only_a_link_leads_to(name: str, tmp_path: Path) -> None:
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshot"
+    blobs.mkdir()
+    snapshot.mkdir()
+    (blobs / "1").write_bytes(VALUES.tobytes())
+    write(model_of([external("w", [3000], entries("w.data"))]), blobs / "2")
+    (snapshot / "w.data").symlink_to("../blobs/1")
+    (snapshot / "m.onnx").symlink_to("../blobs/2")
+    model = onnxmap.load(snapshot / "m.onnx")
+    before = contents(snapshot)
+    with pytest.raises(onnxmap.SaveError) as caught:
+        model.save(snapshot / name)
+    assert caught.value.code == "save.link"
+    assert contents(snapshot) == before
+    model.save(snapshot / name, external_data="own.data", sync=False)
+    assert (onnxmap.load(snapshot / name).initializers["w"].numpy() == VALUES).all()
+
+
+@pytest.mark.parametrize("external_data", [None, False, "all.data"])
+def test_external_segments_are_not_left_behind(
+    external_data: str | bool | None, tmp_path: Path
+) -> None:
+    (tmp_path / "w.data").write_bytes(VALUES.tobytes())
+    segments = []
+    for i in range(2):
+        one = external("w", [3000], entries("w.data", 6000 * i, 6000))
+        one.segment.CopyFrom(TensorProto.Segment(begin=1500 * i, end=1500 * (i + 1)))
+        segments.append(one)
+    model = onnxmap.load(write(model_of(segments), tmp_path / "a.onnx"))
+    (tmp_path / "new").mkdir()
+    with pytest.raises(onnxmap.SaveError) as caught:
+        model.save(tmp_path / "new" / "a.onnx", external_data=external_data)
+    assert caught.value.code == "save.segments"
+    assert contents(tmp_path / "new") == {}
+    model.save(tmp_path / "b.onnx", sync=False)
+    assert (tmp_path / "b.onnx").read_bytes() == (tmp_path / "a.onnx").read_bytes()

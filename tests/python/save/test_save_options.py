@@ -1,0 +1,254 @@
+"""Every option of a save, for models of every kind: all readers find the same model afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+import pytest
+from support.edit_models import EDIT_MODELS
+from support.run_options import EXHAUSTIVE
+from support.save_models import SAVE_MODELS
+from support.saved_models import assert_nothing_left, assert_same_model, contents
+
+import onnxmap
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "inline": {"external_data": False},
+    "all outside": {"external_data": "w.out", "size_threshold_bytes": 0},
+    "large ones outside": {"external_data": b"w.out"},
+    "everything outside": {
+        "external_data": "sub/w.out", "attributes": True, "dedupe": True, "checksum": True,
+        "alignment": 64, "size_threshold_bytes": 1,
+    },
+    "shards": {"external_data": "w.out", "max_shard_size_bytes": 4000, "size_threshold_bytes": 10},
+    "view": {"external_data": "view"},
+    "aligned": {"alignment": 64},
+    "aligned inline": {"external_data": False, "alignment": 16},
+    "aligned to pages": {"alignment": 4096},
+}  # fmt: skip
+# They have tensors whose location names nothing.
+WITHOUT_THEIR_DATA = ("external_data", "unknown_fields", "overlong_varints")
+PLACES = ["same folder", "other folder", "from a buffer", "by reads"]
+
+
+def open_model(place: str, path: Path) -> onnxmap.Model:
+    if place == "from a buffer":
+        return onnxmap.loads(path.read_bytes(), external_root=path.parent)
+    return onnxmap.load(path, io="read" if place == "by reads" else "auto")
+
+
+def ir_value(tensor: Any) -> bytes | None:
+    try:
+        return tensor.tobytes()
+    except (AssertionError, ValueError, TypeError):
+        return None  # it refuses the tensor
+
+
+def assert_same_for_onnx_ir(saved: Path, source: Path) -> int:
+    """Returns how many initializers of the main graph it has compared."""
+    try:
+        expected = ir.load(source).graph.initializers
+    except ir.serde.SerdeError:
+        return 0  # it refuses the source: sparse tensors, texts that are not UTF-8
+    message = onnx.load(source, load_external_data=False)
+    plain = {one.name for one in message.graph.initializer if one.raw_data or one.external_data}
+    found = ir.load(saved).graph.initializers
+    assert list(found) == list(expected)
+    values = {name: ir_value(expected[name].const_value) for name in plain & set(expected)}
+    for name, value in values.items():
+        if value is not None:
+            assert ir_value(found[name].const_value) == value, name
+    return sum(value is not None for value in values.values())
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", SAVE_MODELS)
+def test_each_model_with_each_option(name: str, options: str, place: str, tmp_path: Path) -> None:
+    source = SAVE_MODELS[name](tmp_path)
+    before = contents(tmp_path)
+    model = open_model(place, source)
+    saved = tmp_path / "saved.onnx"
+    if place == "other folder":
+        saved = tmp_path / "folder" / "model.onnx"
+        saved.parent.mkdir()
+    if options == "view" and place in ("other folder", "from a buffer"):
+        with pytest.raises(onnxmap.SaveError) as caught:
+            onnxmap.save(model, saved, **OPTIONS[options], sync=False)
+        assert caught.value.code == "save.view"
+        assert contents(tmp_path) == before
+        return
+    report = onnxmap.save(model, saved, **OPTIONS[options], sync=False)
+    assert_same_model(saved, source, structure=options != "view")
+    compared = assert_same_for_onnx_ir(saved, source)
+    assert compared >= {"chain": 3, "chain_outside": 3, "every_type": 100, "shared": 4}.get(name, 0)
+    after = contents(tmp_path)
+    assert {name: after[name] for name in before} == before
+    new = {str(tmp_path / name) for name in set(after) - set(before)}
+    assert set(report.files) == new
+    sizes = sum(Path(file).stat().st_size for file in report.files)
+    assert report.bytes_written + report.bytes_copied == sizes
+    assert_nothing_left(saved.parent)
+    assert not model.edited
+    assert onnxmap.dumps(model) == before["model.onnx"]
+
+
+@pytest.mark.parametrize("options", ["all outside", "everything outside", "aligned", "inline"])
+@pytest.mark.parametrize(
+    "name", [n for n in EDIT_MODELS if EXHAUSTIVE or not n.startswith("backend")]
+)
+def test_odd_encodings_with_each_option(name: str, options: str, tmp_path: Path) -> None:
+    """The same message for protobuf, except for the fields that say where values are."""
+    source, saved = tmp_path / "model.onnx", tmp_path / "saved.onnx"
+    source.write_bytes(EDIT_MODELS[name])
+    if name in WITHOUT_THEIR_DATA and options != "aligned":
+        with pytest.raises(onnxmap.OnnxMapError):
+            onnxmap.save(onnxmap.load(source), saved, **OPTIONS[options], sync=False)
+        assert not saved.exists()
+        return
+    onnxmap.save(onnxmap.load(source), saved, **OPTIONS[options], sync=False)
+    if name in WITHOUT_THEIR_DATA:
+        theirs, ours = (onnx.load(one, load_external_data=False) for one in (source, saved))
+        assert str(theirs) == str(ours)
+        return
+    assert_same_model(saved, source)
+
+
+@pytest.mark.parametrize("options", ["inline", "all outside"])
+def test_missing_data_are_an_error(options: str, tmp_path: Path) -> None:
+    """Values that must be moved must be readable; without a move, they need not be."""
+    source = tmp_path / "model.onnx"
+    source.write_bytes(EDIT_MODELS["external_data"])
+    model = onnxmap.load(source)
+    with pytest.raises(onnxmap.ExternalDataError) as caught:
+        onnxmap.save(model, tmp_path / "saved.onnx", **OPTIONS[options])
+    assert caught.value.code == "ext.missing"
+    assert set(contents(tmp_path)) == {"model.onnx"}
+    onnxmap.save(model, tmp_path / "saved.onnx", sync=False)
+    assert (tmp_path / "saved.onnx").read_bytes() == EDIT_MODELS["external_data"]
+
+
+@pytest.mark.parametrize("first", ["inline", "all outside", "shards", "aligned", "view"])
+@pytest.mark.parametrize("second", ["inline", "all outside", "shards", "aligned"])
+@pytest.mark.parametrize("name", ["nested", "every_type", "shared", "unknown_fields"])
+def test_one_save_after_another(name: str, first: str, second: str, tmp_path: Path) -> None:
+    source = SAVE_MODELS[name](tmp_path)
+    middle = tmp_path / "middle.onnx"
+    saved = middle if first == second else tmp_path / "saved.onnx"  # data of `middle` are replaced
+    onnxmap.save(onnxmap.load(source), middle, **OPTIONS[first], sync=False)
+    onnxmap.save(onnxmap.load(middle), saved, **OPTIONS[second], sync=False)
+    assert_same_model(saved, source, structure=first != "view" or second != "aligned")
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_same_bytes_each_time(options: str, tmp_path: Path) -> None:
+    source = SAVE_MODELS["nested"](tmp_path)
+    model = onnxmap.load(source)
+    onnxmap.save(model, tmp_path / "saved.onnx", **OPTIONS[options], sync=False)
+    first = contents(tmp_path)
+    onnxmap.save(model, tmp_path / "saved.onnx", **OPTIONS[options], sync=False)
+    onnxmap.save(onnxmap.load(source), tmp_path / "saved.onnx", **OPTIONS[options], sync=False)
+    assert contents(tmp_path) == first
+
+
+@pytest.mark.parametrize("kind", ["proto", "ProtoView", "onnx_ir"])
+def test_models_of_other_libraries(kind: str, tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain"](tmp_path)
+    model: Any = onnx.load(source)
+    if kind == "ProtoView":
+        model = onnxmap.load(source).proto
+    elif kind == "onnx_ir":
+        model = ir.load(source)
+    saved = tmp_path / "saved.onnx"
+    onnxmap.save(model, saved, external_data="w.out", sync=False)
+    assert_same_model(saved, source, structure=kind != "onnx_ir")
+
+
+@pytest.mark.parametrize("options", ["as it is", "inline", "all outside"])
+@pytest.mark.parametrize("name", ["chain_outside"])
+def test_external_data_of_onnx_ir(name: str, options: str, tmp_path: Path) -> None:
+    """They are found in the folder that the model was loaded from, wherever the new one goes."""
+    source = SAVE_MODELS[name](tmp_path)
+    saved = tmp_path / "folder" / "saved.onnx"
+    saved.parent.mkdir()
+    onnxmap.save(ir.load(source), saved, **OPTIONS[options], sync=False)
+    assert_same_model(saved, source, structure=False)
+
+
+def test_external_data_of_onnx_ir_in_two_folders(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        SAVE_MODELS["chain_outside"](tmp_path / name)
+    one, two = (ir.load(tmp_path / name / "model.onnx") for name in ("a", "b"))
+    one.graph.initializers["w1"].const_value = two.graph.initializers["w1"].const_value
+    with pytest.raises(ValueError, match="different folders"):
+        onnxmap.save(one, tmp_path / "saved.onnx")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+OTHER_MESSAGES: list[Any] = [
+    onnxmap.make_node("Relu", ["x"], ["y"]), onnx.GraphProto(name="g"),
+    onnx.FunctionProto(name="f"), onnxmap.new("GraphProto", name="g"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [b"bytes", "model.onnx", None, *OTHER_MESSAGES])
+def test_what_is_no_model(wrong: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="expected a Model, not "):
+        onnxmap.save(wrong, tmp_path / "saved.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+WRONG_OPTIONS: dict[str, tuple[type[Exception], dict[str, Any]]] = {
+    "external data True": (TypeError, {"external_data": True}),
+    "external data 0": (TypeError, {"external_data": 0}),
+    "an empty name": (ValueError, {"external_data": ""}),
+    "threshold below 0": (ValueError, {"size_threshold_bytes": -1}),
+    "threshold None": (TypeError, {"size_threshold_bytes": None}),
+    "threshold True": (TypeError, {"size_threshold_bytes": True}),
+    "threshold 2**64": (ValueError, {"size_threshold_bytes": 1 << 64}),
+    "alignment 0": (ValueError, {"alignment": 0}),
+    "alignment 48": (ValueError, {"alignment": 48}),
+    "alignment 1.0": (TypeError, {"alignment": 1.0}),
+    "alignment 128 KiB in the model": (ValueError, {"alignment": 1 << 17}),
+    "alignment 2**62 in a file": (ValueError, {"external_data": "w", "alignment": 1 << 62}),
+    "alignment 2**63 in a file": (ValueError, {"external_data": "w", "alignment": 1 << 63}),
+    "shards of nothing": (ValueError, {"external_data": "w", "max_shard_size_bytes": 0}),
+    "shards of 2**64": (ValueError, {"external_data": "w", "max_shard_size_bytes": 1 << 64}),
+    "shards of the model": (ValueError, {"max_shard_size_bytes": 100}),
+    "dedupe in the model": (ValueError, {"dedupe": True, "external_data": False}),
+    "checksum in the model": (ValueError, {"checksum": True}),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_OPTIONS)
+def test_wrong_options(case: str, tmp_path: Path) -> None:
+    model = onnxmap.load(SAVE_MODELS["chain_outside"](tmp_path))
+    before = contents(tmp_path)
+    error, options = WRONG_OPTIONS[case]
+    with pytest.raises(error, match="|".join((*options, "2.63"))):
+        onnxmap.save(model, tmp_path / "saved.onnx", **options)
+    assert contents(tmp_path) == before
+
+
+def test_the_method_has_the_options_of_the_function() -> None:
+    function, method = (
+        list(inspect.signature(one).parameters.values())
+        for one in (onnxmap.save, onnxmap.Model.save)
+    )
+
+    assert method[1:] == function[1:]
+
+
+def test_the_method_passes_its_options_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnxmap.load(SAVE_MODELS["chain"](tmp_path))
+    parameters = list(inspect.signature(onnxmap.Model.save).parameters)[1:]
+    monkeypatch.setattr("onnxmap._writing.write_document", lambda *given: given)
+    _, path, options = model.save(**{name: name for name in parameters})  # type: ignore[arg-type]
+    assert [path, *dataclasses.astuple(options)] == parameters

@@ -1,0 +1,52 @@
+"""An assigned array is a mapping of a file that is truncated before the save: no crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.sample_models import floats, model_of, write
+from support.saved_models import contents
+from support.subprocesses import facts_from
+
+SAVE = """
+import io
+import os
+from pathlib import Path
+import numpy as np
+import onnxmap
+
+folder, nbytes, how = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+np.zeros(1 << 20, np.uint8).tofile(folder / "array")
+model = onnxmap.load(folder / "model.onnx")
+array = np.memmap(folder / "array", np.uint8, "r")
+model.initializers["new"] = array[1 << 19 : (1 << 19) + nbytes]
+model.initializers["newer"] = array[(1 << 18) : (1 << 18) + nbytes]
+os.truncate(folder / "array", 1)
+saved = folder / "saved.onnx"
+ways = {
+    "as it is": lambda: model.save(saved),
+    "aligned": lambda: model.save(saved, alignment=64),
+    "a file object": lambda: model.save(io.BytesIO()),
+    "a data file": lambda: model.save(saved, external_data="w", size_threshold_bytes=1),
+    "checksums": lambda: model.save(saved, external_data="w", checksum=True),
+    "equal values": lambda: model.save(saved, external_data="w", dedupe=True),
+}
+code = None
+try:
+    ways[how]()
+except onnxmap.FileChangedError as error:
+    code = error.code
+report(code=code)
+"""
+
+
+@pytest.mark.parametrize(
+    "how", ["as it is", "aligned", "a file object", "a data file", "checksums", "equal values"]
+)
+@pytest.mark.parametrize("nbytes", [9_000, 200_000])  # gathered, and passed on
+def test_the_file_of_an_array_was_truncated(how: str, nbytes: int, tmp_path: Path) -> None:
+    write(model_of([floats("w", 3)]), tmp_path / "model.onnx")
+    before = contents(tmp_path)
+    assert facts_from(SAVE, str(tmp_path), str(nbytes), how) == {"code": "file.changed"}
+    assert contents(tmp_path) == {**before, "array": b"\0"}
