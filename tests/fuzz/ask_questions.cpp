@@ -37,7 +37,7 @@ void ask_graph(const model::Graph& graph, bool constant) {
             bool is_found = !constant;
             for (const model::Use& use : uses.uses(name)) {
                 is_found = is_found || (use.node == position && use.index == here);
-                if (use.inner != model::Use::kNone) touch(graph.user(use).piece(0));
+                if (use.inner != model::Use::kNone) touch(graph.user(use).loaded());
             }
             require(is_found, "a use of a value is not found");
         });

@@ -75,14 +75,13 @@ class Writer {
     }
 
     void write_members(Bytes& to, const model::FieldIndex& index, const FieldRow& row) {
-        const wire::MessageTable& table = onnx::kSchema.message_of(row);
         std::uint64_t ordinal = 0;
         index.for_each(row, [&](const wire::Field& member) {
             if (ordinal % kIndexStride == 0 && index.at(row, ordinal).begin != member.begin) {
                 throw std::logic_error("at() and for_each() disagree: " + std::string(row.name));
             }
             ++ordinal;
-            write_block(to, row, write(onnx::Message(table, member.bytes)));
+            write_block(to, row, write(index.message().inner(row, member)));
         });
     }
 
@@ -120,7 +119,11 @@ class Writer {
 }  // namespace
 
 Bytes canonical_form(const model::Document& document) {
-    return Writer(document).write(document.root());
+    return canonical_form(document, document.root());
+}
+
+Bytes canonical_form(const model::Document& document, const onnx::Message& message) {
+    return Writer(document).write(message);
 }
 
 }  // namespace onnxmap::fuzz

@@ -12,4 +12,7 @@ namespace onnxmap::fuzz {
 /// message is read by its index. Throws std::logic_error if two ways to the same field disagree.
 [[nodiscard]] Bytes canonical_form(const model::Document& document);
 
+/// The same of a message of the document.
+[[nodiscard]] Bytes canonical_form(const model::Document& document, const onnx::Message& message);
+
 }  // namespace onnxmap::fuzz

@@ -143,7 +143,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.scan_packed = fuzz::hash_of(input) % 4 != 1;
     fuzz::clock.start(input.subspan(bytes.size()), {source->writable(), bytes.size()});
     // Held here until no byte changes any more.
-    fuzz::load_and_read(source, options, true, fuzz::Bytes::changing);
+    fuzz::load_and_read(source, options, true, fuzz::InputBytes::changing);
     fuzz::clock.stop();
     return 0;
 }

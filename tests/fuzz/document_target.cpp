@@ -26,6 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (ways % 4 == 2)
         options.overlook = [](const Error& error) { fuzz::touch(as_bytes(error.path)); };
     fuzz::load_and_read(std::make_shared<test::MemorySource>(input), options, true,
-                        options.scan_packed ? fuzz::Bytes::constant : fuzz::Bytes::lazy);
+                        options.scan_packed ? fuzz::InputBytes::constant : fuzz::InputBytes::lazy);
     return 0;
 }

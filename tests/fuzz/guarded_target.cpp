@@ -74,6 +74,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     model::LoadOptions options;
     options.root = &onnx::message<"ModelProto">;
     fuzz::load_and_read(std::make_shared<fuzz::PlacedSource>(placed.view()), options, true,
-                        fuzz::Bytes::constant);
+                        fuzz::InputBytes::constant);
     return 0;
 }

@@ -86,6 +86,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         options.limits.pieces = fuzz::kFewPieces;
     }
     fuzz::load_and_read(std::make_shared<test::MemorySource>(bytes), options, false,
-                        options.scan_packed ? fuzz::Bytes::constant : fuzz::Bytes::lazy);
+                        options.scan_packed ? fuzz::InputBytes::constant : fuzz::InputBytes::lazy);
     return 0;
 }

@@ -37,10 +37,10 @@ constexpr int kMostWholes = 8;
 
 volatile std::uint8_t looked_at;
 
-bool may_be_thrown(const Error& error, Bytes bytes, bool structure) {
-    if (bytes == Bytes::changing) return true;
+bool may_be_thrown(const Error& error, InputBytes bytes, bool structure) {
+    if (bytes == InputBytes::changing) return true;
     const auto is = [&](const char* family) { return error.code.starts_with(family); };
-    if (bytes == Bytes::lazy && is("wire.")) return true;
+    if (bytes == InputBytes::lazy && is("wire.")) return true;
     return !structure && (is("tensor.") || is("ext.") || is("limit.external_entries") ||
                           is("limit.overlap") || error.code == "model.duplicate_name");
 }
@@ -54,7 +54,8 @@ void look_at(const Error& error) {
 
 class Reading {
   public:
-    Reading(const model::Document& document, Bytes bytes) : document_(document), bytes_(bytes) {}
+    Reading(const model::Document& document, InputBytes bytes)
+        : document_(document), bytes_(bytes) {}
 
     void read_structure() {
         attempt(true, [&] { read_message(document_.root(), 0); });
@@ -116,7 +117,7 @@ class Reading {
         return false;
     }
 
-    [[nodiscard]] bool constant() const noexcept { return bytes_ != Bytes::changing; }
+    [[nodiscard]] bool constant() const noexcept { return bytes_ != InputBytes::changing; }
 
     void read_message(const Message& message, int depth) {
         if (depth > kDeepest) return;
@@ -144,7 +145,7 @@ class Reading {
     void read_repeated(const Message& message, const wire::FieldRow& row, int depth) {
         message.for_each_value(row, [&](const wire::Field& value) {
             if (row.is_message()) {
-                read_message({onnx::kSchema.message_of(row), value.bytes}, depth + 1);
+                read_message(message.inner(row, value), depth + 1);
             } else if (row.is_text()) {
                 touch(value.bytes);
             }
@@ -163,12 +164,16 @@ class Reading {
     }
 
     static void compare_pieces(const Message& one, const Message& other) {
-        require(one.piece_count() == other.piece_count(), "a child has other pieces");
-        for (std::size_t i = 0; i < one.piece_count(); ++i) {
-            require(one.piece(i).data() == other.piece(i).data() &&
-                        one.piece(i).size() == other.piece(i).size(),
+        std::vector<std::pair<const std::uint8_t*, std::size_t>> pieces;
+        one.for_each_range(
+            [&](ByteView piece) { pieces.emplace_back(piece.data(), piece.size()); });
+        std::size_t i = 0;
+        other.for_each_range([&](ByteView piece) {
+            require(i < pieces.size() && pieces[i] == std::pair(piece.data(), piece.size()),
                     "a piece of a child is elsewhere");
-        }
+            ++i;
+        });
+        require(i == pieces.size(), "a child has other pieces");
     }
 
     void read_scalar(const Message& message, const wire::FieldRow& row) {
@@ -362,7 +367,7 @@ class Reading {
     }
 
     const model::Document& document_;
-    Bytes bytes_;
+    InputBytes bytes_;
     int paths_ = 0;
     int wholes_ = 0;
     std::uint64_t values_hash_ = 0;
@@ -371,7 +376,7 @@ class Reading {
 }  // namespace
 
 void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOptions& options,
-                   bool require_model, Bytes bytes) {
+                   bool require_model, InputBytes bytes) {
     const std::uint64_t size = source->size();
     std::shared_ptr<const model::Document> document;
     try {
@@ -380,7 +385,7 @@ void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOpti
         look_at(error);
         const bool verdict = error.code.starts_with("wire.") || error.code.starts_with("limit.") ||
                              (require_model && error.code.starts_with("model."));
-        require(verdict || bytes == Bytes::changing, error.code.c_str());
+        require(verdict || bytes == InputBytes::changing, error.code.c_str());
         require(error.offset.value_or(0) <= size, "an error is behind the end of its file");
         return;
     }
@@ -389,7 +394,13 @@ void load_and_read(std::shared_ptr<source::Source> source, const model::LoadOpti
     reading.read_tensors();
 }
 
-std::uint64_t read_tensor(const model::Document& document, Bytes bytes) {
+void read_document(const model::Document& document) {
+    Reading reading(document, InputBytes::constant);
+    reading.read_structure();
+    reading.read_tensors();
+}
+
+std::uint64_t read_tensor(const model::Document& document, InputBytes bytes) {
     Reading reading(document, bytes);
     reading.read_tensor(document.root());
     return reading.values_hash();

@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint64_t ways = fuzz::hash_of(input);
     const auto document = fuzz::load(input, ways);
     if (!document) return 0;
-    const auto bytes = ways % 4 == 1 ? fuzz::Bytes::lazy : fuzz::Bytes::constant;
+    const auto bytes = ways % 4 == 1 ? fuzz::InputBytes::lazy : fuzz::InputBytes::constant;
     std::uint64_t plain = 0;
     for (const kernels::KernelSet* set : kernels::supported_sets()) {
         fuzz::require(kernels::use_set(set->name), "a set of kernels is gone");

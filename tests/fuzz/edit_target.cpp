@@ -1,0 +1,127 @@
+// A buffer as two documents of any type, and a program of edits. Afterwards everything is read, and
+// the flat form must mean the same when it is loaded.
+//
+// The input: the type, the number of steps, two bytes for each step, and the message.
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "flat_bytes.hpp"
+#include "fuzz/canonical_form.hpp"
+#include "fuzz/custom_mutator.hpp"
+#include "fuzz/edit_steps.hpp"
+#include "fuzz/read_everything.hpp"
+#include "fuzz/work_limit.hpp"
+#include "memory_source.hpp"
+#include "model/equality.hpp"
+#include "model/load.hpp"
+#include "model/message_hash.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::fuzz {
+
+namespace {
+
+constexpr std::size_t kMostSteps = 24;
+constexpr std::size_t kHead = 2;
+
+std::size_t steps_of(ByteView input) { return input[1] % kMostSteps; }
+
+using DocumentPtr = std::shared_ptr<const model::Document>;
+
+DocumentPtr load(ByteView bytes, const wire::MessageTable& root) {
+    model::LoadOptions options;
+    options.root = &root;
+    try {
+        return model::load_source(std::make_shared<test::MemorySource>(bytes), options, false);
+    } catch (const Error&) {
+        return nullptr;
+    }
+}
+
+// The bytes of a message; nothing if edits nested messages too deeply.
+std::optional<Bytes> flat_form(const model::Document& document, const onnx::Message& message) {
+    try {
+        const model::FlatMessage flat(document, message);
+        test::PartSink sink;
+        flat.write(sink);
+        Bytes bytes = sink.bytes();
+        require(bytes.size() == flat.nbytes(), "a message has another size than was measured");
+        return bytes;
+    } catch (const Error& error) {
+        require(error.code == "limit.depth", error.code.c_str());
+        return std::nullopt;
+    }
+}
+
+void compare_with_flat_form(const model::Document& document, const onnx::Message& message) {
+    const auto flat = flat_form(document, message);
+    if (!flat) return;
+    const DocumentPtr again = load(*flat, message.table());
+    require(again != nullptr, "the flat form of an edited message is not valid");
+    require(canonical_form(*again) == canonical_form(document, message),
+            "the flat form of an edited message means something else");
+    require(model::equal(*again, again->root(), document, message),
+            "the flat form of an edited message is not equal to it");
+    require(model::hash_of(*again, again->root()) == model::hash_of(document, message),
+            "the flat form of an edited message has another hash");
+}
+
+void run(ByteView input) {
+    const std::size_t steps = steps_of(input);
+    const ByteView bytes = input.subspan(kHead + 2 * steps);
+    const auto types = onnx::kSchema.messages;
+    const wire::MessageTable& root = types[input[0] % types.size()];
+    const EditSteps::Documents documents = {load(bytes, root), load(bytes, root)};
+    if (!documents[0]) return;
+    EditSteps edits(documents, bytes.size());
+    for (std::size_t i = 0; i < steps; ++i) {
+        const std::uint8_t* const at = input.data() + kHead + 2 * i;
+        edits.step(std::uint64_t{at[0]} << 8 | at[1]);
+    }
+    for (const DocumentPtr& document : documents) {
+        compare_with_flat_form(*document, document->root());
+        if (flat_form(*document, document->root())) read_document(*document);
+    }
+    std::size_t looked_at = 0;
+    for (const EditSteps::Handle& handle : edits.handles()) {
+        if (++looked_at > 4) break;
+        compare_with_flat_form(*documents[handle.document], handle.message.current());
+    }
+    for (const DocumentPtr& document : documents) {
+        document->editable().revert();
+        const auto flat = flat_form(*document, document->root());
+        require(flat && std::ranges::equal(*flat, bytes), "reverted edits left other bytes");
+    }
+    require(canonical_form(*documents[0]) == canonical_form(*load(bytes, root)),
+            "a document means something else after its edits were reverted");
+}
+
+}  // namespace
+
+MessagePart message_of(ByteView input) {
+    if (input.size() < kHead || input.size() < kHead + 2 * steps_of(input)) return {input, nullptr};
+    const auto types = onnx::kSchema.messages;
+    return {input.subspan(kHead + 2 * steps_of(input)), &types[input[0] % types.size()]};
+}
+
+}  // namespace onnxmap::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace onnxmap;
+    const ByteView input(data, size);
+    if (size < fuzz::kHead || size < fuzz::kHead + 2 * fuzz::steps_of(input)) return 0;
+    // Each step may walk over both documents, a few times.
+    const fuzz::WorkLimit limit((size + 10'000) * (1 + fuzz::steps_of(input)));
+    try {
+        fuzz::run(input);
+    } catch (const Error& error) {
+        fuzz::fail((error.code + ": " + error.what()).c_str());
+    } catch (const std::exception& error) {
+        fuzz::fail(error.what());
+    }
+    return 0;
+}
