@@ -263,9 +263,6 @@ def test_operators_have_names_and_a_status(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (b'ir_version: 8\ngraph {\n  name: "g"\n}\n', "text format"),
-        (b"# made by hand\n\ngraph {", "text format"),
-        (b'{\n  "irVersion": "8"\n}', "JSON"),
         (b"\x1c\0\0\0TFL3\x14\0", "TensorFlow Lite"),
         (b"\x93NUMPY\x01\0v\0{'descr'", "NumPy"),
     ],

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, ValuesView
 from typing import Any
 
-from onnxmap._mappings import ReadOnlyDict
+from onnxmap._mappings import FieldMapping
 from support.api_fuzz_rules import ALLOWED, is_ours
 
 
@@ -18,7 +18,7 @@ def some(value: Any, depth: int = 5) -> Any:
         value = next(value)
     if isinstance(value, ValuesView):
         value = list(value)
-    is_plain = isinstance(value, ReadOnlyDict) or not is_ours(value)
+    is_plain = isinstance(value, FieldMapping) or not is_ours(value)
     if isinstance(value, Mapping) and value and is_plain:
         value = list(value.values())
     if isinstance(value, (list, tuple)) and value and depth and not hasattr(value, "_fields"):

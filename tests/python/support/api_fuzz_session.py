@@ -29,7 +29,7 @@ import onnxmap
 from support import api_fuzz_values as values
 from support.api_fuzz_calls import again, entered, in_threads, names_of, some, with_members
 from support.api_fuzz_rules import ALLOWED, is_closed, is_ours, judge, members, parameters
-from support.api_fuzz_values import FITTING, JUNK, Hostile
+from support.api_fuzz_values import FITTING, JUNK, Hostile, fitting_for
 from support.small_models import SMALL_MODELS
 
 MOST_VALUES = 40
@@ -125,7 +125,7 @@ class Session:
             if callable(function):
                 calls[f"onnxmap.{name}"] += 1
                 needed = [one for one, is_needed, _ in parameters(function) if is_needed]
-                fitting = ", ".join(FITTING.get(one, ["'w'"])[0] for one in needed)
+                fitting = ", ".join(fitting_for(name, one)[0] for one in needed)
                 self._tour_from(f"onnxmap.{name}({fitting})", calls)
 
     def _tour_from(self, line: str, calls: Counter[str]) -> None:
@@ -159,7 +159,7 @@ class Session:
                 lines.append(f"some({name}.{member})")
                 if callable(found) and not isinstance(found, type):
                     needed = [one for one, is_needed, _ in parameters(found) if is_needed]
-                    fitting = ", ".join(FITTING.get(one, ["'w'"])[0] for one in needed)
+                    fitting = ", ".join(fitting_for(member, one)[0] for one in needed)
                     lines[-1] = f"some({name}.{member}({fitting}))"
         self._clear()
 
@@ -299,9 +299,9 @@ class Session:
             if not needed and choose.random() < 0.55:
                 by_name = True
                 continue
-            fitting = FITTING.get(name)
-            fits = fitting and choose.random() < 0.75
-            text = choose.choice(fitting) if fits and fitting else self._junk()
+            fitting = fitting_for(getattr(function, "__name__", ""), name)
+            fits = name in FITTING and choose.random() < 0.75
+            text = choose.choice(fitting) if fits else self._junk()
             by_name = by_name or only_by_name
             shown.append(f"{name}={text}" if by_name else text)
         return ", ".join(shown)

@@ -198,6 +198,37 @@ JUNK = [
 
 PROTOCOLS = range(6)  # of pickle
 
+# For the functions that edit messages, and those that make new ones.
+_NODE = "onnxmap.make_node('Neg', ['w'], ['y'])"
+_VALUE = "onnxmap.make_value_info('y', ('float32', [1, 'n']))"
+_TYPE = "onnxmap.make_tensor_type_proto(1, [2, None])"
+_GRAPH = f"onnxmap.make_graph([{_NODE}], 'g', [], [{_VALUE}])"
+_LOADED = "onnxmap.loads(SMALL_MODELS['subgraphs'])"
+_MESSAGES = [f"[{_NODE}]", f"[{_VALUE}]", "[]", f"{_LOADED}.graph.nodes"]
+EDITS: dict[str, list[str]] = {
+    "values": ["['w']", "[1, 2]", "np.arange(6, dtype='f4')", "np.zeros(3000)[::2]", "[]"],
+    "messages": _MESSAGES, "nodes": _MESSAGES, "functions": ["[]"],
+    "other": [_NODE, f"{_LOADED}.proto", "onnxmap.new('GraphProto')", "{}", "{'w': '1'}"],
+    "serialized": ["b''", "SMALL_MODELS['subgraphs']", "b'\\x0a\\x01w'"],
+    "old": ["'w'", "{'w': 'in0'}"], "new": ["'renamed'", "None"], "reverse": ["True"],
+    "default": ["None"], "start": ["0"], "stop": ["3"],
+    "inputs": ["['w']", "[]", f"[{_VALUE}]"], "outputs": ["['y']", "[]", f"[{_VALUE}]"],
+    "op_type": ["'Neg'"], "domain": ["''", "'ai.onnx'"], "overload": ["''"], "fname": ["'f'"],
+    "doc_string": ["'doc'", "None"], "version": ["21"], "opset_imports": ["[]"],
+    "attributes": ["['a']", "None"], "attribute_protos": ["None"], "value_info": [f"[{_VALUE}]"],
+    "graph": [_GRAPH, f"{_LOADED}.graph"], "initializer": ["[]"], "sparse_initializer": ["[]"],
+    "attr_type": ["1", "2", "None"], "ref_attr_name": ["'a'"], "data_type": ["1", "7", "'INT4'"],
+    "dims": ["[2]", "[]"], "vals": ["[1, 2]", "b'12345678'", "[1]"], "raw": ["True", "False"],
+    "indices": ["onnxmap.make_tensor('i', 7, [1], [1])"], "key_type": ["7"],
+    "value_type": [_TYPE], "inner_type_proto": [_TYPE], "type_proto": [_TYPE], "elem_type": ["1"],
+    "shape": ["[1, 'n', None]", "None", "[]"], "shape_denotation": ["None", "['a', 'b', 'c']"],
+    "elem_shape_denotation": ["None"], "text": ["'name: \"w\"'", "'{\"name\": \"w\"}'", "'{}'"],
+    "message_type": ["'NodeProto'", "'TensorProto'", "'ModelProto'"], "memo": ["{}"],
+    "view": [f"{_LOADED}.proto.graph", _NODE],
+    "array": ["np.arange(3)"], "models": ["{'a.onnx': MODEL, 'b.onnx': MODEL}"],
+    "external_data": ["'weights.data'", "None", "False", "'view'", "'deep/w.data'"],
+}  # fmt: skip
+
 # Arguments that fit parameters of these names. Other parameters get junk.
 FITTING: dict[str, list[str]] = {
     "path": [
@@ -215,6 +246,7 @@ FITTING: dict[str, list[str]] = {
     ],
     "message": [
         "'ModelProto'", "'TensorProto'", "'NodeProto'", "'NoProto'", "''", "'OperatorSetProto'",
+        _NODE, "onnxmap.new('GraphProto')",
     ],
     "kind": ["'tensor'", "'sequence'", "'map'", "'optional'"],
     "link_policy": ["'contained'", "'strict'", "'trusted'"], "allow_hardlinks": ["True", "False"],
@@ -241,14 +273,26 @@ FITTING: dict[str, list[str]] = {
         "None", "np.zeros(16, 'f4')", "np.zeros((3, 5), 'f4')", "np.zeros((3, 5), 'f2')",
         "np.zeros((3, 5), 'i8', order='F')",
     ],
-    "name": ["'w'", "'graph'", "'value'", "'name'", "'float_data'"],
+    "name": ["'w'", "'graph'", "'value'", "'name'", "'float_data'", "'NodeProto'"],
     "max_bytes": ["None", "10", "2**40"], "longest": ["10", "0", "2**40"],
     "chunks": ["'auto'", "10", "'1KiB'", "-1", "{0: 2}", "(2, 2)"], "stream": ["None", "1", "-1"],
     "max_version": ["None", "(1, 0)", "(0, 8)"], "dl_device": ["None", "(1, 0)", "(2, 0)"],
-    "value": ["'w'", "1"], "index": ["0", "-1", "slice(1, None)"],
+    "value": ["'w'", "1", "1.5", "[1, 2]", "np.arange(3.0)", _GRAPH],
+    "index": ["0", "-1", "slice(1, None)"],
     "key": ["'w'", "0", "slice(1, 3)", "(0, 1)"], "arg0": ["0", "'w'", "1"], "offset": ["0", "8"],
     "args": ["'w'"], "code": ["'tensor.segment'"], "tensor": ["'w'"],
+    **EDITS,
 }  # fmt: skip
+
+
+# Functions with these names write files; `path` is then a file that nothing reads.
+_WRITING = ("save", "append")
+
+
+def fitting_for(function: str, parameter: str) -> list[str]:
+    """Arguments that fit a parameter of a function."""
+    is_written = function.startswith(_WRITING) and parameter == "path"
+    return FITTING["file"] if is_written else FITTING.get(parameter, ["'w'"])
 
 
 def write_files(folder: Path) -> dict[str, str]:

@@ -25,10 +25,13 @@ ABOUT_A_VALUE = ("producer", "consumers", "uses", "value")  # methods of a graph
 SECONDS = 1.0  # at most; the process ends once all threads are in a call
 
 
+EDITS = ("clear", "pop", "popitem", "rename", "revert", "save", "setdefault", "update")
+
+
 def touch(value: object) -> None:
-    """Every property, and every method without arguments, of graphs and similar objects."""
+    """Every property, and every method that only reads, of graphs and similar objects."""
     for name in dir(value):
-        if name.startswith("_") or name in ("close", "evict", "proto", "get", "views"):
+        if name.startswith("_") or name in ("close", "evict", "proto", "get", "views", *EDITS):
             continue
         found = getattr(value, name)
         if callable(found) and type(value).__name__ in ("Graph", "Initializers"):
@@ -55,6 +58,10 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
     out = np.empty(tensor.shape, np.float64)
     null = Path(os.devnull)
     pickled = pickle.dumps(outside)
+    good = onnxmap.load(path + ".good")
+    own = f"{path}.{os.getpid()}"  # begins the names of files that no other process writes
+    own_name = Path(own).name
+    Path(own + ".grows").write_bytes(data)
 
     def relocated() -> None:
         with onnxmap.relocate(Path(path).parent):
@@ -62,6 +69,18 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
 
     def remade() -> None:
         onnxmap.load(path).close()
+
+    def edited() -> None:
+        mine = onnxmap.load(path)
+        mine.initializers["w0"] = out
+        mine.initializers.rename("w0", "other")
+        mine.graph.nodes.append(onnxmap.make_node("Neg", ["x"], ["y"], name="new"))
+        mine.graph.nodes[0].inputs += ["x"]
+        mine.graph.nodes["new"].attributes["axis"] = 1
+        del mine.graph.nodes[-1]
+        pickle.loads(pickle.dumps(mine)).arrays(["w1"])
+        mine.save(own + ".edited", sync=False)
+        mine.revert()
 
     return {
         "load": lambda: onnxmap.load(path),
@@ -78,6 +97,19 @@ def calls(path: str) -> dict[str, Callable[[], object]]:
         "load_arrays": lambda: onnxmap.load_arrays(path + ".good"),
         "relocate": relocated,
         "Model.close": remade,
+        "Model.revert": edited,
+        "dumps": lambda: onnxmap.dumps(model),
+        "save": lambda: onnxmap.save(good, own + ".save", external_data=False, sync=False),
+        "save_all": lambda: onnxmap.save_all({own + ".all": good}, own_name + ".data", sync=False),
+        "save_tensor": lambda: onnxmap.save_tensor(tensor, own + ".one", sync=False),
+        "save_value": lambda: onnxmap.save_value([out], own + ".many", "sequence", sync=False),
+        "save_operator_set": lambda: onnxmap.save_operator_set(
+            onnxmap.new("OperatorSetProto", magic="ONNXOPSET"), own + ".operators", sync=False
+        ),
+        "append": lambda: onnxmap.append(own + ".grows", doc_string="x"),
+        "new": lambda: onnxmap.new("NodeProto", op_type="Neg", input=["x"]),
+        "Model.save": lambda: good.save(own + ".inline", external_data=False, sync=False),
+        "Model.unused_bytes": lambda: good.unused_bytes(),
         "Model.arrays": lambda: model.arrays(GOOD),
         "Model.arrays(dtype)": lambda: model.arrays(GOOD, dtype="float16"),
         "Model.stream": lambda: drain(model.stream(GOOD, window="1MB")),

@@ -31,6 +31,8 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "ProtoView.WhichOneof": lambda view: view.WhichOneof("value"),
     "MessageList.count": lambda them: them.count(None),
     "MessageList.index": lambda them: them.index(None),
+    "ValueList.count": lambda them: them.count(None),
+    "ValueList.index": lambda them: them.index(None),
     "UnknownFieldList.count": lambda them: them.count(None),
     "UnknownFieldList.index": lambda them: them.index(None),
     "Tensor.tofile": lambda tensor: tensor.tofile(_Nowhere()),
@@ -41,6 +43,7 @@ _WITH_ARGUMENTS: dict[str, Loop] = {
     "Initializers.get": lambda them: [them.get(name) for name in them],
 }
 
+_LIST_EDITS = "MergeFrom append clear extend insert pop remove reverse sort"
 # Members that do not read a model, each with the reason.
 NOT_TRIED = {
     "Model.close": "ends the walk",
@@ -49,6 +52,22 @@ NOT_TRIED = {
     "SparseTensor.to_scipy": "the tests do not require SciPy",
     "Model.to_dask": "the tests do not require Dask",
     "Tensor.to_ir": "the tests do not require onnx_ir",
+    "Model.save": "writes files",
+    **dict.fromkeys(
+        [
+            f"{kind}.{name}"
+            for kind, names in {
+                "Initializers": "clear pop popitem rename setdefault update",
+                "MessageList": f"add {_LIST_EDITS}",
+                "ValueList": _LIST_EDITS,
+                "ProtoView": "Clear ClearField CopyFrom MergeFrom MergeFromString ParseFromString "
+                "SetInParent",
+                "Model": "revert",
+            }.items()
+            for name in names.split()
+        ],
+        "edits the model: edit/ tries it",
+    ),
 }
 
 _OPERATORS: dict[str, Loop] = {
