@@ -207,6 +207,37 @@ static PyObject* read_into_huge_pages(PyObject* self, PyObject* args) {
     return array;
 }
 
+/* F4: copy_file_range of a whole file into a new one, and fsync if `sync` is true. */
+static PyObject* copy_file(PyObject* self, PyObject* args) {
+    const char *source_path, *path;
+    int sync;
+    if (!PyArg_ParseTuple(args, "ssp", &source_path, &path, &sync)) return NULL;
+    struct stat status;
+    int failed;
+    Py_BEGIN_ALLOW_THREADS;
+    const int source = open(source_path, O_RDONLY | O_CLOEXEC);
+    const int copy = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    failed = source < 0 || copy < 0 || fstat(source, &status) != 0;
+    off_t rest = failed ? 0 : status.st_size;
+    while (rest > 0 && !failed) {
+        const ssize_t copied = copy_file_range(source, NULL, copy, NULL, (size_t)rest, 0);
+        if (copied == 0) errno = EIO; /* the source became shorter */
+        failed = copied <= 0;
+        rest -= copied;
+    }
+    if (!failed && sync) failed = fsync(copy) != 0;
+    const int error = errno; /* of the step that failed, not of close */
+    if (source >= 0) close(source);
+    if (copy >= 0 && close(copy) != 0 && !failed) {
+        failed = 1;
+    } else {
+        errno = error;
+    }
+    Py_END_ALLOW_THREADS;
+    if (failed) return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+    return PyLong_FromLongLong(status.st_size);
+}
+
 /* F5: a memory copy, and with it the page faults if the destination is new. */
 static PyObject* copy_memory(PyObject* self, PyObject* args) {
     PyObject *source, *destination = NULL;
@@ -237,6 +268,7 @@ static PyMethodDef methods[] = {
      "F3: (path, begin, nbytes, threads)"},
     {"bare_arrays", bare_arrays, METH_VARARGS,
      "F2: (names, dtype, buffer, int64 offsets, int64 ranks, int64 extents)"},
+    {"copy_file", copy_file, METH_VARARGS, "F4: (source path, path of a new file, sync)"},
     {"copy_memory", copy_memory, METH_VARARGS, "F5: (source, destination or none for a new one)"},
     {NULL, NULL, 0, NULL},
 };

@@ -255,12 +255,15 @@ def _transformer(write: Callable[..., None], dimensions: tuple[int, int, int, in
 
 
 # Layers, width, vocabulary and element type of the decoders.
+INLINE_100MB = (18, 448, 8_000, FLOAT16)  # as many tensors as the next one
 INLINE_1800MB = (18, 1920, 27_000, FLOAT16)  # just under the 2 GiB that others can hold in one file
 SINGLE_3000MB = (18, 2432, 45_800, FLOAT16)
 EXTERNAL_3400MB = (40, 1792, 44_300, BFLOAT16)
 
 RECIPES: dict[str, Recipe] = {
     "inline_1800mb": _transformer(write_inline_transformer, INLINE_1800MB),
+    "inline_100mb": _transformer(write_inline_transformer, INLINE_100MB),
+    "external_1800mb": _transformer(write_external_transformer, INLINE_1800MB),
     "single_3000mb": _transformer(write_inline_transformer, SINGLE_3000MB),
     "external_3400mb": _transformer(write_external_transformer, EXTERNAL_3400MB),
     "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ PACKAGES = (
     "onnxruntime",
 )  # fmt: skip
 MEGABYTE = 1e6
+LINE_CHARACTERS = 120
 CONTENDER_HEADING = (
     "| # | Contender | ours / this | time of this | anonymous + file MB | peak MB | faults "
     "| descriptors | mappings | Pss MB |"
@@ -119,7 +121,8 @@ class Tables:
                 rows = tables.contenders
             if line.startswith("| P"):
                 rows.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
-            keys, mark, environment = line.partition(MEASURED_ON)
+        for paragraph in text.split("\n\n"):
+            keys, mark, environment = " ".join(paragraph.split()).partition(MEASURED_ON)
             if mark:
                 tables.environments[environment] = {key for key in keys.split(", ") if key}
         return tables
@@ -142,8 +145,8 @@ class Tables:
             "|---|---|---|---|---|---|",
             *_in_order(self.targets),
             "",
-            "Every contender. "
-            + "Times are for orientation only; the rest is what the work added (medians).",
+            "Every contender.",
+            "Times are for orientation only; the rest is what the work added (medians).",
             "",
             CONTENDER_HEADING,
             "|---|---|---|---|---|---|---|---|---|---|",
@@ -151,7 +154,8 @@ class Tables:
             "",
         ]
         for environment, keys in sorted(self.environments.items()):
-            lines += [", ".join(sorted(keys, key=_order)) + MEASURED_ON + environment, ""]
+            paragraph = ", ".join(sorted(keys, key=_order)) + MEASURED_ON + environment
+            lines += [textwrap.fill(paragraph, LINE_CHARACTERS, break_on_hyphens=False), ""]
         return "\n".join(lines)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,11 @@ import numpy as np
 
 Witness = Callable[[Any, bool], dict[str, str]]
 
+NEW_DATA = "weights.data"  # the data file of a model that is saved
+NEW_KEY, NEW_VALUE = "onnxmap.bench.reviewed", "yes"  # a metadata entry that is added
+NEW_OPERATOR = "Gelu"  # what nodes become
+EDITED_NODES = 1_000
+
 
 @dataclass(frozen=True)
 class Task:
@@ -19,15 +27,52 @@ class Task:
 
     Everything that comes before the timer (imports, perhaps loading a model) is done when the task
     exists. After the timer, `witness` gets what `run` returned, and whether to read every byte.
+    At last, `clean` removes what was written.
     """
 
     run: Callable[[], Any]
     witness: Witness = lambda _result, _full: {}
+    clean: Callable[[], None] = lambda: None
 
 
 def model_file(folder: Path) -> str:
     """Return the path of the model in its folder."""
     return str(folder / "model.onnx")
+
+
+def writing(
+    folder: Path, write: Callable[[Path], Any], witness: Callable[[Path, bool], dict[str, str]]
+) -> Task:
+    """Return a task that writes a file in a new, empty folder beside the model's folder.
+
+    Args:
+        write: gets the path of the file. What it returns is kept, so that the time to free a loaded
+            model is not in the figures.
+        witness: gets the same path, and whether to read every byte.
+    """
+    # Both folders are on one file system, and the model's own files stay what they are.
+    made = Path(tempfile.mkdtemp(prefix=f"{folder.name}-written-", dir=folder.parent))
+    path = made / "model.onnx"
+
+    def clean() -> None:
+        shutil.rmtree(made)
+        sync_folder(made.parent)
+
+    return Task(lambda: write(path), lambda _, full: witness(path, full), clean)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until removed files are gone, so that the next sample does not wait for that."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def edited_nodes(count: int) -> list[int]:
+    """Return the positions of the nodes that are edited one after another, of `count` nodes."""
+    return [i * count // EDITED_NODES for i in range(EDITED_NODES)]
 
 
 def tensor_file(folder: Path) -> str:

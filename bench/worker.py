@@ -52,9 +52,12 @@ def main() -> None:
     try:
         task = prepare(Path(folder))
         print("ready", file=answer, flush=True)
-        if not sys.stdin.readline():
-            return  # the parent does not want the sample any longer
-        report, kept = measure(task, Path(folder), witness == "full")
+        try:
+            if not sys.stdin.readline():
+                return  # the parent does not want the sample any longer
+            report, kept = measure(task, Path(folder), witness == "full")
+        finally:
+            task.clean()
     except Exception as error:  # noqa: BLE001 whatever a peer raises is its result
         message = " ".join(str(error).split())
         report = {"error": f"{type(error).__name__}: {message}"[:300]}

@@ -1,4 +1,4 @@
-"""The floors F1, F2, F3 and F5, mapped headers, and the disk: the system's work, no library."""
+"""The floors F1 to F5, mapped headers, and the disk: the system's work, no library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bench import witness
 from bench.floors import load_floors
-from bench.tasks import Task, data_file, manifest, model_file, places, touched_array
+from bench.tasks import Task, data_file, manifest, model_file, places, touched_array, writing
 
 FLOORS = load_floors()
 FLOOR_THREADS = 2
@@ -94,6 +94,28 @@ def bare_arrays(folder: Path) -> Task:
         return FLOORS.bare_arrays(names, np.dtype(dtype), buffer, offsets, ranks, extents)
 
     return Task(run, witness.arrays)
+
+
+def copy_file(folder: Path) -> Task:
+    """F4: the file with the initializers' bytes, copied by the system and written to the disk."""
+    return _copy_file(folder, sync=True)
+
+
+def copy_file_unsynced(folder: Path) -> Task:
+    """F4 without fsync."""
+    return _copy_file(folder, sync=False)
+
+
+def _copy_file(folder: Path, sync: bool) -> Task:
+    source, where = str(data_file(folder)), places(folder)
+
+    def arrays(copy: Path, full: bool) -> dict[str, str]:
+        stored = np.memmap(copy, np.uint8, "r")
+        return witness.arrays(
+            {p.name: stored[p.begin : p.end].view(p.dtype).reshape(p.shape) for p in where}, full
+        )
+
+    return writing(folder, lambda path: FLOORS.copy_file(source, str(path), sync), arrays)
 
 
 def copy_to_new(folder: Path) -> Task:

@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx
 import onnx_ir
 
-from bench import witness
+from bench import witness, written
 from bench.peers.usual import Usual
-from bench.tasks import Task, model_file, tensor_file
+from bench.tasks import NEW_DATA, Task, data_file, model_file, tensor_file, writing
 
 _usual = Usual("onnx-ir")
 load = _usual.load
@@ -49,3 +49,36 @@ def file_to_array(folder: Path) -> Task:
     return Task(
         lambda: onnx_ir.serde.deserialize_tensor(onnx.load_tensor(path)).numpy(), witness.array
     )
+
+
+def to_external(folder: Path) -> Task:
+    """The model, saved with its weights in a data file."""
+    return _save(folder, NEW_DATA)
+
+
+def to_folder(folder: Path) -> Task:
+    """The model and its data file, saved into another folder."""
+    return _save(folder, data_file(folder).name)
+
+
+def _save(folder: Path, data_name: str) -> Task:
+    source = model_file(folder)
+
+    def write(path: Path) -> onnx_ir.Model:
+        model = onnx_ir.load(source)
+        onnx_ir.save(model, path, external_data=data_name)
+        return model
+
+    return writing(folder, write, written.model)
+
+
+def to_inline(folder: Path) -> Task:
+    """The model, saved with its weights in the model file."""
+    source = model_file(folder)
+
+    def write(path: Path) -> onnx_ir.Model:
+        model = onnx_ir.external_data.load_to_model(onnx_ir.load(source))
+        onnx_ir.save(model, path)
+        return model
+
+    return writing(folder, write, written.model)

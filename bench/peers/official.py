@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from bench import witness
+from bench import witness, written
 from bench.peers.usual import Usual
-from bench.tasks import Task, model_file, tensor_file, touched_array
+from bench.tasks import (
+    NEW_DATA,
+    NEW_KEY,
+    NEW_OPERATOR,
+    NEW_VALUE,
+    Task,
+    edited_nodes,
+    model_file,
+    tensor_file,
+    touched_array,
+    writing,
+)
 
 _usual = Usual("onnx")
 views = _usual.views
@@ -125,6 +138,80 @@ def _convert(folder: Path, dtype: str) -> Task:
         return out
 
     return Task(run, witness.array)
+
+
+def to_external(folder: Path) -> Task:
+    """The model, saved with its weights in a data file."""
+    return _save(folder, save_as_external_data=True, location=NEW_DATA)
+
+
+def to_inline(folder: Path) -> Task:
+    """The model, saved with its weights in the model file."""
+    return _save(folder)
+
+
+def add_metadata(folder: Path) -> Task:
+    """The model with one more metadata key, saved."""
+    return _save(folder, lambda model: model.metadata_props.add(key=NEW_KEY, value=NEW_VALUE))
+
+
+def edit_node(folder: Path) -> Task:
+    """The operator of one node of a loaded model."""
+    graph = onnx.load(model_file(folder)).graph
+    return _edit_nodes(graph, [len(graph.node) // 2])
+
+
+def edit_nodes(folder: Path) -> Task:
+    """The operators of nodes all over a loaded model, one after another."""
+    graph = onnx.load(model_file(folder)).graph
+    return _edit_nodes(graph, edited_nodes(len(graph.node)))
+
+
+def _edit_nodes(graph: onnx.GraphProto, chosen: list[int]) -> Task:
+    def run() -> None:
+        for i in chosen:
+            graph.node[i].op_type = NEW_OPERATOR
+
+    return Task(
+        run, lambda _, __: {"op_types": witness.digest([node.op_type for node in graph.node])}
+    )
+
+
+def edit_node_and_save(folder: Path) -> Task:
+    """The model, with another operator in one node, saved."""
+
+    def edit(model: onnx.ModelProto) -> None:
+        nodes = model.graph.node
+        nodes[len(nodes) // 2].op_type = NEW_OPERATOR
+
+    return _save(folder, edit, written.file)
+
+
+def edit_attribute_and_save(folder: Path) -> Task:
+    """The model, with another attribute in one node, saved."""
+
+    def edit(model: onnx.ModelProto) -> None:
+        nodes = model.graph.node
+        nodes[len(nodes) // 2].attribute.append(onnx.helper.make_attribute("axis", 1))
+
+    return _save(folder, edit)
+
+
+def _save(
+    folder: Path,
+    edit: Callable[[onnx.ModelProto], object] = lambda _model: None,
+    prove: Callable[[Path, bool], dict[str, str]] = written.model,
+    **options: Any,
+) -> Task:
+    source = model_file(folder)
+
+    def write(path: Path) -> onnx.ModelProto:
+        model = onnx.load(source)
+        edit(model)
+        onnx.save_model(model, str(path), **options)
+        return model
+
+    return writing(folder, write, prove)
 
 
 def _outline(model: onnx.ModelProto, _full: bool) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,22 @@ import ml_dtypes  # noqa: F401  onnxmap imports it at first use; the peers impor
 import numpy as np
 
 import onnxmap
-from bench import witness
+import onnxmap._appending  # these two are imported at first use; the peers import all at once
+import onnxmap._saving
+from bench import witness, written
 from bench.peers.usual import Usual
-from bench.tasks import Task, model_file, tensor_file, touched_array
+from bench.tasks import (
+    NEW_DATA,
+    NEW_KEY,
+    NEW_OPERATOR,
+    NEW_VALUE,
+    Task,
+    edited_nodes,
+    model_file,
+    tensor_file,
+    touched_array,
+    writing,
+)
 
 _usual = Usual("onnxmap")
 load = _usual.load
@@ -140,3 +154,101 @@ def _convert(folder: Path, dtype: str, read_before: bool = False) -> Task:
         tensor.numpy(out=out)
         out.view(np.uint8).fill(0x5A)
     return Task(lambda: tensor.numpy(out=out), witness.array)
+
+
+def to_external(folder: Path) -> Task:
+    """The model, saved with its weights in a data file."""
+    return _save(folder, external_data=NEW_DATA)
+
+
+def to_external_unsynced(folder: Path) -> Task:
+    """The same, without waiting for the disk."""
+    return _save(folder, external_data=NEW_DATA, sync=False)
+
+
+def to_inline(folder: Path) -> Task:
+    """The model, saved with its weights in the model file."""
+    return _save(folder, external_data=False)
+
+
+def to_inline_unsynced(folder: Path) -> Task:
+    """The same, without waiting for the disk."""
+    return _save(folder, external_data=False, sync=False)
+
+
+def to_folder(folder: Path) -> Task:
+    """The model and its data file, saved into another folder without waiting for the disk."""
+    return _save(folder, sync=False)
+
+
+def _save(folder: Path, **options: Any) -> Task:
+    source = model_file(folder)
+
+    def write(path: Path) -> onnxmap.Model:
+        model = onnxmap.load(source)
+        model.save(path, **options)
+        return model
+
+    return writing(folder, write, written.model)
+
+
+def add_metadata(folder: Path) -> Task:
+    """One metadata key, appended to the model's file. It is cut off again afterwards."""
+    path = Path(model_file(folder))
+    nbytes = path.stat().st_size
+    return Task(
+        lambda: onnxmap.append(path, metadata_props={NEW_KEY: NEW_VALUE}),
+        lambda _, full: written.model(path, full),
+        lambda: os.truncate(path, nbytes),
+    )
+
+
+def edit_node(folder: Path) -> Task:
+    """The operator of one node of a loaded model: the first edit."""
+    graph = onnxmap.load(model_file(folder)).graph
+    middle = len(graph.nodes) // 2
+
+    def run() -> None:
+        graph.nodes[middle].op_type = NEW_OPERATOR
+
+    return Task(run, lambda _, __: {"op_types": witness.digest(graph.op_types())})
+
+
+def edit_nodes(folder: Path) -> Task:
+    """The operators of nodes all over a loaded model, one after another."""
+    graph = onnxmap.load(model_file(folder)).graph
+    chosen = edited_nodes(len(graph.nodes))
+
+    def run() -> None:
+        for i in chosen:
+            graph.nodes[i].op_type = NEW_OPERATOR
+
+    return Task(run, lambda _, __: {"op_types": witness.digest(graph.op_types())})
+
+
+def edit_node_and_save(folder: Path) -> Task:
+    """The model, with another operator in one node, saved without waiting for the disk."""
+    source = model_file(folder)
+
+    def write(path: Path) -> onnxmap.Model:
+        model = onnxmap.load(source)
+        nodes = model.graph.nodes
+        nodes[len(nodes) // 2].op_type = NEW_OPERATOR
+        model.save(path, sync=False)
+        return model
+
+    return writing(folder, write, written.file)
+
+
+def edit_attribute_and_save(folder: Path) -> Task:
+    """The model, with another attribute in one node, saved without waiting for the disk."""
+    source = model_file(folder)
+
+    def write(path: Path) -> onnxmap.Model:
+        model = onnxmap.load(source)
+        nodes = model.graph.nodes
+        nodes[len(nodes) // 2].attributes["axis"] = 1
+        model.save(path, sync=False)
+        return model
+
+    return writing(folder, write, written.model)
