@@ -260,14 +260,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (fuzz::is_unsafe_text(location)) {
         fuzz::require(location.empty() || outcome.code == "ext.unsafe_path",
                       "an unsafe text is not refused as one");
+        fuzz::require(!contain::is_safe_location(location), "an unsafe text is called safe");
         return 0;
     }
     try {
         contain::check_location(location);
     } catch (const contain::LocationFault& fault) {
-        fuzz::require(outcome.code == fault.code, "the text of a location is judged in two ways");
+        fuzz::require(outcome.code == fault.code && !contain::is_safe_location(location),
+                      "the text of a location is judged in two ways");
         return 0;
     }
+    fuzz::require(contain::is_safe_location(location), "a safe text is called unsafe");
     if (choices.links == contain::LinkPolicy::trusted) return 0;
     const fuzz::Rules rules = {choices.links == contain::LinkPolicy::contained,
                                choices.allow_hardlinks, choices.second_root};

@@ -34,6 +34,8 @@ constexpr int kDeepest = 150;
 // is linear in the file, so only so many are asked for in one input.
 constexpr int kMostPaths = 8;
 constexpr int kMostWholes = 8;
+// The text of most inputs is longer.
+constexpr std::uint64_t kFewCharacters = 256;
 
 volatile std::uint8_t looked_at;
 
@@ -68,6 +70,8 @@ class Reading {
                                  [](std::string_view part) { touch(as_bytes(part)); });
             });
         }
+        few.max_bytes = kFewCharacters;
+        attempt(true, [&] { read_limited_text(few); });
     }
 
     void read_tensors() {
@@ -118,6 +122,17 @@ class Reading {
     }
 
     [[nodiscard]] bool constant() const noexcept { return bytes_ != InputBytes::changing; }
+
+    void read_limited_text(const onnx::TextOptions& options) {
+        std::uint64_t read = 0;
+        try {
+            onnx::write_text(document_.root(), options,
+                             [&](std::string_view part) { read += part.size(); });
+        } catch (const Error& error) {
+            if (error.code != "limit.text_bytes") throw;
+        }
+        require(read <= options.max_bytes, "more text was written than the limit allows");
+    }
 
     void read_message(const Message& message, int depth) {
         if (depth > kDeepest) return;
