@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cli_models import EVIL_NAME, LONG_NAME, save, save_hidden, tensor
-from support.command_line import Ran, piped
+from support.command_line import Ran, Run, piped
+from support.weighted_models import Values, save_weighted
 
 from onnxmap.cli import main
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command line in this process."""
 
     def run_here(*arguments: object) -> Ran:
@@ -44,6 +44,17 @@ def hidden(tmp_path: Path) -> Path:
     path = tmp_path / "hidden.onnx"
     save_hidden(path)
     return path
+
+
+@pytest.fixture
+def values(tmp_path: Path) -> Values:
+    """Of the model `m.onnx`, which has a weight in `w.bin`, one inside, and the key `author`."""
+    return save_weighted(tmp_path / "m.onnx", {"outside": "w.bin", "inside": None})
+
+
+@pytest.fixture
+def model(tmp_path: Path, values: Values) -> Path:
+    return tmp_path / "m.onnx"
 
 
 @pytest.fixture(scope="session")

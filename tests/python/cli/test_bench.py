@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto
 from support.cli_models import save, tensor
 from support.cold_files import locked
-from support.command_line import Ran, on_terminal, piped
+from support.command_line import Ran, Run, on_terminal, piped
 
 import onnxmap
 from onnxmap.cli.bench import peers
@@ -31,7 +31,6 @@ RESULT_KEYS = {
     "peak_bytes",
 }  # fmt: skip
 
-Run = Callable[..., Ran]
 Stand = Callable[[str, str], None]
 
 

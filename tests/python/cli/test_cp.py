@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import onnx
 import pytest
 from google.protobuf import text_format
-from support.command_line import Ran
+from support.command_line import Run
 from support.weighted_models import GARBAGE, locations_of, names_in, save_weighted, values_of
 
 import onnxmap
-
-Run = Callable[..., Ran]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

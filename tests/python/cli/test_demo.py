@@ -6,19 +6,18 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-from support.command_line import Ran, on_terminal, piped
+from support.command_line import Run, on_terminal, piped
 
 from onnxmap.cli import process_memory
 
 
 class TestDemo:
-    def test_does_what_it_promises(self, run: Callable[..., Ran]) -> None:
+    def test_does_what_it_promises(self, run: Run) -> None:
         ran = run("demo", "--json")
         assert ran.status == 0
         facts = json.loads(ran.out)
@@ -34,7 +33,7 @@ class TestDemo:
         assert {weight["is_external"] for weight in facts["weights"]} == {True, False}
         assert len({weight["dtype"] for weight in facts["weights"]}) == 20
 
-    def test_leaves_nothing_behind(self, run: Callable[..., Ran]) -> None:
+    def test_leaves_nothing_behind(self, run: Run) -> None:
         files = json.loads(run("demo", "--json").out)["files"]
         assert len(files) == 2
         assert not any(Path(file).parent.exists() for file in files)
@@ -54,7 +53,7 @@ class TestDemo:
             assert found.tobytes() == numpy_helper.to_array(expected).tobytes(), expected.name
             assert found.dtype == helper.tensor_dtype_to_np_dtype(expected.data_type)
 
-    def test_overwrites_nothing(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_overwrites_nothing(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "demo.weights.data").write_text("mine")
         ran = run("demo", "--keep", tmp_path)
         assert (ran.status, ran.out) == (2, "")
@@ -62,7 +61,7 @@ class TestDemo:
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
     def test_says_that_it_needs_linux(
-        self, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(process_memory, "_STATUS", tmp_path / "status")
         for arguments in (("demo", "--keep", tmp_path / "made"), ("bench", tmp_path / "any.onnx")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,19 +13,17 @@ import pytest
 from google.protobuf import json_format, text_format
 from onnx import TensorProto
 from support.cli_models import EVIL_NAME, EVIL_SHOWN, save, tensor
-from support.command_line import Ran
+from support.command_line import Run
 
 
 class TestDump:
-    def test_full_text_is_protobufs(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_full_text_is_protobufs(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "plain.onnx"
         model = save(path, tensor("w", np.arange(300, dtype=np.float32)), doc_string="é 漢")
         ran = run("dump", path, "--full")
         assert (ran.status, ran.out) == (0, str(model))
 
-    def test_cut_text_is_short_and_still_text_format(
-        self, run: Callable[..., Ran], demo: Path
-    ) -> None:
+    def test_cut_text_is_short_and_still_text_format(self, run: Run, demo: Path) -> None:
         out = run("dump", demo).out
         assert len(out) < 200_000
         assert "1048576 bytes, 128 shown" in out
@@ -35,7 +32,7 @@ class TestDump:
         assert parsed.graph.node[:43] == expected.graph.node[:43]
         assert parsed.graph.initializer[4].raw_data == expected.graph.initializer[4].raw_data[:128]
 
-    def test_full_json_is_protobufs(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_full_json_is_protobufs(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "plain.onnx"
         numbers = TensorProto(
             name="numbers",
@@ -51,7 +48,7 @@ class TestDump:
         found = json.loads(run("dump", path, "--json", "--full").out)
         assert found == json_format.MessageToDict(model, preserving_proto_field_name=True)
 
-    def test_cut_json_says_so(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_cut_json_says_so(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "long.onnx"
         typed = TensorProto(
             name="n" * 1000, data_type=TensorProto.INT64, dims=[500], int64_data=range(500)
@@ -86,11 +83,11 @@ class TestDump:
             ("functions", ""),
         ],
     )
-    def test_field(self, run: Callable[..., Ran], small: Path, field: str, expected: str) -> None:
+    def test_field(self, run: Run, small: Path, field: str, expected: str) -> None:
         ran = run("dump", small, field)
         assert (ran.status, ran.out, ran.err) == (0, expected, "")
 
-    def test_bytes_are_shown_as_bytes(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_bytes_are_shown_as_bytes(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "bytes.onnx"
         save(path, tensor("w", np.frombuffer(b"a\xe9\xff\n" * 50, np.uint8)))
         shown = r"a\xe9\xff\n" * 32
@@ -98,7 +95,7 @@ class TestDump:
             f"{shown}  # 200 long, 128 shown\n"
         )
 
-    def test_fields_of_every_tensor_can_be_found(self, run: Callable[..., Ran], demo: Path) -> None:
+    def test_fields_of_every_tensor_can_be_found(self, run: Run, demo: Path) -> None:
         """`dump` accepts the paths that `Model.tensors()` gives."""
         import onnxmap
 
@@ -132,15 +129,13 @@ class TestDump:
             ('graph.node[0].input["x"]', "no names"),
         ],
     )
-    def test_bad_field(self, run: Callable[..., Ran], small: Path, field: str, said: str) -> None:
+    def test_bad_field(self, run: Run, small: Path, field: str, said: str) -> None:
         ran = run("dump", small, field)
         assert (ran.status, ran.out) == (2, "")
         assert said in ran.err
         assert ran.err.count("\n") == 1
 
-    def test_json_of_many_nodes_is_not_searched_for_cycles(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_json_of_many_nodes_is_not_searched_for_cycles(self, run: Run, tmp_path: Path) -> None:
         """That took most of the time."""
         path = tmp_path / "many.onnx"
         nodes = [onnx.helper.make_node("Relu", [f"{i}"], [f"{i + 1}"]) for i in range(3000)]
@@ -162,7 +157,7 @@ class TestDump:
         assert gc.isenabled()
 
     def test_json_is_written_in_large_blocks(
-        self, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A write may be a system call: on a terminal, or if Python does not buffer."""
         path = tmp_path / "many.onnx"

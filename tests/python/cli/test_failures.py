@@ -7,13 +7,12 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cli_models import EVIL_NAME, save, tensor
-from support.command_line import Ran, piped, started
+from support.command_line import Ran, Run, piped, started
 
 from onnxmap.cli import COMMANDS
 
@@ -62,7 +61,7 @@ class TestFailures:
     @pytest.mark.parametrize("options", [[], ["--json"]])
     def test_unreadable_input_is_one_line(
         self,
-        run: Callable[..., Ran],
+        run: Run,
         command: list[str],
         options: list[str],
         bad_file: Path,
@@ -83,7 +82,7 @@ class TestFailures:
         "arguments",
         [[], ["nonsense"], ["show"], ["ls", "f", "--sort", "colour"], ["show", "f", "--nonsense"]],
     )
-    def test_bad_usage_is_one_line(self, run: Callable[..., Ran], arguments: list[str]) -> None:
+    def test_bad_usage_is_one_line(self, run: Run, arguments: list[str]) -> None:
         ran = run(*arguments)
         assert (ran.status, ran.out) == (2, "")
         assert ran.err.count("\n") == 1
@@ -103,9 +102,7 @@ class TestFailures:
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
         ],
     )
-    def test_bad_usage_says_what_is_right(
-        self, run: Callable[..., Ran], arguments: list[str], said: str
-    ) -> None:
+    def test_bad_usage_says_what_is_right(self, run: Run, arguments: list[str], said: str) -> None:
         assert said in run(*arguments).err
 
     @pytest.mark.parametrize("arguments", [["ls", "--nodes"], ["show"], ["dump", "--json"]])
@@ -114,9 +111,7 @@ class TestFailures:
         ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
         assert (ran.returncode, ran.stderr) == (2, "onnxmap: standard output is closed\n")
 
-    def test_a_pipe_as_a_file_says_how_to_read_it(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_a_pipe_as_a_file_says_how_to_read_it(self, run: Run, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         assert "to read a pipe, write - for the file" in run("show", tmp_path / "pipe").err
 
@@ -143,7 +138,7 @@ class TestFailures:
         assert "No space left" in error
 
     def test_interrupt_ends_quietly(
-        self, run: Callable[..., Ran], small: Path, monkeypatch: pytest.MonkeyPatch
+        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         import onnxmap
 
@@ -153,9 +148,7 @@ class TestFailures:
         monkeypatch.setattr(onnxmap, "load", interrupted)
         assert run("ls", small) == Ran(130, "", "")
 
-    def test_text_from_a_file_is_escaped_for_the_terminal(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_text_from_a_file_is_escaped_for_the_terminal(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "evil.onnx"
         model = save(path, tensor(EVIL_NAME, np.ones(1)), doc_string=EVIL_NAME)
         model.producer_name = model.graph.name = model.graph.input[0].name = EVIL_NAME
@@ -185,12 +178,12 @@ class TestStart:
         for command in COMMANDS:
             assert re.search(rf"^    {command}\s", ran.stdout, re.MULTILINE)
 
-    def test_help_is_also_a_command(self, run: Callable[..., Ran]) -> None:
+    def test_help_is_also_a_command(self, run: Run) -> None:
         assert run("help") == run("--help")
         assert run("help", "ls") == run("ls", "--help")
         assert run("help").status == 0
 
-    def test_help_says_how_names_are_completed(self, run: Callable[..., Ran]) -> None:
+    def test_help_says_how_names_are_completed(self, run: Run) -> None:
         told = run("--help").out.splitlines()
         assert any("Completion" in line for line in told)
         (line,) = (line.strip() for line in told if "eval" in line)
@@ -199,7 +192,7 @@ class TestStart:
         for document in ("README.md", "docs/guide.md"):
             assert line in (root / document).read_text()
 
-    def test_version(self, run: Callable[..., Ran]) -> None:
+    def test_version(self, run: Run) -> None:
         from importlib.metadata import version
 
         assert run("--version") == Ran(0, f"onnxmap {version('onnxmap')}\n", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,13 @@ import onnx
 import pytest
 from onnx import TensorProto
 from support.cli_models import EVIL_SHOWN, LONG_NAME, save, tensor
-from support.command_line import Ran, on_terminal, piped
+from support.command_line import Ran, Run, on_terminal, piped
 
 HEADINGS = ["name", "type", "shape", "bytes", "in", "offset", "aligned"]
 
 
 class TestLs:
-    def test_json_is_what_the_official_package_reads(
-        self, run: Callable[..., Ran], demo: Path
-    ) -> None:
+    def test_json_is_what_the_official_package_reads(self, run: Run, demo: Path) -> None:
         ran = run("ls", demo, "--json")
         assert ran.status == 0
         rows = json.loads(ran.out)
@@ -41,7 +38,7 @@ class TestLs:
                 end = row["offset"] + row["nbytes"]
                 assert content[row["offset"] : end] == expected.raw_data
 
-    def test_every_initializer_has_a_line(self, run: Callable[..., Ran], small: Path) -> None:
+    def test_every_initializer_has_a_line(self, run: Run, small: Path) -> None:
         lines = run("ls", small).out.splitlines()
         assert lines[0].split() == HEADINGS
         assert lines[1].split()[:5] == ["b.weight", "FLOAT", "4×5", "80", "inline"]  # noqa: RUF001
@@ -49,7 +46,7 @@ class TestLs:
         assert [line.split()[0] for line in lines[4:]] == [EVIL_SHOWN, LONG_NAME]
 
     def test_enormous_names_are_cut_in_a_pipe_and_whole_in_json(
-        self, run: Callable[..., Ran], tmp_path: Path
+        self, run: Run, tmp_path: Path
     ) -> None:
         path = tmp_path / "names.onnx"
         longest, enormous = "l" * 1000, "first" + "n" * 5_000_000 + "last"
@@ -71,17 +68,17 @@ class TestLs:
             ("dtype", ["b.weight", "a.weight", "a.bias"]),
         ],
     )
-    def test_sort(self, run: Callable[..., Ran], small: Path, order: str, first: list[str]) -> None:
+    def test_sort(self, run: Run, small: Path, order: str, first: list[str]) -> None:
         rows = json.loads(run("ls", small, "--sort", order, "--json", "*.weight", "*.bias").out)
         assert [row["name"] for row in rows if row["name"] != LONG_NAME] == first
 
-    def test_sort_by_file(self, run: Callable[..., Ran], demo: Path) -> None:
+    def test_sort_by_file(self, run: Run, demo: Path) -> None:
         rows = json.loads(run("ls", "--sort", "file", "--json", demo).out)
         places = [(row["file"] or "", row["offset"]) for row in rows]
         assert places == sorted(places)
         assert places[-1][0] == "demo.weights.data"
 
-    def test_names_and_globs_choose(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_names_and_globs_choose(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "names.onnx"
         names = ["w[1]", "w1", "w2", "v"]
         save(path, *(tensor(name, np.ones(1)) for name in names))
@@ -94,14 +91,12 @@ class TestLs:
         assert chosen("v", "w?") == ["w1", "w2", "v"]
         assert chosen("w1", "--sort", "size", "v") == ["v", "w1"]  # equally large
 
-    def test_a_name_that_is_not_there_is_an_error(
-        self, run: Callable[..., Ran], small: Path
-    ) -> None:
+    def test_a_name_that_is_not_there_is_an_error(self, run: Run, small: Path) -> None:
         ran = run("ls", small, "a.*", "zzz*")
         assert (ran.status, ran.out) == (2, "")
         assert "'zzz*'" in ran.err
 
-    def test_malformed_tensors_are_listed(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_malformed_tensors_are_listed(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "broken.onnx"
         missing = TensorProto(name="missing", data_type=1, dims=[2], data_location=1)
         for key, value in (("location", "gone.data"), ("offset", "64")):
@@ -177,7 +172,7 @@ class TestLs:
         assert len(ran.stdout.splitlines()) == 1 + 5
         assert not any(line.endswith(" ") for line in ran.stdout.splitlines())
 
-    def test_many_tensors(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_many_tensors(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "many.onnx"
         one = TensorProto(data_type=TensorProto.INT8, dims=[1], raw_data=b"1")
         model = onnx.ModelProto(ir_version=10)
@@ -190,14 +185,14 @@ class TestLs:
         assert lines[-1].split()[0] == "tensor.99999"
         assert len(json.loads(run("ls", path, "--json").out)) == 100_000
 
-    def test_a_model_without_initializers(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_a_model_without_initializers(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "none.onnx"
         save(path)
         assert json.loads(run("ls", path, "--json").out) == []
         assert run("ls", path).out.split() == HEADINGS
 
     def test_a_list_of_nothing_says_where_the_tensors_are(
-        self, run: Callable[..., Ran], hidden: Path, tmp_path: Path
+        self, run: Run, hidden: Path, tmp_path: Path
     ) -> None:
         onnx.save(onnx.ModelProto(ir_version=10, graph=onnx.GraphProto()), tmp_path / "bare.onnx")
         assert run("ls", tmp_path / "bare.onnx").err == ""
@@ -210,14 +205,14 @@ class TestLs:
         assert run("ls", hidden, "--json") == Ran(0, "[]\n", "")
         assert run("ls", hidden, "--inputs").err == ""
 
-    def test_sparse_initializers_are_listed(self, run: Callable[..., Ran], hidden: Path) -> None:
+    def test_sparse_initializers_are_listed(self, run: Run, hidden: Path) -> None:
         (line,) = run("ls", hidden).out.splitlines()[1:]
         assert line.split() == ["sparse", "sparse:FLOAT", "10", "24", "inline", "-", "-"]
         (row,) = json.loads(run("ls", hidden, "--json", "sparse").out)
         assert (row["dtype"], row["shape"], row["nbytes"]) == ("FLOAT", [10], 24)
         assert row["sparse"] is True
 
-    def test_cells_of_a_pipe_are_single_words(self, run: Callable[..., Ran], demo: Path) -> None:
+    def test_cells_of_a_pipe_are_single_words(self, run: Run, demo: Path) -> None:
         """For awk and sort. An offset is a number, or - if it is unknown."""
         rows = json.loads(run("ls", demo, "--json").out)
         lines = [line.split() for line in run("ls", demo).out.splitlines()[1:]]
@@ -228,9 +223,7 @@ class TestLs:
         ]
         assert {"yes", "no"} <= {line[6] for line in lines}
 
-    def test_numbers_in_names_are_sorted_by_value(
-        self, run: Callable[..., Ran], tmp_path: Path
-    ) -> None:
+    def test_numbers_in_names_are_sorted_by_value(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "numbers.onnx"
         names = ["w", "w.1.b", "w.2", "w.10", "w.10.a", "w.²"]
         save(path, *(tensor(name, np.ones(1)) for name in reversed(names)))
@@ -238,7 +231,7 @@ class TestLs:
             rows = json.loads(run("ls", path, "--json", "--sort", order).out)
             assert [row["name"] for row in rows] == names
 
-    def test_a_pasted_path_may_have_a_star(self, run: Callable[..., Ran], hidden: Path) -> None:
+    def test_a_pasted_path_may_have_a_star(self, run: Run, hidden: Path) -> None:
         def chosen(*arguments: str) -> list[str]:
             ran = run("ls", hidden, "--json", *arguments)
             assert ran.status == 0, ran.err
@@ -251,9 +244,7 @@ class TestLs:
         assert chosen("--nodes", "graph.node[1]") == ["graph.node[1]"]
         assert len(chosen("--nodes", 'graph.node[0].attribute["else_branch"]*')) == 2
 
-    def test_a_heading_says_what_the_first_column_is(
-        self, run: Callable[..., Ran], hidden: Path
-    ) -> None:
+    def test_a_heading_says_what_the_first_column_is(self, run: Run, hidden: Path) -> None:
         assert run("ls", hidden, "--all").out.split()[0] == "path"
 
     @pytest.mark.parametrize("width", [80, 120])

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import onnx
 import pytest
 from google.protobuf import text_format
-from support.command_line import Ran
+from support.command_line import Run
 from support.weighted_models import (
     GARBAGE,
     Values,
@@ -26,7 +26,6 @@ from support.weighted_models import (
 
 import onnxmap
 
-Run = Callable[..., Ran]
 CRASHING = Path(__file__).parents[1] / "support/crashing_mv.py"
 
 

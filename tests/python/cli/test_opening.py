@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 from support.cli_models import save, tensor
-from support.command_line import Ran, piped
+from support.command_line import Ran, Run, piped
 
 import onnxmap
 from onnxmap.cli import COMMANDS
@@ -26,8 +25,6 @@ from onnxmap.cli.model_file import (
     open_message,
     open_model,
 )
-
-Run = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 import pytest
-from support.command_line import Ran
-from support.weighted_models import Values, locations_of, save_weighted, values_of
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def values(tmp_path: Path) -> Values:
-    return save_weighted(tmp_path / "m.onnx", {"outside": "w.bin", "inside": None})
-
-
-@pytest.fixture
-def model(tmp_path: Path, values: Values) -> Path:
-    return tmp_path / "m.onnx"
+from support.command_line import Run
+from support.weighted_models import Values, locations_of, values_of
 
 
 def inputs_of(path: Path) -> list[str]:

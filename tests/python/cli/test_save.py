@@ -7,14 +7,13 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
 from types import SimpleNamespace
 
 import onnx
 import pytest
-from support.command_line import Ran, on_terminal
+from support.command_line import Run, on_terminal
 from support.weighted_models import (
     Values,
     locations_of,
@@ -25,19 +24,6 @@ from support.weighted_models import (
 
 import onnxmap
 from onnxmap.cli import saving_bar
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def values(tmp_path: Path) -> Values:
-    """Of the model `m.onnx`: a weight in `w.bin`, one in the model."""
-    return save_weighted(tmp_path / "m.onnx", {"outside": "w.bin", "inside": None})
-
-
-@pytest.fixture
-def model(tmp_path: Path, values: Values) -> Path:
-    return tmp_path / "m.onnx"
 
 
 class TestOptions:

@@ -5,28 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import onnx
 import pytest
 from google.protobuf import text_format
-from support.command_line import Ran
-from support.weighted_models import Values, names_in, save_weighted, values_of
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def values(tmp_path: Path) -> Values:
-    """Of the model `m.onnx`, which has the metadata `author`."""
-    return save_weighted(tmp_path / "m.onnx", {"outside": "w.bin", "inside": None})
-
-
-@pytest.fixture
-def model(tmp_path: Path, values: Values) -> Path:
-    return tmp_path / "m.onnx"
+from support.command_line import Run
+from support.weighted_models import Values, names_in, values_of
 
 
 def read(path: Path) -> onnx.ModelProto:

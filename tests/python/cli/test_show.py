@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,11 @@ import onnx
 import pytest
 from onnx import helper
 from support.cli_models import LONG_NAME, save, tensor
-from support.command_line import Ran, on_terminal
+from support.command_line import Run, on_terminal
 
 
 class TestShow:
-    def test_json_is_what_the_official_package_reads(
-        self, run: Callable[..., Ran], small: Path
-    ) -> None:
+    def test_json_is_what_the_official_package_reads(self, run: Run, small: Path) -> None:
         ran = run("show", small, "--json")
         assert ran.status == 0
         facts = json.loads(ran.out)
@@ -44,7 +41,7 @@ class TestShow:
             ("FLOAT", {"count": 1, "nbytes": 80}),
         ]
 
-    def test_the_page_agrees_with_the_json(self, run: Callable[..., Ran], demo: Path) -> None:
+    def test_the_page_agrees_with_the_json(self, run: Run, demo: Path) -> None:
         page = run("show", demo).out
         for told in (
             "demo.onnx  13.8 MB  opened in ",
@@ -61,9 +58,7 @@ class TestShow:
             assert told in page
         assert not any(line.endswith(" ") for line in page.splitlines())
 
-    def test_weights_that_are_no_initializers_are_counted(
-        self, run: Callable[..., Ran], hidden: Path
-    ) -> None:
+    def test_weights_that_are_no_initializers_are_counted(self, run: Run, hidden: Path) -> None:
         facts = json.loads(run("show", hidden, "--json").out)
         assert facts["initializers"]["count"] == 0
         assert facts["elsewhere"] == {
@@ -91,7 +86,7 @@ class TestShow:
         assert "BatchNormalization  1  █" in on_terminal(60, "show", path).text
 
     def test_a_missing_external_file_is_reported(
-        self, run: Callable[..., Ran], demo: Path, tmp_path: Path
+        self, run: Run, demo: Path, tmp_path: Path
     ) -> None:
         alone = tmp_path / "alone.onnx"
         alone.write_bytes(demo.read_bytes())
@@ -109,7 +104,7 @@ class TestShow:
         assert max(map(len, lines)) <= width
         assert sum("many words" in line for line in lines) == 1
 
-    def test_many_lines_are_summed_up(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+    def test_many_lines_are_summed_up(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "many.onnx"
         inputs = [helper.make_tensor_value_info(f"x{i}", 1, [1]) for i in range(1000)]
         nodes = [helper.make_node(f"Op{i}", ["x0"], [f"y{i}"]) for i in range(1000)]

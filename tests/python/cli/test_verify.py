@@ -7,7 +7,6 @@ import io
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,11 @@ import pytest
 from onnx import TensorProto
 from support.checksum_models import WRONG, Hashed, data_file, declared
 from support.cli_models import EVIL_NAME
-from support.command_line import Ran, on_terminal, piped, started
+from support.command_line import Ran, Run, on_terminal, piped, started
 from support.sample_models import floats, model_of, write
 
 from onnxmap import _checksums as checksums
 from onnxmap.cli import verify
-
-Run = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, NamedTuple
 
 _COMMAND = (sys.executable, "-m", "onnxmap")
@@ -57,6 +57,10 @@ class Ran(NamedTuple):
     status: int
     out: str
     err: str
+
+
+# Of the fixture `run`, which runs a command line in this process.
+Run = Callable[..., Ran]
 
 
 class Screen(NamedTuple):
