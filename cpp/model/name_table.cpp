@@ -1,16 +1,15 @@
 #include "model/name_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
 #include "base/made_once.hpp"
+#include "base/seeded_hash.hpp"
 
 namespace onnxmap::model {
 
@@ -23,23 +22,9 @@ constexpr std::size_t kFew = 8;
 constexpr std::size_t kSmallestBlock = 256;
 constexpr std::size_t kLargestBlock = std::size_t{1} << 20;
 
-using Seeds = std::array<std::uint64_t, 2>;
-
-const Seeds& seeds() {
-    constinit static std::atomic<const Seeds*> made = nullptr;
-    return made_once(made, [] {
-        std::random_device random;
-        const auto next = [&] { return std::uint64_t{random()} << 32 | random(); };
-        return std::make_unique<const Seeds>(Seeds{next(), next() | 1});
-    });
-}
-
-// Combines both halves of the product, so that each bit of the result depends on all bits of both
-// numbers.
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+const HashSeeds& seeds() {
+    constinit static std::atomic<const HashSeeds*> made = nullptr;
+    return made_once(made, [] { return std::make_unique<const HashSeeds>(random_seeds()); });
 }
 
 template <class Word>
@@ -59,7 +44,7 @@ std::uint64_t few_bytes(const char* p, std::size_t count) noexcept {
 
 // Words may overlap at the end: a copy of fewer bytes than eight would take longer than the rest.
 std::uint32_t hash_of(std::string_view name) {
-    const Seeds& seed = seeds();
+    const HashSeeds& seed = seeds();
     const char* p = name.data();
     std::size_t left = name.size();
     std::uint64_t hash = seed[0] ^ left;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "save/write_parts.hpp"
@@ -27,14 +26,6 @@ void read_in_pieces(const SourceRange& range, std::vector<std::uint8_t>& buffer,
     }
 }
 
-// Combines both halves of the product, so that each bit of the result depends on all bits of both
-// numbers.
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
 bool is_equal(const SourceRange& a, const SourceRange& b) {
     bool same = true;
     std::vector<std::uint8_t> of_a;
@@ -51,10 +42,7 @@ bool is_equal(const SourceRange& a, const SourceRange& b) {
 }  // namespace
 
 DataLayout::DataLayout(LayoutOptions options) : options_(options) {
-    if (!options.dedupe) return;
-    std::random_device random;
-    const auto next = [&] { return std::uint64_t{random()} << 32 | random(); };
-    seeds_ = {next(), next() | 1};
+    if (options.dedupe) seeds_ = random_seeds();
 }
 
 // Only a filter: equal hashes are compared. Files choose the bytes, so each layout has new seeds:

@@ -2,7 +2,6 @@
 // request equal bytes anywhere, are stored once.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/seeded_hash.hpp"
 #include "save/parts.hpp"
 #include "source/source.hpp"
 
@@ -67,7 +67,7 @@ class DataLayout {
     std::unordered_map<std::uint64_t, std::size_t> first_of_size_;
     std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
     std::optional<std::uint64_t> hash_;  // of the range that is being added
-    std::array<std::uint64_t, 2> seeds_{};
+    HashSeeds seeds_{};
 };
 
 }  // namespace onnxmap::save
