@@ -132,6 +132,7 @@ RETURNS = {
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "external_file": "ExternalFile | None",
+    "document_of": "Document | None",
     "friendly": "Any",
     "loaded_raw_data": "tuple[int, int] | None",
     "opset_versions": "dict[str, int]",

@@ -238,6 +238,14 @@ void bind_messages(py::module_& module) {
                "Set the raw_data of a TensorProto to bytes of the file from which its model was "
                "loaded, which are not copied.");
     module.def(
+        "document_of",
+        [](const ProtoView& view) -> py::object {
+            const onnx::Message message = view.message();
+            if (!view.document->root().is(message)) return py::none();
+            return py::cast(std::const_pointer_cast<model::Document>(view.document));
+        },
+        py::arg("view"), "Return the document that a view is the whole of, or None.");
+    module.def(
         "edit_count", [](const ProtoView& view) { return view.document->edits().count(); },
         py::arg("view"), "Return a number that every edit of the document changes.");
     module.def("state_variables", guarded([](const ProtoView& view) {
@@ -269,7 +277,11 @@ void bind_messages(py::module_& module) {
         [](const py::str& given, const py::kwargs& fields) {
             const std::string name = to_printable(given);
             const auto* const table = onnx::find_message(name);
-            if (table == nullptr) throw py::value_error("ONNX has no message type " + name);
+            if (table == nullptr) {
+                const bool is_short = onnx::find_message(name + "Proto") != nullptr;
+                throw py::value_error("ONNX has no message type " + name +
+                                      (is_short ? "; did you mean " + name + "Proto?" : ""));
+            }
             Handle made = new_message(*table);
             set_fields(made, fields);
             return ProtoView{std::move(made)};

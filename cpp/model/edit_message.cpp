@@ -92,7 +92,8 @@ EncodedField held_field(const Document& document, const wire::FieldRow& row,
 
 void fail_removed(const onnx::Message& message) {
     throw Error("edit.removed", "the " + std::string(message.table().name) +
-                                    " was removed from its model and cannot be changed");
+                                    " was removed from its model and cannot be changed; add a "
+                                    "copy of it, and change that");
 }
 
 void check_editable(const Document& document, const onnx::Message& message) {

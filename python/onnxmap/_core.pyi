@@ -58,6 +58,7 @@ __all__: list[str] = [
     "attribute_entries",
     "data_type_bits",
     "data_type_facts",
+    "document_of",
     "edit_count",
     "enum_values",
     "external_file",
@@ -1876,6 +1877,11 @@ def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
 def data_type_facts() -> builtins.list[tuple[str, int, int, str, str]]:
     """
     Return name, number, bits, typed field and NumPy name of each element type.
+    """
+
+def document_of(view: ProtoView) -> Document | None:
+    """
+    Return the document that a view is the whole of, or None.
     """
 
 def edit_count(view: ProtoView) -> int:

@@ -137,8 +137,9 @@ def _model(model: Any) -> str:
         return "closed"
     graph = model.graph
     origin = "from a buffer" if model.path is None else _quoted(model.path)
+    edited = ", edited" if model.edited else ""
     return (
-        f"{origin}: IR {model.ir_version}, {counted(len(graph.nodes), 'node')}, "
+        f"{origin}{edited}: IR {model.ir_version}, {counted(len(graph.nodes), 'node')}, "
         f"{counted(graph._core.initializer_count, 'initializer')}, {bytes_in_words(model.nbytes)}"
     )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from onnxmap._progress import ProgressArgument
 
-    ExternalData = str | bytes | Literal[False] | None
+    ExternalData = str | bytes | os.PathLike[str] | Literal[False] | None
 
 
 MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a message
@@ -55,6 +55,11 @@ class SaveOptions:
     follow_symlinks: bool = False
     sync: bool = True
     progress: ProgressArgument = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.external_data, os.PathLike):
+            # As bytes, since the file may be called "view".
+            object.__setattr__(self, "external_data", os.fsencode(self.external_data))
 
     def plan(self) -> _core.SavePlan:
         location = b""

@@ -13,6 +13,7 @@ from onnxmap._save_options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
 from onnxmap._writing import write_document, write_documents
 
 if TYPE_CHECKING:
+    import os
     from typing import BinaryIO
 
     from onnxmap._paths import Path
@@ -43,8 +44,8 @@ def save(
     file that was loaded. Arrays that exist stay valid, and the model stays as it is.
 
     Args:
-        model: a Model, a ModelProto of protobuf, or an `onnx_ir.Model`. A message does not know its
-            folder: locations in a ModelProto, or in `model.proto`, are relative to that of `path`.
+        model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
+            of protobuf does not know its folder: its locations are relative to that of `path`.
         path: the path of the file, or a file object that can write bytes. A file object gets them
             in order, and no data file can be written beside it.
         external_data: where the values of tensors go. None: each stays where it is. In another
@@ -90,7 +91,7 @@ def save(
 
 def save_all(
     models: Mapping[Path, Any],
-    external_data: str | bytes,
+    external_data: str | bytes | os.PathLike[str],
     dedupe: bool = True,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
@@ -128,6 +129,10 @@ def save_all(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
         dedupe, allow_over_2gib, overwrite, follow_symlinks, sync, progress,
     )  # fmt: skip
+    given: object = models
+    if not isinstance(given, Mapping):
+        what = type(given).__name__
+        raise TypeError(f"models must be a mapping of paths to models, not {what}")
     if not models:
         raise ValueError("there are no models to save")
     documents = {path: _document_of(model) for path, model in models.items()}
@@ -171,24 +176,38 @@ def save_with_copies(
 
 
 def dumps(model: Any) -> bytes:
-    """Return a model, or any message of a `.proto`, as bytes, edits included.
+    """Return a model, an `onnx_ir.Model`, or any message, as bytes, edits included.
 
     What was not edited is written byte for byte as it was loaded. External data are not included.
 
     Raises:
         FileChangedError: the file of the model changed since it was loaded.
     """
-    return (model.proto if isinstance(model, Model) else model).SerializeToString()
+    if _is_ir(model):
+        from onnxmap.interop.ir import proto_of
+
+        model = proto_of(model)
+    if not message_name(model):
+        raise TypeError(f"expected a Model or a message, not {type(model).__name__}")
+    return getattr(model, "proto", model).SerializeToString()
 
 
 def _document_of(model: Any) -> _core.Document:
     if isinstance(model, Model):
         return model._open()
-    if type(model).__module__.partition(".")[0] == "onnx_ir":
+    if _is_ir(model):
         from onnxmap.interop.ir import folder_of, proto_of
 
         return loads(proto_of(model).SerializeToString(), folder_of(model))._open()
+    if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
+        document = _core.document_of(model)
+        if document is not None:
+            return document
     if not hasattr(model, "SerializeToString") or message_name(model) != "ModelProto":
         found = message_name(model) or type(model).__name__
         raise TypeError(f"expected a Model, not {found}")
     return loads(model.SerializeToString())._open()
+
+
+def _is_ir(model: object) -> bool:
+    return type(model).__module__.partition(".")[0] == "onnx_ir" and hasattr(model, "graph")

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "one_tensor.hpp"
 #include "sample_models.hpp"
@@ -56,10 +57,13 @@ Bytes elements_slowly(const onnx::DataTypeInfo& type, std::size_t count, const B
 }
 
 Bytes float32_slowly(const onnx::DataTypeInfo& type, const Bytes& elements) {
-    Bytes bytes;
-    for (const std::uint8_t code : elements) {
-        append(bytes, little_endian(onnx::float32_bits(type.format, type.bits, code), 4));
+    std::vector<Bytes> of_code;
+    for (std::uint32_t code = 0; code < 1U << type.bits; ++code) {
+        of_code.push_back(little_endian(onnx::float32_bits(type.format, type.bits, code), 4));
     }
+    Bytes bytes;
+    bytes.reserve(4 * elements.size());
+    for (const std::uint8_t code : elements) append(bytes, of_code[code]);
     return bytes;
 }
 

@@ -24,8 +24,10 @@ def test_edited() -> None:
     assert not model.edited
     model.graph.nodes[0].name = "if"  # what it was already
     assert model.edited
+    assert repr(model).startswith("<onnxmap.Model from a buffer, edited: ")
     model.revert()
     assert not model.edited
+    assert repr(model).startswith("<onnxmap.Model from a buffer: ")
     model.revert()
     for read in (lambda: str(model.proto), lambda: model.arrays(), lambda: repr(model)):
         read()

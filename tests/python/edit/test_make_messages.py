@@ -267,3 +267,10 @@ def test_what_is_made_is_a_copy() -> None:
     made = ours("make_attribute")("g", graph)
     graph.name = "after"
     assert made.g.name == "before"
+
+
+def test_a_short_name_of_a_message() -> None:
+    with pytest.raises(ValueError, match=r"no message type Node; did you mean NodeProto\?$"):
+        onnxmap.new("Node")
+    with pytest.raises(ValueError, match=r"no message type Nodes$"):
+        onnxmap.new("Nodes")

@@ -256,6 +256,9 @@ def test_wrong_sets_of_models(tmp_path: Path) -> None:
     before = contents(tmp_path)
     with pytest.raises(ValueError, match="no models"):
         onnxmap.save_all({}, "w")
+    for wrong in (None, [model], model):
+        with pytest.raises(TypeError, match="models must be a mapping of paths to models, not"):
+            onnxmap.save_all(wrong, "w")
     with pytest.raises(ValueError, match="one folder"):
         onnxmap.save_all({tmp_path / "a": model, tmp_path / "sub" / "b": model}, "w")
     with pytest.raises(onnxmap.SaveError) as caught:

@@ -171,14 +171,36 @@ def test_models_of_other_libraries(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", ["as it is", "inline", "all outside"])
-@pytest.mark.parametrize("name", ["chain_outside"])
-def test_external_data_of_onnx_ir(name: str, options: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["ProtoView", "onnx_ir"])
+def test_external_data_in_another_folder(kind: str, options: str, tmp_path: Path) -> None:
     """They are found in the folder that the model was loaded from, wherever the new one goes."""
-    source = SAVE_MODELS[name](tmp_path)
+    source = SAVE_MODELS["chain_outside"](tmp_path)
     saved = tmp_path / "folder" / "saved.onnx"
     saved.parent.mkdir()
-    onnxmap.save(ir.load(source), saved, **OPTIONS[options], sync=False)
+    model: Any = onnxmap.load(source).proto if kind == "ProtoView" else ir.load(source)
+    onnxmap.save(model, saved, **OPTIONS[options], sync=False)
     assert_same_model(saved, source, structure=False)
+
+
+def test_a_path_may_name_the_data_file(tmp_path: Path) -> None:
+    """The file may have a name that means something else as a text."""
+    source = SAVE_MODELS["chain"](tmp_path)
+    onnxmap.save(onnxmap.load(source), tmp_path / "saved.onnx", Path("view"), sync=False)
+    assert_same_model(tmp_path / "saved.onnx", source)
+    assert (tmp_path / "view").stat().st_size > 1024
+
+
+def test_dumps(tmp_path: Path) -> None:
+    source = SAVE_MODELS["chain"](tmp_path)
+    model = onnxmap.load(source)
+    assert onnxmap.dumps(model) == onnxmap.dumps(model.proto) == source.read_bytes()
+    node = model.graph.nodes[0]
+    assert onnxmap.dumps(node) == node.proto.SerializeToString() != b""
+    (tmp_path / "saved.onnx").write_bytes(onnxmap.dumps(ir.load(source)))
+    assert_same_model(tmp_path / "saved.onnx", source, structure=False)
+    for wrong in (None, b"bytes", source, model.initializers):
+        with pytest.raises(TypeError, match="expected a Model or a message, not "):
+            onnxmap.dumps(wrong)
 
 
 def test_external_data_of_onnx_ir_in_two_folders(tmp_path: Path) -> None:
