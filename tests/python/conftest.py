@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sanitized_run import LEFT_OUT
+from support.sanitized_run import LEFT_OUT, left_out_cases
 
 collect_ignore = list(LEFT_OUT) if SANITIZED else []
 
@@ -70,6 +70,13 @@ def pytest_sessionstart() -> None:
         with _extension_path().open("rb") as file:
             if file_contains(file.fileno(), b"__asan_init") is False:
                 pytest.exit(f"ONNXMAP_SANITIZE is set, yet {_extension_path()} has no ASan", 3)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SANITIZED:
+        left_out = set(left_out_cases(items))
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
 
 
 def pytest_collection_finish() -> None:

@@ -14,6 +14,7 @@ from support import wire_bytes as wire
 from support.edit_models import EDIT_MODELS
 from support.edited_models import everything, rich, saved
 from support.edited_readings import disagreement
+from support.run_options import SANITIZED
 from support.sample_models import external, floats, model_of, write
 
 import onnxmap
@@ -36,6 +37,8 @@ def test_edited() -> None:
 
 def test_revert_gives_the_loaded_bytes() -> None:
     for name, data in EDIT_MODELS.items():
+        if SANITIZED and name.startswith("backend"):
+            continue
         model = onnxmap.loads(data)
         model.proto.Clear()
         model.proto.graph.name = "other"

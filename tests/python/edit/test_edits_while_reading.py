@@ -19,7 +19,7 @@ from support.sample_models import floats, model_of, write
 import onnxmap
 
 NODES, COUNT = 400, 2_000
-ROUNDS = 400 if LONG else 60 if EXHAUSTIVE else 10 if SANITIZED else 25
+ROUNDS = 400 if LONG else 60 if EXHAUSTIVE else 4 if SANITIZED else 25
 
 
 def write_model(folder: Path) -> Path:

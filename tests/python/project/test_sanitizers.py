@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from support.run_options import SANITIZED
-from support.sanitized_run import LEFT_OUT
+from support.sanitized_run import LEFT_OUT, MOST_CASES, left_out_cases
 from support.subprocesses import run_python
 
 import onnxmap._core
@@ -30,3 +32,22 @@ def test_what_a_sanitizer_run_leaves_out_is_there() -> None:
     here = Path(__file__).parents[1]
     assert [name for name in LEFT_OUT if not (here / name).exists()] == []
     assert all(LEFT_OUT.values())
+
+
+class Case(NamedTuple):
+    path: Path
+    nodeid: str
+
+
+@pytest.mark.parametrize("count", [1, 49, 50, 51, 99, 100, 101, 1710])
+def test_the_cases_of_a_sanitizer_run_are_spread_evenly(count: int) -> None:
+    def cases(file: str) -> list[Any]:
+        return [Case(Path(file), f"{file}::test[{i}]") for i in range(count)]
+
+    sweep, hostile = cases("tests/edit/test_a.py"), cases("tests/wire/test_b.py")
+    left_out = left_out_cases([*sweep, *hostile])
+    places = [i for i, case in enumerate(sweep) if case not in left_out]
+    assert len(places) == min(count, MOST_CASES)
+    assert len(left_out) == count - len(places)
+    gaps = [after - before for before, after in itertools.pairwise([*places, count])]
+    assert max(gaps) - min(gaps) <= 1
