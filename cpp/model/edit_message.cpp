@@ -39,6 +39,15 @@ Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row
     return rows;
 }
 
+// A handle of an absent message must not show the message that its place gets after it was cleared:
+// for protobuf it is removed, too.
+void note_cleared(const Document& document, const onnx::Message& message,
+                  const wire::FieldRow& row) {
+    if (row.is_message() && !row.repeated() && !message.child(row)) {
+        document.editable().note_vacated(message, row);
+    }
+}
+
 void remove_messages(const Document& document, const onnx::Message& message, Pieces::Rows rows) {
     for (const wire::FieldRow& row : message.table().fields) {
         if (!row.is_message() || (Pieces::rows(message.table(), row) & rows) == 0) continue;
@@ -171,6 +180,7 @@ void append_values(const Document& document, const onnx::Message& message,
 
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
     check_editable(document, message);
+    note_cleared(document, message, row);
     const auto fields = fields_of(message);
     if (fields->count(row) == 0) return;
     Pieces::Rows rows = Pieces::rows(message.table(), row);
@@ -186,6 +196,7 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
 
 void clear_all(const Document& document, const onnx::Message& message) {
     check_editable(document, message);
+    for (const wire::FieldRow& row : message.table().fields) note_cleared(document, message, row);
     remove_messages(document, message, ~Pieces::Rows{0});
     const auto before = fields_of(message);
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),

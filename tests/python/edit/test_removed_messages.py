@@ -135,6 +135,27 @@ def test_a_handle_of_an_absent_message_makes_it_present() -> None:
     assert [dim.dim_value for dim in shape.dim] == [3]
 
 
+CLEARINGS: dict[str, Callable[[Any], object]] = {
+    "ClearField": lambda model: model.ClearField("graph"),
+    "Clear": lambda model: model.Clear(),
+    "ParseFromString": lambda model: model.ParseFromString(b""),
+}
+
+
+@pytest.mark.parametrize("loaded", ["absent", "present"])
+@pytest.mark.parametrize("clearing", CLEARINGS)
+def test_a_handle_of_an_absent_message_ends_when_it_is_cleared(clearing: str, loaded: str) -> None:
+    data = ModelProto().SerializeToString() if loaded == "absent" else EDIT_MODELS["rich"]
+    for model in (ModelProto.FromString(data), onnxmap.loads_proto(data, "ModelProto")):
+        model.ClearField("graph")
+        handle = model.graph
+        CLEARINGS[clearing](model)
+        model.graph.name = "other"
+        assert handle.SerializeToString() == b""
+    with pytest.raises(ValueError, match="removed"):
+        handle.name = "z"
+
+
 def test_handles_follow_their_messages() -> None:
     model = rich()
     nodes = model.proto.graph.node

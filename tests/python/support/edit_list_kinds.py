@@ -134,7 +134,7 @@ for _root in ("model", "other"):
     )
 _KEYS = [
     "key=lambda one: len(one.ListFields())",
-    "key=lambda one: [text_bytes(value) for _, value in one.ListFields() if type(value) is str]",
+    "key=lambda one: [text_bytes(v) for _, v in one.ListFields() if isinstance(v, (str, bytes))]",
     "key=lambda one: -len(one.ListFields()), reverse=True",
 ]
 LIST_KINDS |= {
