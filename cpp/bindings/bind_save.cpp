@@ -220,6 +220,10 @@ Args:
         "Append bytes to the file that a document was loaded from.");
     module.def("external_locations", guarded(external_locations), py::arg("document"),
                "Return the locations that the external tensors of a model name, each once.");
+    module.def("open_loaded_files",
+               guarded([](const DocumentPtr& document) { save::open_loaded_files(*document); }),
+               py::arg("document"),
+               "Open the data files of a model as it was loaded, so that they may be replaced.");
     module.def("external_use", guarded(external_use), py::arg("document"),
                "Return (bytes, bytes in use) of each external file of a model, by path.");
 }

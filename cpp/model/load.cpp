@@ -68,9 +68,13 @@ std::shared_ptr<const Document> load_file(const std::string& path, source::IoMod
     options.external.model_folder = os::real_folder_of(path, file.identity());
     // The second path stays valid if the process changes its working directory.
     const std::string name = path.substr(path.rfind('/') + 1);
-    auto way = os::way_by_path(options.folder.empty() ? path : options.folder + "/" + name);
-    return load_source(source::open_source(std::move(file), mode, std::move(way)), options,
-                       is_model);
+    const std::string lasting = options.folder.empty() ? path : options.folder + "/" + name;
+    auto source = source::open_source(std::move(file), mode, os::way_by_path(lasting));
+    if (options.watch) {
+        options.external.model = source;
+        options.external.model_path = lasting;
+    }
+    return load_source(std::move(source), options, is_model);
 }
 
 }  // namespace onnxmap::model

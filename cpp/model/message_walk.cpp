@@ -129,13 +129,30 @@ void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
     Walk(onnx::message<"TensorProto">, kHoldTensors, max_depth, with_path).enter(root);
 }
 
-void for_each_tensor(const Document& document,
-                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+namespace {
+
+void for_each_tensor_below(
+    const Document& document, const onnx::Message& root,
+    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
     const Visit with_path = [&](const std::string& path, const onnx::Message& tensor,
                                 std::uint64_t) { visit(path, tensor); };
     StructurePages pages(document.source(), true);
     Walk(onnx::message<"TensorProto">, kHoldTensors, document.limits().depth, with_path, &pages)
-        .enter(document.root());
+        .enter(root);
+}
+
+}  // namespace
+
+void for_each_tensor(const Document& document,
+                     const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    for_each_tensor_below(document, document.root(), visit);
+}
+
+void for_each_loaded_tensor(
+    const Document& document,
+    const std::function<void(const std::string&, const onnx::Message&)>& visit) {
+    const onnx::Message loaded(document.root().table(), document.source().bytes());
+    for_each_tensor_below(document, loaded, visit);
 }
 
 void for_each_node(const onnx::Message& root, std::uint32_t max_depth,

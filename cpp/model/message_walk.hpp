@@ -24,6 +24,11 @@ void for_each_tensor(const onnx::Message& root, std::uint32_t max_depth,
 void for_each_tensor(const Document& document,
                      const std::function<void(const std::string&, const onnx::Message&)>& visit);
 
+/// The same below the root as it was loaded, without the edits.
+void for_each_loaded_tensor(
+    const Document& document,
+    const std::function<void(const std::string&, const onnx::Message&)>& visit);
+
 /// The same for each NodeProto below `root`. The nodes of a subgraph follow the node that holds it.
 void for_each_node(const onnx::Message& root, std::uint32_t max_depth,
                    const std::function<void(const std::string&, const onnx::Message&)>& visit);

@@ -14,9 +14,11 @@ namespace {
 // Many models may share a file, with many spellings of its name; a few ways suffice.
 constexpr std::size_t kMostWays = 8;
 
-class Path final : public WayToFile {
+class Name final : public WayToFile {
   public:
-    explicit Path(std::string path) : path_(std::move(path)) {}
+    // Without a folder, `name` is a path. `path` is for error texts.
+    Name(std::shared_ptr<const Folder> folder, std::string name, std::string path)
+        : folder_(std::move(folder)), name_(std::move(name)), path_(std::move(path)) {}
 
     [[nodiscard]] std::optional<File> open(const FileIdentity& file) const override {
         const FoundObject found = find();
@@ -27,8 +29,12 @@ class Path final : public WayToFile {
     [[nodiscard]] FileIdentity look() const override { return find().status().identity; }
 
   private:
-    [[nodiscard]] FoundObject find() const { return {path_, AtLink::its_target}; }
+    [[nodiscard]] FoundObject find() const {
+        return {folder_ ? folder_->open() : nullptr, name_, AtLink::its_target, path_};
+    }
 
+    std::shared_ptr<const Folder> folder_;
+    std::string name_;
     std::string path_;
 };
 
@@ -64,7 +70,14 @@ std::optional<FileIdentity> look_for(const WayToFile& way, const FileIdentity& f
 }
 
 std::shared_ptr<const WayToFile> way_by_path(std::string path) {
-    return std::make_shared<const Path>(std::move(path));
+    std::string name = path;
+    return std::make_shared<const Name>(nullptr, std::move(name), std::move(path));
+}
+
+std::shared_ptr<const WayToFile> way_in_folder(std::shared_ptr<const Folder> folder,
+                                               const std::string& name) {
+    std::string path = folder->path() + (folder->path().ends_with('/') ? "" : "/") + name;
+    return std::make_shared<const Name>(std::move(folder), name, std::move(path));
 }
 
 HeldFile::HeldFile(File file, std::shared_ptr<const WayToFile> way)

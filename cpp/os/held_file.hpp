@@ -11,6 +11,7 @@
 
 #include "os/descriptor_pool.hpp"
 #include "os/file.hpp"
+#include "os/folder.hpp"
 #include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::os {
@@ -38,6 +39,10 @@ class WayToFile {
 
 /// A way by the file's path.
 [[nodiscard]] std::shared_ptr<const WayToFile> way_by_path(std::string path);
+
+/// A way by the file's name in a folder, which may have another path by now.
+[[nodiscard]] std::shared_ptr<const WayToFile> way_in_folder(std::shared_ptr<const Folder> folder,
+                                                             const std::string& name);
 
 class HeldFile {
   public:

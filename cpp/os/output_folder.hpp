@@ -24,6 +24,9 @@ struct NameStatus {
 /// be longer than file systems allow.
 [[nodiscard]] std::string unique_name(std::string_view name, std::string_view suffix);
 
+/// The end of the name of an old file that a save has moved aside: NAME.XXXXXXXX.onnxmap-old.
+inline constexpr std::string_view kAsideEnd = ".onnxmap-old";
+
 /// Names are those of objects in the folder. All functions throw FileError; `path` is for error
 /// texts.
 class OutputFolder {

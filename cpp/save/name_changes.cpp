@@ -20,12 +20,12 @@ void NameChanges::record(Change change, Act&& act) {
 
 void NameChanges::move_aside(const Destination& place) {
     record(
-        {Change::Kind::moved_aside, &place, os::unique_name(place.name, kOld)},
+        {Change::Kind::moved_aside, &place, os::unique_name(place.name, os::kAsideEnd)},
         [&](const Change& change) { place.folder->rename(place.name, change.aside, place.path); });
 }
 
 void NameChanges::keep_aside(const Destination& place) {
-    record({Change::Kind::linked_aside, &place, os::unique_name(place.name, kOld)},
+    record({Change::Kind::linked_aside, &place, os::unique_name(place.name, os::kAsideEnd)},
            [&](Change& change) {
                if (place.folder->link(place.name, change.aside, place.path)) return;
                place.folder->rename(place.name, change.aside, place.path);

@@ -14,9 +14,6 @@ namespace onnxmap::save {
 /// The functions that change a name throw FileError, and then have changed nothing.
 class NameChanges {
   public:
-    /// The end of the name of an old file that was moved aside: NAME.XXXXXXXX.onnxmap-old.
-    static constexpr std::string_view kOld = ".onnxmap-old";
-
     /// Gives the old file another name instead of its own.
     void move_aside(const Destination& place);
 

@@ -11,6 +11,7 @@
 #include "onnx/schema.hpp"
 #include "source/shared_source.hpp"
 #include "tensor/header.hpp"
+#include "tensor/replaced_model.hpp"
 
 namespace onnxmap::tensor {
 
@@ -122,11 +123,23 @@ ExternalFiles::ExternalFiles(ExternalFolder folder) : folder_(std::move(folder))
             os::Folder::open_shared(folder_.root)};
         if (folder_.model_folder) roots.push_back(folder_.model_folder);
         opener_ = std::make_shared<const contain::ContainedOpen>(std::move(roots), folder_.policy);
+        find_way_to_model();
     } catch (const FileError& error) {
         // The folder does not exist, and a folder that is made later is not used. Opening a file
         // throws this error.
         if (os::is_shortage(error)) throw;
         no_folder_ = error;
+    }
+}
+
+// A model and its data are usually in one folder, whose path may change.
+void ExternalFiles::find_way_to_model() {
+    if (!folder_.model) return;
+    const auto name = os::path_below(folder_.model_path, folder_.root);
+    if (name && name->rfind('/') == 0) {
+        way_to_model_ = os::way_in_folder(opener_->roots().front(), std::string(name->substr(1)));
+    } else {
+        way_to_model_ = os::way_by_path(folder_.model_path);
     }
 }
 
@@ -168,6 +181,8 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     // If two threads open one file, both get the same source, and the other source is dropped after
     // the unlock.
     auto source = folder_.remote ? open_remote(location, tensor) : open_local(location, tensor);
+    // After opening: a save replaces the model after its data files, or moves it aside before.
+    if (way_to_model_) check_not_replaced(*folder_.model, *way_to_model_);
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }

@@ -43,6 +43,10 @@ struct ExternalFolder {
     // If set, this is the folder, and `root` is its URL. A remote folder has no links that could be
     // checked.
     std::shared_ptr<const source::RemoteFolder> remote = nullptr;
+    // If set: the file of the model, which must not have been replaced when one of the external
+    // files is opened for the first time.
+    std::shared_ptr<const source::Source> model = nullptr;
+    std::string model_path = {};  // its absolute path
 };
 
 /// The external files of one model. Each is opened and mapped once, on first use, and closed when
@@ -54,7 +58,8 @@ class ExternalFiles {
     explicit ExternalFiles(ExternalFolder folder);
 
     /// Opens a file. Throws Error `ext.*`; `file.changed` if another folder has the folder's name
-    /// now; and FileError if the process has no descriptor left.
+    /// now, or if the model was replaced before this first use of the file; and FileError if the
+    /// process has no descriptor left.
     [[nodiscard]] std::shared_ptr<const source::Source> open(std::string_view location,
                                                              std::string_view tensor) const;
 
@@ -77,10 +82,12 @@ class ExternalFiles {
     [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
+    void find_way_to_model();
 
     ExternalFolder folder_;
     std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder
     std::optional<FileError> no_folder_;                    // why there is no folder
+    std::shared_ptr<const os::WayToFile> way_to_model_;     // null: the model is not checked
     mutable os::ForkSafeMutex mutex_;
     // A map, not a hash table: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> files_;

@@ -79,6 +79,7 @@ __all__: list[str] = [
     "map_keys",
     "new",
     "numpy_dtype",
+    "open_loaded_files",
     "opset_imports",
     "opset_versions",
     "option_names",
@@ -1992,6 +1993,11 @@ def new(arg0: str, **kwargs: Any) -> ProtoView:
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
     Return the numpy.dtype of an element type.
+    """
+
+def open_loaded_files(document: Document) -> None:
+    """
+    Open the data files of a model as it was loaded, so that they may be replaced.
     """
 
 def opset_imports(arg0: ProtoView) -> OpsetMapping: ...

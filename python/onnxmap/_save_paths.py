@@ -92,6 +92,12 @@ def check_replaced(
                 raise _own_data(os.fsdecode(new), reason)
 
 
+def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
+    """Whether new files at these paths replace the file of a model."""
+    loaded = absolute_path(document.path)
+    return document.io in ("mmap", "read") and any(_is_file(loaded, new) for new in paths)
+
+
 def check_reachable(
     folder: bytes, documents: Iterable[_core.Document], data_files: Mapping[str, tuple[int, int]]
 ) -> None:

@@ -15,6 +15,7 @@ from onnxmap._save_paths import (
     check_location,
     check_reachable,
     check_replaced,
+    is_replaced,
     is_root,
     local_path,
     viewed_name,
@@ -74,6 +75,9 @@ def write_documents(
     data_files = plan.data_files()
     data_paths = [_data_path(folder, location, replaces) for location, _, _, replaces in data_files]
     referenced, loaded = plan.referenced, plan.loaded_files()
+    for document in documents.values():
+        if document.edited and is_replaced(document, paths):
+            _core.open_loaded_files(document)
     if copies is None:
         check_replaced(paths, data_paths, documents.values(), loaded)
         check_reachable(folder, documents.values(), loaded)

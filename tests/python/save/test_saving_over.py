@@ -69,6 +69,23 @@ def test_an_edited_model_is_still_edited(save: str, tmp_path: Path) -> None:
     assert model.initializers["w1"].numpy().mean() not in (3, 4)
 
 
+@pytest.mark.parametrize("save", SAVES)
+def test_edits_are_reverted_after_a_save(save: str, tmp_path: Path) -> None:
+    """The values that were edited are in data files that only the loaded model reads."""
+    path = SAVE_MODELS["chain_outside"](tmp_path)
+    expected = onnxmap.load_arrays(path)
+    model = onnxmap.load(path)
+    for node in list(model.graph.nodes):
+        model.graph.nodes.remove(node)
+    for name in expected:
+        del model.initializers[name]
+    onnxmap.save(model, path, sync=False, **SAVES[save])
+    assert not onnxmap.load(path).initializers
+    model.revert()
+    found = model.arrays()
+    assert all((found[name] == array).all() for name, array in expected.items())
+
+
 def test_a_data_file_that_other_tensors_still_read(tmp_path: Path) -> None:
     """Each round swaps the order of the values within the same file."""
     path = SAVE_MODELS["chain_outside"](tmp_path)

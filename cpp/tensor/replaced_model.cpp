@@ -1,0 +1,57 @@
+#include "tensor/replaced_model.hpp"
+
+#include <optional>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "os/output_folder.hpp"
+
+namespace onnxmap::tensor {
+
+namespace {
+
+// The file to which the way leads; nothing if it leads nowhere.
+std::optional<os::FileIdentity> found_by(const os::WayToFile& way) {
+    try {
+        return way.look();
+    } catch (const FileError& error) {
+        if (os::is_shortage(error)) throw;
+    } catch (const Error&) {
+        // Another folder has the name of the folder.
+    }
+    return std::nullopt;
+}
+
+// Whether a save has given the file another name, and the new file will get the old one.
+bool is_moved_aside(const source::Source& model) {
+    try {
+        const auto file = model.file();
+        return file && os::path_of_open(file->descriptor()).ends_with(os::kAsideEnd);
+    } catch (const Error&) {
+        return false;  // its descriptor was closed, and no name leads to it
+    }
+}
+
+[[noreturn]] void fail_replaced(const std::string& path) {
+    Error error("file.changed", quoted(path) +
+                                    " was replaced by another file since it was loaded, so its "
+                                    "data files may have changed with it; load it again");
+    error.file = path;
+    throw error;
+}
+
+}  // namespace
+
+void check_not_replaced(const source::Source& model, const os::WayToFile& way) {
+    const auto loaded = model.identity();
+    if (!loaded) return;
+    model.check_unchanged();
+    auto found = found_by(way);
+    if (!found) {
+        if (is_moved_aside(model)) fail_replaced(model.path());
+        found = found_by(way);  // the save may have ended between the two
+    }
+    if (found && !found->same_file(*loaded)) fail_replaced(model.path());
+}
+
+}  // namespace onnxmap::tensor
