@@ -51,6 +51,10 @@ std::unique_ptr<Plan> make_plan(std::string_view external, const py::bytes& loca
     options.most_nbytes = most_nbytes;
     options.dedupe = dedupe;
     options.over_2gib = over_2gib;
+    options.look = [] {
+        const WithLock locked;
+        check_signals();
+    };
     return std::make_unique<Plan>(std::move(options));
 }
 

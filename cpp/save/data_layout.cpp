@@ -11,26 +11,37 @@ namespace onnxmap::save {
 
 namespace {
 
+// Bytes that are read at once, and between two looks.
 constexpr std::uint64_t kAtOnce = 1 << 20;
+constexpr std::uint64_t kLookEvery = 4 << 20;
 
-// Calls visit(bytes) for a range in pieces, until it returns false.
+}  // namespace
+
+DataLayout::DataLayout(LayoutOptions options) : options_(std::move(options)) {
+    if (options_.dedupe) seeds_ = random_seeds();
+}
+
+// Calls visit(done, bytes) for a range in pieces, until it returns false.
 template <class Visit>
-void read_in_pieces(const SourceRange& range, std::vector<std::uint8_t>& buffer, Visit&& visit) {
-    buffer.resize(std::min(kAtOnce, range.nbytes));
+void DataLayout::read_in_pieces(const SourceRange& range, Visit&& visit) {
+    buffer_.resize(std::min(kAtOnce, range.nbytes));
     for (std::uint64_t done = 0; done < range.nbytes;) {
         const std::uint64_t here = std::min<std::uint64_t>(kAtOnce, range.nbytes - done);
-        const std::span<std::uint8_t> piece(buffer.data(), here);
+        const std::span<std::uint8_t> piece(buffer_.data(), here);
         read_source(*range.source, range.offset + done, piece);
         if (!visit(done, piece)) return;
         done += here;
+        unlooked_ += here;
+        if (unlooked_ < kLookEvery) continue;
+        unlooked_ = 0;
+        if (options_.look) options_.look();
     }
 }
 
-bool is_equal(const SourceRange& a, const SourceRange& b) {
+bool DataLayout::is_equal(const SourceRange& a, const SourceRange& b) {
     bool same = true;
-    std::vector<std::uint8_t> of_a;
     std::vector<std::uint8_t> of_b;
-    read_in_pieces(a, of_a, [&](std::uint64_t done, std::span<const std::uint8_t> bytes) {
+    read_in_pieces(a, [&](std::uint64_t done, std::span<const std::uint8_t> bytes) {
         of_b.resize(bytes.size());
         read_source(*b.source, b.offset + done, of_b);
         same = std::ranges::equal(bytes, of_b);
@@ -39,18 +50,11 @@ bool is_equal(const SourceRange& a, const SourceRange& b) {
     return same;
 }
 
-}  // namespace
-
-DataLayout::DataLayout(LayoutOptions options) : options_(options) {
-    if (options.dedupe) seeds_ = random_seeds();
-}
-
 // Only a filter: equal hashes are compared. Files choose the bytes, so each layout has new seeds:
 // no file can make many ranges have one hash.
-std::uint64_t DataLayout::hash_of(const SourceRange& range) const {
+std::uint64_t DataLayout::hash_of(const SourceRange& range) {
     std::uint64_t hash = fold(seeds_[0] ^ range.nbytes, seeds_[1]);
-    std::vector<std::uint8_t> buffer;
-    read_in_pieces(range, buffer, [&](std::uint64_t, std::span<const std::uint8_t> bytes) {
+    read_in_pieces(range, [&](std::uint64_t, std::span<const std::uint8_t> bytes) {
         for (std::size_t i = 0; i < bytes.size(); i += 8) {
             std::uint64_t word = 0;
             std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));

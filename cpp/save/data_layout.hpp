@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@ struct LayoutOptions {
     std::uint64_t alignment = 4096;  // of each tensor in its file
     std::uint64_t most_nbytes = 0;   // of one file, unless one tensor has more; 0: one file
     bool dedupe = false;             // store equal bytes once
+    /// Called after every few MiB that are compared. If it throws, so does the call that compares.
+    std::function<void()> look = {};
 };
 
 /// One data file or several shards, filled in order.
@@ -57,7 +60,10 @@ class DataLayout {
 
     [[nodiscard]] const Known* find_equal(const SourceRange& range);
     [[nodiscard]] const Known* find_equal_bytes(const SourceRange& range);
-    [[nodiscard]] std::uint64_t hash_of(const SourceRange& range) const;
+    [[nodiscard]] std::uint64_t hash_of(const SourceRange& range);
+    [[nodiscard]] bool is_equal(const SourceRange& a, const SourceRange& b);
+    template <class Visit>
+    void read_in_pieces(const SourceRange& range, Visit&& visit);
 
     LayoutOptions options_;
     std::vector<Parts> files_;
@@ -68,6 +74,8 @@ class DataLayout {
     std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
     std::optional<std::uint64_t> hash_;  // of the range that is being added
     HashSeeds seeds_{};
+    std::uint64_t unlooked_ = 0;  // bytes that were read since the last look
+    std::vector<std::uint8_t> buffer_;
 };
 
 }  // namespace onnxmap::save

@@ -108,6 +108,7 @@ SavePlan::SavePlan(PlanOptions options) : options_(std::move(options)) {
     layout_.alignment = std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
     layout_.most_nbytes = options_.most_nbytes;
     layout_.dedupe = options_.dedupe;
+    layout_.look = options_.look;
 }
 
 std::size_t SavePlan::group(const std::string& location, const LayoutOptions& options,
@@ -120,7 +121,7 @@ std::size_t SavePlan::group(const std::string& location, const LayoutOptions& op
 
 void SavePlan::move(Model& model, std::size_t group, const onnx::Message& tensor,
                     const SourceRange& values) {
-    model.moved.push_back({tensor, group, groups_[group].layout.add(values), values.nbytes});
+    model.moved.push_back({tensor, group, values});
     model.sources.insert(values.source);
 }
 
@@ -148,6 +149,10 @@ void SavePlan::add(PlannedModel planned) {
         copy_kept(model);
         keep_in_place(model);
     });
+    // Not under the guard: values may be compared for a long time, with looks by the caller.
+    for (Moved& each : model.moved) {
+        if (!each.place) each.place = groups_[each.group].layout.add(each.values);
+    }
     // A small file whose tensors all name the same bytes must not become a large one.
     std::uint64_t nbytes = nbytes_of_files() - nbytes_before;
     for (const Inlined& each : model.inlined) {
@@ -253,10 +258,9 @@ void SavePlan::copy_kept(Model& model) {
             const DataLayout::Place place = groups_[file].layout.add(block);
             for (; i < next; ++i) {
                 const SourceRange& values = tensors[i]->values;
-                model.moved.push_back({tensors[i]->tensor,
-                                       file,
-                                       {place.file, place.offset + values.offset - first.offset},
-                                       values.nbytes});
+                const std::uint64_t offset = place.offset + values.offset - first.offset;
+                model.moved.push_back(
+                    {tensors[i]->tensor, file, values, DataLayout::Place{place.file, offset}});
             }
         }
     }
@@ -322,8 +326,9 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
     model::StructurePages pages(document.source(), true);
     for (const Moved& each : model.moved) {
         pages.looked_at({each.tensor.key(), 0});
-        const std::size_t file = groups_[each.group].first_file + each.place.file;
-        edits.make_external(each.tensor, {files_[file].location, each.place.offset, each.nbytes,
+        const DataLayout::Place place = each.place.value();
+        const std::size_t file = groups_[each.group].first_file + place.file;
+        edits.make_external(each.tensor, {files_[file].location, place.offset, each.values.nbytes,
                                           checksums.empty() ? std::string() : checksums.at(file)});
     }
     for (const Inlined& each : model.inlined) {

@@ -46,6 +46,7 @@ struct PlanOptions {
     std::uint64_t most_nbytes = 0;           // of one data file; 0: no limit
     bool dedupe = false;                     // store equal values once
     bool over_2gib = false;                  // a model may have more than protobuf can read
+    std::function<void()> look = {};         // see LayoutOptions
 };
 
 /// A model to be written.
@@ -107,8 +108,8 @@ class SavePlan {
     struct Moved {
         onnx::Message tensor;
         std::size_t group;  // of data files
-        DataLayout::Place place;
-        std::uint64_t nbytes;
+        SourceRange values;
+        std::optional<DataLayout::Place> place = std::nullopt;  // once it is known
     };
     struct Inlined {
         onnx::Message tensor;
@@ -146,8 +147,8 @@ class SavePlan {
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
     void add_tensor(Model& model, const std::string& path, const onnx::Message& message);
-    void move(Model& model, std::size_t group, const onnx::Message& tensor,
-              const SourceRange& values);
+    static void move(Model& model, std::size_t group, const onnx::Message& tensor,
+                     const SourceRange& values);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,
                                     bool replaces);
     [[nodiscard]] const std::string* copied_to(const PlannedModel& planned,

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.bulk_models import spans
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.sample_models import external, model_of, write
 from support.save_models import SAVE_MODELS, weight
@@ -305,3 +307,20 @@ def test_an_interrupt_leaves_the_old_files(tmp_path: Path) -> None:
         onnxmap.save(model, saved, progress=progress)
     assert {each.name for each in tmp_path.iterdir()} == {"model.onnx", "saved.onnx"}
     assert saved.read_bytes() == b"old"
+
+
+def test_comparing_values_can_be_interrupted(tmp_path: Path) -> None:
+    """To compare values takes longer than to write them: here more than a minute."""
+    nbytes = 30 << 30
+    with (tmp_path / "w.data").open("wb") as file:
+        file.truncate(2 * nbytes)
+    ranges = [("a", 0, nbytes), ("b", nbytes, nbytes)]
+    path = write(model_of(list(spans(ranges, "w.data"))), tmp_path / "model.onnx")
+    model = onnxmap.load(path)
+    begun = time.monotonic()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.save(tmp_path / "saved.onnx", external_data="new.data", dedupe=True)
+    assert time.monotonic() - begun < 5
+    assert {each.name for each in tmp_path.iterdir()} == {"model.onnx", "w.data"}
