@@ -99,9 +99,12 @@ void OffsetBits::add(std::uint64_t offset) noexcept {
     bits_ |= offset;
 }
 
+std::uint64_t OffsetBits::common() const noexcept {
+    return std::uint64_t{1} << std::countr_zero(bits_ | kDataAlignment);
+}
+
 std::uint64_t OffsetBits::alignment() const noexcept {
-    const std::uint64_t common = std::uint64_t{1} << std::countr_zero(bits_ | kDataAlignment);
-    return any_ && common >= kLeastKeptAlignment ? common : 1;
+    return any_ && common() >= kLeastKeptAlignment ? common() : 1;
 }
 
 SavePlan::SavePlan(PlanOptions options) : options_(std::move(options)) {
@@ -236,7 +239,7 @@ const std::string* SavePlan::copied_to(const PlannedModel& planned,
 }
 
 // Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
-// together.
+// together. Values stay aligned as they were: many small ones must not become a large file.
 void SavePlan::copy_kept(Model& model) {
     std::map<std::string, std::vector<const Kept*>> by_location;
     for (const Kept& each : model.kept) by_location[each.location].push_back(&each);
@@ -244,6 +247,11 @@ void SavePlan::copy_kept(Model& model) {
         model.sources.insert(tensors.front()->values.source);
         LayoutOptions one_file = layout_;
         one_file.most_nbytes = 0;
+        if (!options_.alignment) {
+            OffsetBits offsets;
+            for (const Kept* each : tensors) offsets.add(each->values.offset);
+            one_file.alignment = offsets.common();
+        }
         const std::size_t file = group(location, one_file, model.planned.replaces_copies);
         std::ranges::sort(tensors, {}, [](const Kept* each) { return each->values.offset; });
         for (std::size_t i = 0; i < tensors.size();) {

@@ -66,8 +66,10 @@ class OffsetBits {
   public:
     void add(std::uint64_t offset) noexcept;
 
-    /// The largest power of two, of at most 4096, that divides all offsets; 1 if it is so small
-    /// that it may be chance.
+    /// The largest power of two, of at most 4096, that divides all offsets.
+    [[nodiscard]] std::uint64_t common() const noexcept;
+
+    /// common(); 1 if it is so small that it may be chance, or if there are no offsets.
     [[nodiscard]] std::uint64_t alignment() const noexcept;
 
   private:
