@@ -1,24 +1,54 @@
 #include "save/external_use.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/byte_ranges.hpp"
 #include "base/error.hpp"
 #include "model/message_walk.hpp"
-#include "model/tensor.hpp"
 
 namespace onnxmap::save {
+
+std::string plain_location(std::string_view location) {
+    std::vector<std::string_view> parts;
+    std::string plain(location.starts_with('/') ? "/" : "");
+    while (!location.empty()) {
+        const std::size_t end = std::min(location.find('/'), location.size());
+        const std::string_view part = location.substr(0, end);
+        location.remove_prefix(std::min(end + 1, location.size()));
+        if (part.empty() || part == ".") continue;
+        if (part == ".." && !parts.empty() && parts.back() != "..") {
+            parts.pop_back();
+        } else {
+            parts.push_back(part);
+        }
+    }
+    for (const std::string_view part : parts) {
+        plain.append(part) += '/';
+    }
+    if (!parts.empty()) plain.pop_back();
+    return plain;
+}
+
+const std::string& FilePaths::of(const model::ExternalFile& file) {
+    return paths_.try_emplace({file.source.get(), plain_location(file.path)}, file.path)
+        .first->second;
+}
 
 std::map<std::string, UsedBytes> external_use(const model::Document& document) {
     std::map<std::string, UsedBytes> files;
     std::map<std::string, ByteRanges> ranges;
+    FilePaths paths;
     model::for_each_tensor(document, [&](const std::string&, const onnx::Message& message) {
         const model::Tensor tensor(document, message);
         const auto file = tensor.open_external();
         if (!file) return;
-        files[file->path].nbytes = file->source->size();
+        const std::string& path = paths.of(*file);
+        files[path].nbytes = file->source->size();
         const auto values = tensor.values_if_valid();
         const tensor::Payload* const payload = values ? values->payload() : nullptr;
         if (payload != nullptr && payload->nbytes > 0) {
-            ranges[file->path].add(payload->offset, payload->offset + payload->nbytes);
+            ranges[path].add(payload->offset, payload->offset + payload->nbytes);
         }
     });
     for (const auto& [path, used] : ranges) {

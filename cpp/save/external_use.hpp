@@ -5,8 +5,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "model/document.hpp"
+#include "model/tensor.hpp"
 
 namespace onnxmap::save {
 
@@ -14,6 +17,21 @@ namespace onnxmap::save {
 struct UsedBytes {
     std::uint64_t nbytes = 0;
     std::uint64_t used = 0;
+};
+
+/// A location without "." and "..", so that "./w" and "a/../w" are "w".
+[[nodiscard]] std::string plain_location(std::string_view location);
+
+/// The path under which each data file is known, although a model may spell its location in several
+/// ways. Links have paths of their own.
+class FilePaths {
+  public:
+    /// The path by which the file was first met.
+    [[nodiscard]] const std::string& of(const model::ExternalFile& file);
+
+  private:
+    // A folder in the path may be a link: two spellings are one only if they lead to the same file.
+    std::map<std::pair<const source::Source*, std::string>, std::string> paths_;
 };
 
 /// The external files of a model that are in use, by path. Throws Error `ext.*`, `tensor.*`, and

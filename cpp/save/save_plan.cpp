@@ -198,13 +198,13 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     if (header.external) {
         const auto opened = tensor.open_external();
         if (model.planned.is_same_folder && copy == nullptr) {
-            loaded_files_[opened->path].nbytes = opened->source->size();
+            loaded_files_[paths_.of(*opened)].nbytes = opened->source->size();
         }
         if (copy != nullptr) {
             model.kept.push_back({message, *copy, range_of(*payload)});
         } else if ((options_.external == keep || options_.external == view) &&
                    model.planned.is_same_folder) {
-            model.staying.push_back({message, opened->path, range_of(*payload)});
+            model.staying.push_back({message, paths_.of(*opened), range_of(*payload)});
         } else if (options_.external == keep) {
             const auto entry = tensor.external();
             model.kept.push_back({message, std::string(entry->location), range_of(*payload)});
@@ -240,11 +240,12 @@ const std::string* SavePlan::copied_to(const PlannedModel& planned,
 
 // Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
 // together. Values stay aligned as they were: many small ones must not become a large file.
+// Different files have one plain location only if a folder in a location is a link.
 void SavePlan::copy_kept(Model& model) {
     std::map<std::string, std::vector<const Kept*>> by_location;
-    for (const Kept& each : model.kept) by_location[each.location].push_back(&each);
+    for (const Kept& each : model.kept) by_location[plain_location(each.location)].push_back(&each);
     for (auto& [location, tensors] : by_location) {
-        model.sources.insert(tensors.front()->values.source);
+        for (const Kept* each : tensors) model.sources.insert(each->values.source);
         LayoutOptions one_file = layout_;
         one_file.most_nbytes = 0;
         if (!options_.alignment) {
@@ -258,8 +259,9 @@ void SavePlan::copy_kept(Model& model) {
             const SourceRange& first = tensors[i]->values;
             std::uint64_t end = first.offset + first.nbytes;
             std::size_t next = i + 1;
-            for (; next < tensors.size() && tensors[next]->values.offset < end; ++next) {
+            for (; next < tensors.size(); ++next) {
                 const SourceRange& values = tensors[next]->values;
+                if (values.source != first.source || values.offset >= end) break;
                 end = std::max(end, values.offset + values.nbytes);
             }
             const SourceRange block{first.source, first.offset, end - first.offset};
@@ -279,10 +281,11 @@ void SavePlan::copy_kept(Model& model) {
 void SavePlan::keep_in_place(Model& model) {
     const std::string& own_side = model.side_location;
     const auto location_of = [&](const Kept& each) {
-        return model::Tensor(*model.planned.document, each.tensor).external()->location;
+        const model::Tensor tensor(*model.planned.document, each.tensor);
+        return plain_location(tensor.external()->location);
     };
     const auto is_others = [&](const Kept& each) {
-        const std::string_view location = location_of(each);
+        const std::string location = location_of(each);
         return model.planned.copies.empty() && location != own_side && location.ends_with(kSideEnd);
     };
     const bool replaces_side =

@@ -169,6 +169,7 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     std::map<std::string, UsedBytes> loaded_files_;
     std::map<std::string, ByteRanges> used_ranges_;
+    FilePaths paths_;
 };
 
 }  // namespace onnxmap::save

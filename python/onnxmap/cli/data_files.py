@@ -129,7 +129,7 @@ def _add(found: Neighbours, path: str) -> None:
 
 
 def new_locations(
-    locations: Iterable[str], old_model: str, new_model: str, own: Collection[str]
+    files: Mapping[str, str | None], old_model: str, new_model: str, own: Collection[str]
 ) -> dict[str, str]:
     """Return the new location of each data file of a model that gets a new name.
 
@@ -137,7 +137,8 @@ def new_locations(
     `m.weights.data` become `n.onnx.data` and `n.weights.data`. Others keep their names.
 
     Args:
-        locations: the old locations.
+        files: the old locations, and the paths of the files; see `data_files`. Spellings of one
+            location get the same new one.
         old_model: the name of the model's file.
         new_model: its new name.
         own: locations of files that need a name of their own. If they are not named after the
@@ -145,8 +146,15 @@ def new_locations(
     """
     taken: set[str] = set()
     new: dict[str, str] = {}
-    for location in locations:
-        folder, name = posixpath.split(posixpath.normpath(location))
+    spelled: dict[tuple[str, FileId | None], str] = {}
+    for location, old_path in files.items():
+        plain = posixpath.normpath(location)
+        # A folder in the location may be a link.
+        first = spelled.setdefault((plain, file_id(old_path) if old_path else None), location)
+        if first != location:
+            new[location] = new[first]
+            continue
+        folder, name = posixpath.split(plain)
         if name.lower().endswith(MODEL_SUFFIX) and location in own:
             name = f"{old_model}.data"  # of a view, whose data file is a model itself
         for made in _names(name, old_model, new_model, is_own=location in own):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import posixpath
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,10 @@ class _Plan:
         new = self.moves.get(location) or self.copies[location]
         return os.path.join(os.path.dirname(self.out), new)
 
+    def files(self, locations: Iterable[str]) -> dict[str, str]:
+        """The old path by the new path; a file may have several spellings of its location."""
+        return {self.new_path(location): self.paths[location] for location in locations}
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap mv`."""
@@ -97,7 +103,8 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
     new = new_locations(files, *names, own)
     for location in files:
         why = _why_it_stays(plan, location, folder, others)
-        if is_same_folder and (why is not None or new[location] == location):
+        is_renamed = new[location] != posixpath.normpath(location)
+        if is_same_folder and (why is not None or not is_renamed):
             plan.stays[location] = why or ""
         elif why is None and _can_rename(plan, location, new[location]):
             plan.moves[location] = new[location]
@@ -171,20 +178,20 @@ def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse
         )
     new_files = [plan.new_path(location) for location in plan.copies]
     with moves.undone_on_failure([] if was_there else [plan.out, *new_files], last=file):
-        for location in plan.moves:
-            moves.rename(plan.paths[location], plan.new_path(location))
+        for new, old in plan.files(plan.moves).items():
+            moves.rename(old, new)
         moves.sync_folders()
         moves.remove(file)
-    for location in plan.removable:
-        moves.remove(plan.paths[location])
+    for old in plan.files(plan.removable).values():
+        moves.remove(old)
 
 
 def _tell(plan: _Plan, file: str, arguments: argparse.Namespace) -> None:
     rows = [("moved", file, plan.out)]
-    rows += [("moved", plan.paths[old], plan.new_path(old)) for old in plan.moves]
-    for old in plan.copies:
-        word = "moved" if old in plan.removable else "copied"
-        rows.append((word, plan.paths[old], plan.new_path(old)))
+    rows += [("moved", old, new) for new, old in plan.files(plan.moves).items()]
+    removed = plan.files(plan.removable)
+    for new, old in plan.files(plan.copies).items():
+        rows.append(("moved" if new in removed else "copied", old, new))
     kept = {old: why for old, why in plan.stays.items() if old in plan.paths}
     if arguments.json:
         facts = [{"how": how, "from": old, "to": new} for how, old, new in rows]

@@ -67,6 +67,15 @@ class TestNames:
         assert locations_of(out) == {**locations, "c": f"{name}.data"}
         assert values_of(out) == values
 
+    @pytest.mark.parametrize("out", ["n.onnx", "to/m.onnx"])
+    def test_two_spellings_of_one_location(self, run: Run, tmp_path: Path, out: str) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "w.bin", "b": "./w.bin"})
+        (tmp_path / "to").mkdir()
+        assert run("cp", tmp_path / "m.onnx", tmp_path / out).status == 0
+        new = "n.w.bin" if out == "n.onnx" else "w.bin"
+        assert locations_of(tmp_path / out) == {"a": new, "b": new}
+        assert values_of(tmp_path / out) == values
+
     def test_a_shared_data_file_gets_a_name_of_its_own(self, run: Run, tmp_path: Path) -> None:
         """So both models can be copied into one folder."""
         values = {}

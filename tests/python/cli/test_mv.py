@@ -49,6 +49,23 @@ def elsewhere() -> Iterator[Path]:
 
 
 class TestSameFolder:
+    @pytest.mark.parametrize("out", ["n.onnx", "to/m.onnx"])
+    @pytest.mark.parametrize("name", ["w.bin", "m.bin"])
+    def test_two_spellings_of_one_location(
+        self, run: Run, tmp_path: Path, to: Path, name: str, out: str
+    ) -> None:
+        locations = {"a": name, "b": f"./{name}"}
+        values = save_weighted(tmp_path / "m.onnx", locations)
+        moved = inode(tmp_path / name)
+        assert run("mv", tmp_path / "m.onnx", tmp_path / out).status == 0
+        new = "n.bin" if (name, out) == ("m.bin", "n.onnx") else name
+        stays = (name, out) == ("w.bin", "n.onnx")
+        found = locations_of(tmp_path / out)
+        assert found == (locations if stays else {"a": new, "b": new})
+        assert values_of(tmp_path / out) == values
+        assert inode((tmp_path / out).parent / new) == moved
+        assert names_in(tmp_path) == {out, str(Path(out).with_name(new))}
+
     def test_files_named_after_the_model_follow_it(self, run: Run, tmp_path: Path) -> None:
         locations = {"a": "m.onnx.data", "b": "sub/m-2.bin", "c": "w.bin", "d": "mode.bin"}
         values = save_weighted(tmp_path / "m.onnx", locations)
