@@ -32,8 +32,9 @@ def append(
 
     The size of the file does not matter: protobuf merges what stands at the end with the rest. A
     failed write is undone. Models of the file that are loaded in this process stay usable, and show
-    what they showed before. A crash of the system, or a loss of power, may leave a part of what was
-    added, and then the file cannot be loaded; `save` is safe against that.
+    what they showed before; views of the file must be saved again. A crash of the system, or a loss
+    of power, may leave a part of what was added, and then the file cannot be loaded; `save` is safe
+    against that.
 
     Args:
         path: the path of the file.

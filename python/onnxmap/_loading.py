@@ -153,7 +153,7 @@ def _check_view(document: _core.Document, name: bytes) -> None:
     if state != (noted.get(_core.VIEW_KEYS + "size"), noted.get(_core.VIEW_KEYS + "modified_ns")):
         raise FileChangedError(
             f"{os.fsdecode(name)!r} is a view of {shown!r}, which has changed since; "
-            "save the view again",
+            'load that file, and save the view again with external_data="view"',
             code="file.changed",
             path=shown,
         )

@@ -72,7 +72,7 @@ def test_edited_and_decoded_values_go_into_the_view(tmp_path: Path) -> None:
     assert "new" not in outside
 
 
-@pytest.mark.parametrize("change", ["size", "time", "missing"])
+@pytest.mark.parametrize("change", ["size", "time", "append", "missing"])
 def test_a_stale_view_is_noticed(change: str, tmp_path: Path) -> None:
     source, view = make_view(tmp_path)
     onnxmap.load(view)
@@ -86,9 +86,12 @@ def test_a_stale_view_is_noticed(change: str, tmp_path: Path) -> None:
         status = source.stat()
         source.write_bytes(source.read_bytes() + b"\x08\x01")
         os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
+    elif change == "append":
+        onnxmap.append(source, doc_string="more")
     else:
         os.utime(source, ns=(1, source.stat().st_mtime_ns + 1))
-    with pytest.raises(onnxmap.FileChangedError, match="save the view again") as caught:
+    advice = 'load that file, and save the view again with external_data="view"'
+    with pytest.raises(onnxmap.FileChangedError, match=advice) as caught:
         onnxmap.load(view)
     assert (caught.value.code, caught.value.path) == ("file.changed", str(source))
     onnxmap.save(onnxmap.load(source), view, external_data="view", sync=False)
