@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
@@ -12,7 +13,7 @@ from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from onnxmap._paths import Path
 
@@ -119,6 +120,29 @@ def check_reachable(
                 'not follow it; pass external_data=False or external_data="weights.data"',
                 code="save.link",
             )
+
+
+@contextmanager
+def folders_of(paths: Iterable[bytes]) -> Iterator[None]:
+    """Make the folders of files that the block writes. If it fails, remove the new folders."""
+    made: list[bytes] = []
+    try:
+        for path in paths:
+            missing: list[bytes] = []
+            folder = os.path.dirname(path)
+            while not os.path.lexists(folder):
+                missing.append(folder)
+                folder = os.path.dirname(folder)
+            for folder in reversed(missing):
+                with suppress(FileExistsError):  # somebody else was faster
+                    os.mkdir(folder)
+                    made.append(folder)
+        yield
+    except BaseException:
+        for folder in reversed(made):
+            with suppress(OSError):  # somebody else has put a file there
+                os.rmdir(folder)
+        raise
 
 
 def _is_in(path: bytes, folder: bytes) -> bool:

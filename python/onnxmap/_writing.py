@@ -15,6 +15,7 @@ from onnxmap._save_paths import (
     check_location,
     check_reachable,
     check_replaced,
+    folders_of,
     is_replaced,
     is_root,
     local_path,
@@ -82,16 +83,14 @@ def write_documents(
         check_replaced(paths, data_paths, documents.values(), loaded)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
-    for data_path in data_paths:
-        if os.path.dirname(data_path) != folder:
-            os.makedirs(os.path.dirname(data_path), exist_ok=True)
-    result = _with_progress(
-        options.progress,
-        total,
-        lambda report: plan.write(
-            paths, data_paths, options.overwrite, options.follow_symlinks, options.sync, report
-        ),
-    )
+    with folders_of(data_paths):
+        result = _with_progress(
+            options.progress,
+            total,
+            lambda report: plan.write(
+                paths, data_paths, options.overwrite, options.follow_symlinks, options.sync, report
+            ),
+        )
     unused = _unused(loaded)
     for data_path, (_, size, used, _) in zip(data_paths, data_files, strict=True):
         unused[os.fsdecode(data_path)] = size - used

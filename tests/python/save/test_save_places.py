@@ -159,6 +159,33 @@ def test_kept_data_files_get_their_folders(tmp_path: Path) -> None:
     assert values_of(saved) == values_of(source)
 
 
+@pytest.mark.parametrize("reason", ["progress", "a taken name", "a name that is too long"])
+def test_a_save_that_fails_leaves_no_folders(
+    reason: str, model: onnxmap.Model, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    saved = tmp_path / "saved.onnx"
+    options: dict[str, Any] = {"external_data": "there/a/b/w.data"}
+
+    def progress(*_: int) -> None:
+        raise ZeroDivisionError
+
+    if reason == "progress":
+        options["progress"] = progress
+    elif reason == "a taken name":
+        saved.write_bytes(b"old")
+        options["overwrite"] = False
+    else:
+        options["external_data"] = f"there/a/b/{'x' * 250}/{'y' * 240}"
+        saved = tmp_path / ("z" * 256)
+    before = listing(tmp_path)
+    with pytest.raises((ZeroDivisionError, OSError)):
+        model.save(saved, size_threshold_bytes=0, **options)
+    assert listing(tmp_path) == before
+    model.save(tmp_path / "saved.onnx", external_data="there/a/b/w.data", size_threshold_bytes=0)
+    assert (tmp_path / "there/a/b/w.data").exists()
+
+
 def test_the_ranges_in_use_are_copied_into_another_folder(tmp_path: Path) -> None:
     source = SAVE_MODELS["overlapping"](tmp_path)
     (tmp_path / "new").mkdir()
