@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -75,6 +76,14 @@ std::uint64_t NewFile::copy(const File& file, std::uint64_t offset, std::uint64_
                                  nbytes);
     });
     return count > 0 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+bool NewFile::skip(std::uint64_t nbytes) {
+    if (nbytes == 0) return true;
+    if (::lseek(descriptor_, static_cast<off_t>(nbytes - 1), SEEK_CUR) < 0) return false;
+    constexpr std::uint8_t kLast = 0;  // the file may end here
+    write({&kLast, 1});
+    return true;
 }
 
 void NewFile::finish(bool sync) {

@@ -38,6 +38,9 @@ class NewFile {
     /// Returns how many; 0 if this is not possible. Then a read or a write tells the reason.
     [[nodiscard]] std::uint64_t copy(const File& file, std::uint64_t offset, std::uint64_t nbytes);
 
+    /// Adds zeros, of which the file system stores few or none. False if it has added nothing.
+    [[nodiscard]] bool skip(std::uint64_t nbytes);
+
     /// Ends writing, and waits until the disk has the bytes if `sync`. A sync that failed must not
     /// be repeated, since the system has forgotten the error and maybe the bytes.
     void finish(bool sync);

@@ -25,6 +25,7 @@ class FileSink final : public Sink {
                                      std::uint64_t nbytes) override {
         return file_.copy(file, offset, nbytes);
     }
+    [[nodiscard]] bool skip(std::uint64_t nbytes) override { return file_.skip(nbytes); }
 
   private:
     os::NewFile& file_;

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kLeastToPass = 64 << 10;
 constexpr std::uint64_t kBuffer = 1 << 20;
 
+// Bytes. A large alignment must not fill the disk with zeros.
+constexpr std::uint64_t kLeastHole = 1 << 20;
+
 // Bytes that the sink takes at once, between two looks at progress and signals: some 10 ms.
 constexpr std::uint64_t kStep = 16 << 20;
 constexpr std::uint64_t kProgressEvery = 4 << 20;
@@ -157,6 +160,13 @@ class Writing {
     }
 
     void put_zeros(std::uint64_t nbytes) {
+        if (nbytes >= kLeastHole) {
+            flush();
+            if (sink_.skip(nbytes)) {
+                advance(nbytes);
+                return;
+            }
+        }
         while (nbytes > 0) {
             if (buffer_.size() == kBuffer) flush();
             const std::uint64_t count = std::min(nbytes, kBuffer - buffer_.size());
@@ -213,6 +223,8 @@ void read_source(const source::Source& source, std::uint64_t offset, std::span<s
 }
 
 std::uint64_t Sink::copy(const os::File&, std::uint64_t, std::uint64_t) { return 0; }
+
+bool Sink::skip(std::uint64_t) { return false; }
 
 void SinkFunction::write(ByteView bytes) {
     while (!bytes.empty()) {

@@ -16,7 +16,7 @@ namespace onnxmap::save {
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct ByteCounts {
-    std::uint64_t written = 0;  // from memory, and zeros
+    std::uint64_t written = 0;  // from memory, and zeros, stored or not
     std::uint64_t copied = 0;   // from files, by the kernel or through a buffer
 
     ByteCounts& operator+=(const ByteCounts& more) noexcept {
@@ -41,6 +41,9 @@ class Sink {
     /// and the bytes must be read and written.
     [[nodiscard]] virtual std::uint64_t copy(const os::File& file, std::uint64_t offset,
                                              std::uint64_t nbytes);
+
+    /// Takes zeros without storing them. False if it cannot do so, and they must be written.
+    [[nodiscard]] virtual bool skip(std::uint64_t nbytes);
 };
 
 /// Passes bytes to a function in pieces of at most 1 MiB, as for a Python file that cannot seek.

@@ -1,8 +1,11 @@
 #include "os/new_file.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -117,6 +120,31 @@ TEST_CASE("new_file: no second name is left if the first cannot be removed") {
         CHECK(watched.records()[5].call == Write::remove);
     }
     CHECK(texts_in(folder.path()).empty());
+}
+
+TEST_CASE("new_file: zeros that are skipped take no room, also at the end") {
+    const TemporaryFolder folder;
+    constexpr std::uint64_t kHole = 64 << 20;
+    {
+        os::NewFile file = new_file(folder);
+        CHECK(file.skip(0));
+        file.write(as_bytes("begin"));
+        CHECK(file.skip(kHole));
+        file.write(as_bytes("middle"));
+        CHECK(file.skip(1));
+        CHECK(file.skip(kHole));
+        CHECK_FALSE(file.skip(std::uint64_t{1} << 63));  // no offset can be so large
+        file.finish(false);
+        file.replace();
+    }
+    const std::string text = text_of(folder / "f");
+    REQUIRE(text.size() == 5 + kHole + 6 + 1 + kHole);
+    CHECK(text.substr(0, 5) == "begin");
+    CHECK(text.substr(5 + kHole, 6) == "middle");
+    CHECK(std::count(text.begin(), text.end(), '\0') == 2 * kHole + 1);
+    struct stat status{};
+    REQUIRE(::stat((folder / "f").c_str(), &status) == 0);
+    CHECK(static_cast<std::uint64_t>(status.st_blocks) * 512 < kHole);
 }
 
 TEST_CASE("new_file: copies from another file, in the kernel") {

@@ -86,6 +86,19 @@ def test_alignment(alignment: int | None, tmp_path: Path) -> None:
     assert_same_model(saved, tmp_path / "model.onnx")
 
 
+def test_a_large_alignment_leaves_holes(tmp_path: Path) -> None:
+    """The zeros between tensors would fill the disk."""
+    model = onnxmap.load(write_sizes(tmp_path, 1032, 2004, 1024))
+    saved, step = tmp_path / "saved.onnx", 1 << 32
+    onnxmap.save(model, saved, external_data="w", alignment=step, sync=False)
+    assert [offset for _, offset, _ in places(saved).values()] == [0, step, 2 * step]
+    status = (tmp_path / "w").stat()
+    assert status.st_size == 2 * step + 1024
+    assert status.st_blocks * 512 < 1 << 20
+    expected, found = model.arrays(), onnxmap.load_arrays(saved)
+    assert all((found[name] == array).all() for name, array in expected.items())
+
+
 def test_shards(tmp_path: Path) -> None:
     """They are filled in order, and none is larger unless one tensor is."""
     model = onnxmap.load(write_sizes(tmp_path, 1000, 1500, 2000, 5000, 1000, 996))
