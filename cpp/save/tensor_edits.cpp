@@ -1,5 +1,7 @@
 #include "save/tensor_edits.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -18,6 +20,24 @@ using onnx::Pieces;
 namespace {
 
 constexpr std::uint64_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
+
+using Entry = std::pair<std::string, std::string>;
+
+// The entries of external_data that say nothing about the place or the state of the data file, and
+// that therefore stay when the values move.
+std::vector<Entry> other_entries(const onnx::Message& tensor) {
+    constexpr std::array<std::string_view, 5> kOfPlace = {"location", "offset", "length",
+                                                          "checksum", "basepath"};
+    std::vector<Entry> entries;
+    tensor.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
+        if (row != &field<"TensorProto.external_data">) return;
+        const onnx::Message entry = tensor.inner(*row, value);
+        const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
+        if (std::ranges::find(kOfPlace, key) != kOfPlace.end()) return;
+        entries.emplace_back(key, entry.text(field<"StringStringEntryProto.value">));
+    });
+    return entries;
+}
 
 // The fields of a TensorProto that say where its values are, and those that hold them.
 Pieces::Rows value_rows() {
@@ -70,6 +90,9 @@ void TensorEdits::make_external(const onnx::Message& tensor, const DataPlace& pl
         entry_field(entries, "length", std::to_string(place.nbytes)),
     };
     if (!place.checksum.empty()) added.push_back(entry_field(entries, "checksum", place.checksum));
+    for (const auto& [key, value] : other_entries(tensor)) {
+        added.push_back(entry_field(entries, key, value));
+    }
     std::string external;
     wire::write_tag(external, location.number, location.wire_type());
     wire::write_varint(external, kExternal);

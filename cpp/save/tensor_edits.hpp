@@ -26,7 +26,8 @@ class TensorEdits {
   public:
     explicit TensorEdits(const model::Document& document);
 
-    /// Names a place in a data file instead of the values.
+    /// Names a place in a data file instead of the values, or instead of another place. Entries of
+    /// external_data with keys that ONNX does not know stay.
     void make_external(const onnx::Message& tensor, const DataPlace& place);
 
     /// Puts the values into raw_data. `source` has them.

@@ -187,6 +187,27 @@ def test_old_checksums_do_not_stay(tmp_path: Path) -> None:
     onnxmap.load(saved).verify()
 
 
+@pytest.mark.parametrize("way", ["another data file", "another folder"])
+def test_entries_with_other_keys_stay(way: str, tmp_path: Path) -> None:
+    """Some programs keep notes there. A place or a checksum of the old file does not stay."""
+    path = SAVE_MODELS["chain_outside"](tmp_path)
+    made = ModelProto.FromString(path.read_bytes())
+    notes = {"checksum": "0" * 40, "basepath": ".", "note": "é", "twice": "1"}
+    for tensor in made.graph.initializer:
+        for key, value in [*notes.items(), ("twice", "2")]:
+            tensor.external_data.add(key=key, value=value)
+    path.write_bytes(made.SerializeToString())
+    (tmp_path / "new").mkdir()
+    saved = tmp_path / "new" / "saved.onnx"
+    external = "w.data" if way == "another data file" else None
+    onnxmap.save(onnxmap.load(path), saved, external_data=external, sync=False)
+    for tensor in ModelProto.FromString(saved.read_bytes()).graph.initializer:
+        entries = [(one.key, one.value) for one in tensor.external_data]
+        assert entries[3:] == [("note", "é"), ("twice", "1"), ("twice", "2")]
+        assert [key for key, _ in entries[:3]] == ["location", "offset", "length"]
+    assert values_of(saved) == values_of(path)
+
+
 @pytest.mark.parametrize("dedupe", [False, True])
 def test_equal_values(dedupe: bool, tmp_path: Path) -> None:
     """The same range is always stored once; equal bytes elsewhere only with `dedupe`."""
