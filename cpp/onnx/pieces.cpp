@@ -28,7 +28,9 @@ wire::Field held_field(ByteView head, ByteView content) noexcept {
 }  // namespace
 
 void fail_edited_meanwhile() {
-    throw Error("edit.concurrent", "another thread changed the message at the same time");
+    throw Error("edit.concurrent",
+                "another thread edited the message while this one read it; read it again, and use "
+                "a lock so that no thread edits a model while others read it");
 }
 
 const HeldContent* Pieces::Chunk::content_of(std::size_t index) const noexcept {

@@ -310,6 +310,13 @@ TEST_CASE("pieces: an edit shares all chunks but one, and there are never many c
     }
 }
 
+TEST_CASE("pieces: the error of an edit by another thread says what to do") {
+    const auto error = error_of([]() -> int { onnx::fail_edited_meanwhile(); });
+    REQUIRE(error);
+    CHECK(std::string(error->what()).find("read it again") != std::string::npos);
+    CHECK(std::string(error->what()).find("use a lock") != std::string::npos);
+}
+
 TEST_CASE("pieces: an insertion copies one chunk, however long the list is") {
     // Counted by the bytes that a list shares with the one before: what the chunks hold is not
     // public, but the owners of held content are counted.
