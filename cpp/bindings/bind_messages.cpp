@@ -51,6 +51,17 @@ py::dict opset_versions(const ProtoView& self) {
     return versions;
 }
 
+py::list entries_named(const ProtoView& self, std::string_view field, const py::object& name) {
+    py::list positions;
+    const auto text = name_in_file(name);
+    if (!text) return positions;
+    for (const auto each :
+         model::entries_named(*self.document, self.message(), row_named(self, field), *text)) {
+        positions.append(each);
+    }
+    return positions;
+}
+
 py::object opset_imports(const ProtoView& view) {
     return package::opset_mapping()(view, "opset_import");
 }
@@ -223,6 +234,9 @@ void bind_messages(py::module_& module) {
                    return string_entries(view, row_named(view, field));
                }),
                py::arg("view"), py::arg("field"));
+    module.def("entries_named", guarded(entries_named), py::arg("view"), py::arg("field"),
+               py::arg("name"),
+               "Return the positions of the entries with this key, domain or name, ascending.");
     module.def("opset_versions", guarded(opset_versions), py::arg("view"));
     module.def("hold_raw_data", guarded(hold_raw_data), py::arg("tensor"), py::arg("buffer"),
                "Set the raw_data of a TensorProto to the bytes of an object, which is not copied.");

@@ -26,6 +26,12 @@ struct StringEntry {
                                                  const onnx::Message& message,
                                                  const wire::FieldRow& row);
 
+/// The positions of the entries of a field with this key, domain or name, ascending.
+[[nodiscard]] std::vector<std::uint32_t> entries_named(const Document& document,
+                                                       const onnx::Message& message,
+                                                       const wire::FieldRow& row,
+                                                       std::string_view name);
+
 /// The initializers that a training step changes: the keys of each `update_binding` of a
 /// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.
 [[nodiscard]] std::vector<std::string_view> state_variables(const Document& document,

@@ -34,10 +34,6 @@ class FieldMapping(MutableMapping[str, V]):
         """The values by name, as they are stored now."""
 
     @abstractmethod
-    def _name(self, entry: Any) -> str:
-        """The name of an entry of the field."""
-
-    @abstractmethod
     def _write(self, name: str, value: V) -> None:
         """Give the entry of a name, which exists, a value; or add an entry."""
 
@@ -48,9 +44,14 @@ class FieldMapping(MutableMapping[str, V]):
             self._count = count
         return self._items
 
+    def _positions(self, name: str) -> list[int]:
+        """The positions of the entries of a name, ascending."""
+        return _core.entries_named(self._proto, self._field, name)
+
     def _last(self, name: str) -> Any:
         """The last entry of a name, which is the one that counts; None if there is none."""
-        return next((each for each in reversed(self._entries) if self._name(each) == name), None)
+        found = self._positions(name)
+        return self._entries[found[-1]] if found else None
 
     def __getitem__(self, key: str) -> V:
         return self._now()[key]
@@ -61,7 +62,7 @@ class FieldMapping(MutableMapping[str, V]):
         self._write(key, value)
 
     def __delitem__(self, key: str) -> None:
-        found = [i for i, each in enumerate(self._entries) if self._name(each) == key]
+        found = self._positions(key)
         if not found:
             raise KeyError(key)
         for position in reversed(found):
@@ -110,9 +111,6 @@ class StringMapping(FieldMapping[str]):
     def _read(self) -> dict[str, str]:
         return _core.string_entries(self._proto, self._field)
 
-    def _name(self, entry: Any) -> str:
-        return entry.key
-
     def _write(self, name: str, value: str) -> None:
         if not isinstance(value, str):
             raise TypeError(f"the value of {name!r} must be a str, not {type(value).__name__}")
@@ -134,17 +132,14 @@ class OpsetMapping(FieldMapping[int]):
     def _read(self) -> dict[str, int]:
         return _core.opset_versions(self._proto)
 
-    def _name(self, entry: Any) -> str:
-        return entry.domain
-
     def _write(self, name: str, value: int) -> None:
-        entries = [entry for entry in self._entries if entry.domain == name]
-        if not entries:
+        found = self._positions(name)
+        if not found:
             made = _core.new("OperatorSetIdProto", domain=name)
             made.version = value
             self._entries.append(made)
-        for entry in entries:
-            entry.version = value
+        for position in found:
+            self._entries[position].version = value
 
 
 class AttributeMapping(FieldMapping["_core.Attribute"]):
@@ -162,9 +157,6 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
 
     def _read(self) -> dict[str, _core.Attribute]:
         return _core.attribute_entries(self._proto, self._field)
-
-    def _name(self, entry: Any) -> str:
-        return entry.name
 
     def _write(self, name: str, value: Any) -> None:
         from onnxmap._new_attributes import attribute_of

@@ -38,6 +38,25 @@ TEST_CASE("entries: the last of a repeated key counts, in the place of the first
     CHECK_FALSE(none.repeated);
 }
 
+TEST_CASE("entries: all entries of a name are found, whatever field names them") {
+    const Bytes attributes = join(blob(5, blob(1, "a")), blob(5, Bytes{}), blob(5, blob(1, "a")));
+    const LoadedModel loaded(join(blob(1, attributes), blob(16, string_entry("k", "a")),
+                                  blob(16, string_entry("a", "k"))));
+    const auto positions = [&](const onnx::Message& message, const wire::FieldRow& row,
+                               std::string_view name) {
+        return model::entries_named(*loaded.document, message, row, name);
+    };
+    using Numbers = std::vector<std::uint32_t>;
+    const auto& attribute = onnx::field<"NodeProto.attribute">;
+    CHECK(positions(loaded.graph.node(0), attribute, "a") == Numbers{0, 2});
+    CHECK(positions(loaded.graph.node(0), attribute, "") == Numbers{1});
+    CHECK(positions(loaded.graph.node(0), attribute, "b").empty());
+    const auto& strings = onnx::field<"GraphProto.metadata_props">;
+    CHECK(positions(loaded.graph.fields()->message(), strings, "a") == Numbers{1});
+    const auto& opsets = onnx::field<"ModelProto.opset_import">;
+    CHECK(positions(loaded.document->root(), opsets, "") == Numbers{0});
+}
+
 TEST_CASE("entries: the state variables are the keys of all update bindings, each once") {
     const auto training = [](const Bytes& fields) { return blob(20, fields); };
     const auto binding = [](std::string_view key) { return blob(4, string_entry(key, "new")); };
