@@ -1,5 +1,6 @@
 #include "bindings/field_encoding.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include "bindings/python_buffer.hpp"
 #include "bindings/python_objects.hpp"
 #include "onnx/schema.hpp"
+#include "source/owned_bytes.hpp"
 #include "wire/writer.hpp"
 
 namespace onnxmap::bindings {
@@ -175,12 +177,19 @@ std::vector<model::NewValue> encode_all(const wire::FieldRow& row, const py::han
             made.push_back(encode(row, value));
         }
     }
-    if (!run.empty()) {
-        model::NewValue whole;
+    if (run.empty()) return made;
+    model::NewValue whole;
+    if (run.size() >= model::kLeastHeld) {
+        // The next change replaces the whole run, and then this memory is released.
+        const auto bytes = std::make_shared<source::OwnedBytes>(run.size());
+        std::ranges::copy(as_bytes(run), bytes->writable().begin());
+        whole.content = bytes->bytes();
+        whole.source = bytes;
+    } else {
         wire::write_head(whole.encoded, row.number, run.size());
         whole.encoded += run;
-        made.push_back(std::move(whole));
     }
+    made.push_back(std::move(whole));
     return made;
 }
 

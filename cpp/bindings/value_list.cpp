@@ -101,7 +101,9 @@ void bind_value_lists(py::module_& module) {
     GuardedClass<ValueList> cls(module, "ValueList",
                                 R"(The values of a repeated field of numbers or text, as a list.
 
-It always shows the field as it is now, and a change of it changes the message.)");
+It always shows the field as it is now, and a change of it changes the message. Every change but
+append() and extend() encodes a list of numbers as a whole: to change many of them, assign a new
+list, as in `attribute.ints = array`.)");
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
     cls.def("__len__", [](const ValueList& self) { return self.values().size(); })
         .def(

@@ -157,11 +157,17 @@ void append_values(const Document& document, const onnx::Message& message,
     // A small packed run grows. A second run is read as well, but other readers expect one.
     if (row.packed && fields->count(row) == 1 && values.size() == 1) {
         const wire::Field last = fields->field_at(fields->find(row, 0));
-        const onnx::Message added(message.table(), as_bytes(values.front().encoded));
-        const wire::Field first = *added.find(row);
-        if (last.type == wire::WireType::length_delimited && first.type == last.type &&
+        const auto run_of = [&](const NewValue& value) -> std::optional<ByteView> {
+            if (value.source) return value.content;
+            const onnx::Message added(message.table(), as_bytes(value.encoded));
+            const wire::Field field = *added.find(row);
+            if (field.type != wire::WireType::length_delimited) return std::nullopt;
+            return field.bytes;
+        };
+        const auto added = run_of(values.front());
+        if (last.type == wire::WireType::length_delimited && added &&
             last.bytes.size() < kLeastHeld) {
-            const ByteView more = first.bytes;
+            const ByteView more = *added;
             std::vector<std::uint8_t> run(last.bytes.size());
             document.read(last.bytes, run);
             NewValue whole;

@@ -18,7 +18,7 @@ namespace onnxmap::model {
 /// is.
 struct NewValue {
     std::string encoded;
-    // Of a text field; `encoded` is empty then.
+    // Of a text field or a packed run; `encoded` is empty then.
     std::shared_ptr<const source::Source> source = {};
     ByteView content = {};  // of the source
 };
