@@ -236,26 +236,30 @@ std::shared_ptr<const model::ListNames> names_of(const TensorNames& self, bool f
     return {std::move(graph), &names};
 }
 
+bool contains(const TensorNames& self, const py::object& name) {
+    if (self.sparse) return has_name(*names_of(self), name);
+    const auto text = name_in_file(name);
+    return text && self.graph.graph()->initializers().contains(*text);
+}
+
+std::uint32_t position(const TensorNames& self, const py::object& name) {
+    const auto text = self.sparse ? std::nullopt : name_in_file(name);
+    if (text) {
+        if (const auto found = self.graph.graph()->initializers().position(*text)) return *found;
+    }
+    return position_of(*names_of(self), name);
+}
+
 void bind_tensor_names(py::module_& module) {
     GuardedClass<TensorNames> cls(module, "TensorNames",
                                   "The names of a graph's initializers, without repetition.");
     cls.def("__len__", [](const TensorNames& self) { return names_of(self)->count(); })
-        .def(
-            "__contains__",
-            [](const TensorNames& self, const py::object& name) {
-                return has_name(*names_of(self), name);
-            },
-            py::arg("name"))
+        .def("__contains__", contains, py::arg("name"))
         .def(
             "names", [](const TensorNames& self) { return to_list(*names_of(self)); },
             "Return the names in file order.")
-        .def(
-            "position",
-            [](const TensorNames& self, const py::object& name) {
-                return position_of(*names_of(self), name);
-            },
-            py::arg("name"),
-            R"(Return the position of a name in the list of initializers.
+        .def("position", position, py::arg("name"),
+             R"(Return the position of a name in the list of initializers.
 
 Raises:
     KeyError: no initializer has the name; the error suggests others.
@@ -264,8 +268,7 @@ Raises:
         .def(
             "in_segments",
             [](const TensorNames& self, const py::object& name) {
-                const auto tensor =
-                    self.graph.graph()->initializers().at(position_of(*names_of(self), name));
+                const auto tensor = self.graph.graph()->initializers().at(position(self, name));
                 return model::Tensor(*self.document, tensor).header().has_segment;
             },
             py::arg("name"), "Return whether the tensor of this name is stored in segments.")

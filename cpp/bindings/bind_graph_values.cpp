@@ -1,13 +1,17 @@
-// The values of a graph: who makes them, who uses them, and what type they have.
+// The values of a graph: who makes them, who uses them, what type they have, and new names.
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/list_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/graph.hpp"
+#include "model/rename.hpp"
 
 namespace onnxmap::bindings {
 
@@ -42,6 +46,13 @@ py::list uses(const Graph& self, const py::object& value) {
     return found;
 }
 
+py::object first_user(const Graph& self, const py::object& value) {
+    const auto graph = self.graph();
+    static_cast<void>(self.document->look_for_changes());
+    auto user = graph->first_user(value_name(value));
+    return user ? wrap(self, *std::move(user)) : py::none();
+}
+
 py::list consumers(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
@@ -65,6 +76,28 @@ py::list topological_order(const Graph& self) {
         nodes.append(wrap(self, graph->node(position)));
     }
     return nodes;
+}
+
+void rename_initializers(const Graph& self, const py::dict& new_names) {
+    const auto graph = self.graph();
+    static_cast<void>(self.document->look_for_changes());
+    // Throws an error that suggests names.
+    const auto fail_unknown = [&](const py::object& name) {
+        std::ignore = position_of(graph->initializers().names(), name);
+    };
+    std::vector<model::Renaming::Names> names;
+    for (const auto& [before, after] : new_names) {
+        if (!py::isinstance<py::str>(after)) {
+            throw py::type_error(std::string("a name is a str, not ") +
+                                 Py_TYPE(after.ptr())->tp_name);
+        }
+        auto known = name_in_file(py::reinterpret_borrow<py::object>(before));
+        if (!known) return fail_unknown(py::reinterpret_borrow<py::object>(before));
+        names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
+    }
+    const model::Renaming renaming(*graph, std::move(names));
+    if (const auto unknown = renaming.first_unknown()) return fail_unknown(to_str(*unknown));
+    renaming.apply();
 }
 
 py::object value(const Graph& self, const py::object& name) {
@@ -94,8 +127,20 @@ py::list dimension_params(const Graph& self) {
 void bind_graph_values(GuardedClass<Graph>& cls) {
     cls.def("producer", producer, py::arg("value"))
         .def("consumers", consumers, py::arg("value"))
+        .def("first_user", first_user, py::arg("value"),
+             "Return the user of the first of uses(), or None, without an index of all uses.")
         .def("uses", uses, py::arg("value"))
         .def("value", value, py::arg("name"))
+        .def("rename_initializers", rename_initializers, py::arg("names"),
+             R"(Rename initializers, with everything that refers to them.
+
+Args:
+    names: the new names by the old ones.
+
+Raises:
+    KeyError: no initializer has the old name; the error suggests others.
+    ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have it.
+    ValueError: the new name is taken, in the graph or by a value of a subgraph.)")
         .def("topological_order", topological_order)
         .def("inputs", inputs, py::arg("with_default"))
         .def("dimension_params", dimension_params);

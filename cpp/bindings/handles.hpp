@@ -115,10 +115,8 @@ struct Graph : Handle {
 
     [[nodiscard]] std::shared_ptr<const model::Graph> graph() const {
         return remade.get(*document, [&](const std::shared_ptr<const model::Graph>& previous) {
-            const onnx::Message now = message();
-            const bool is_same = previous && previous->is_unchanged(now);
-            return is_same ? previous->remade()
-                           : std::make_shared<const model::Graph>(document, now);
+            return previous ? previous->remade(message())
+                            : std::make_shared<const model::Graph>(document, message());
         });
     }
 };

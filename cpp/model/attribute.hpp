@@ -30,6 +30,17 @@ class Attribute {
     /// refers to an attribute of the function (`ref_attr_name`).
     [[nodiscard]] const wire::FieldRow* value_field() const;
 
+    /// Whether it has a field for graphs. Most attributes have none, and this is a shorter walk
+    /// than for_each_graph().
+    [[nodiscard]] bool may_hold_graph() const {
+        bool found = false;
+        message_.for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
+            found = found || row == &onnx::field<"AttributeProto.g"> ||
+                    row == &onnx::field<"AttributeProto.graphs">;
+        });
+        return found;
+    }
+
     /// Calls visit(graph) for each GraphProto that is the value or in the value, in order.
     template <class Visit>
     void for_each_graph(Visit&& visit) const {

@@ -29,6 +29,10 @@ onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* or
     return {table, std::move(pieces), &edits};
 }
 
+std::shared_ptr<const onnx::Pieces> edited_fields(const onnx::Message& message) {
+    return message.edited() ? message.pieces() : nullptr;
+}
+
 }  // namespace
 
 Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
@@ -157,24 +161,30 @@ std::optional<onnx::Message> Document::child(const onnx::Message& message,
     return merged_.try_emplace(key, std::move(merged)).first->second;
 }
 
-std::shared_ptr<const ListNames> Document::names(const onnx::Message& message,
+std::shared_ptr<const ListNames> Document::names(const onnx::Message& as_made,
                                                  const wire::FieldRow& row) const {
+    const onnx::Message message = as_made.current();
     const FieldKey key(message.key(), &row);
     const std::uint64_t started_at = edits_.renamings();
     if (is_large(message)) {
         const std::lock_guard lock(mutex_);
         forget_edited();
         const auto known = names_.find(key);
-        if (known != names_.end()) return known->second;
+        if (known != names_.end() && known->second.edited == edited_fields(message)) {
+            return known->second.names;
+        }
     }
-    auto made = source::guard_reads(*store_.source, [&] {
-        return std::make_shared<const ListNames>(names_in_list(*index(message), row));
+    NamesOfList made;
+    source::guard_reads(*store_.source, [&] {
+        const auto fields = index(message);
+        made = {edited_fields(fields->message()),
+                std::make_shared<const ListNames>(names_in_list(*fields, row))};
     });
-    if (!is_large(message)) return made;
+    if (!is_large(message)) return made.names;
     const std::lock_guard lock(mutex_);
     forget_edited();
-    if (names_at_ != started_at) return made;  // perhaps of the state before an edit
-    return names_.try_emplace(key, std::move(made)).first->second;
+    if (names_at_ == started_at) names_[key] = made;  // not of the state before an edit
+    return made.names;
 }
 
 source::Moment Document::look_for_changes() const {

@@ -73,7 +73,7 @@ class Document {
 
     /// The messages of a repeated field by their field `name`, which they must have. Like the
     /// index, it is made once if the message is large.
-    [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& message,
+    [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& as_made,
                                                          const wire::FieldRow& row) const;
 
     /// Checks whether the file has changed. Call it before an operation that reads much of the
@@ -91,6 +91,12 @@ class Document {
     // The address of a message, and one of its fields.
     using FieldKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
+    // The names in a list, and the fields that its message had then; null if it was not edited.
+    struct NamesOfList {
+        std::shared_ptr<const onnx::Pieces> edited;
+        std::shared_ptr<const ListNames> names;
+    };
+
     // Forgets what was derived from messages that were edited since.
     void forget_edited() const;
 
@@ -103,7 +109,7 @@ class Document {
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
     // The merged children of large messages: finding their pieces walks over the whole parent.
     mutable std::map<FieldKey, onnx::Message> merged_;
-    mutable std::map<FieldKey, std::shared_ptr<const ListNames>> names_;  // of large messages
+    mutable std::map<FieldKey, NamesOfList> names_;  // of large messages
     mutable std::shared_ptr<const SegmentGroups> segments_;
     mutable std::uint64_t names_at_ = 0;     // Edits::renamings() when the names were made
     mutable std::uint64_t segments_at_ = 0;  // Edits::count() when the segments were found

@@ -19,13 +19,10 @@ using onnx::Pieces;
 
 namespace {
 
-// Whether an edit of this field may change names, or which messages a list has.
+// Whether an edit of this field may change names. A sparse tensor has the name of its values.
 bool renames(const onnx::Message& message, const wire::FieldRow& row) {
-    if (row.name == "name" || row.name == "op_type" || row.name == "segment") return true;
-    if (&message.table() == &onnx::message<"SparseTensorProto">) return true;
-    if (!row.is_message() || !row.repeated()) return false;
-    // The names of attributes are kept for large nodes only.
-    return &message.table() != &onnx::message<"NodeProto"> || Document::is_large(message);
+    return row.name == "name" || row.name == "op_type" || row.name == "segment" ||
+           &message.table() == &onnx::message<"SparseTensorProto">;
 }
 
 // The other members of the oneof of a field.

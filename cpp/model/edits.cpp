@@ -22,8 +22,8 @@ bool begins_in(ByteView bytes, const wire::Field& field) noexcept {
 
 Edits::Fields Edits::find(const std::uint8_t* key) const {
     const std::lock_guard lock(mutex_);
-    const auto found = messages_.find(key);
-    return found == messages_.end() ? nullptr : found->second;
+    const auto found = fields_of_.find(key);
+    return found == fields_of_.end() ? nullptr : *found->second;
 }
 
 std::shared_ptr<source::OwnedBytes> Edits::block_of(const std::uint8_t* p) const {
@@ -95,7 +95,9 @@ void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
     // The fields that were replaced are released without the lock: they may hold Python objects.
     {
         const std::lock_guard lock(mutex_);
-        std::swap(messages_[message.key()], fields);
+        const auto place = messages_.try_emplace(message.key()).first;
+        fields_of_.try_emplace(message.key(), &place->second);
+        std::swap(place->second, fields);
         any_.store(true, std::memory_order_release);
     }
     note_edit(renames);
@@ -135,7 +137,7 @@ void Edits::remove(const onnx::Message& message) {
         const Inside found = inside(message);
         for (const ByteView bytes : found.ranges) remove_range(bytes);
     }
-    note_edit(true);
+    note_edit(false);
 }
 
 void Edits::remove_range(ByteView bytes) {
@@ -172,6 +174,7 @@ void Edits::revert() {
     {
         const std::lock_guard lock(mutex_);
         messages.swap(messages_);
+        fields_of_.clear();
         removed_.clear();
         for (const auto& block : blocks_) remove_range(block->bytes());
         if (!blocks_.empty()) used_ = blocks_.back()->size();

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,8 @@ class Edits final : public onnx::Changes {
         return count_.load(std::memory_order_acquire);
     }
 
-    /// Counts those edits that may change which messages a list has, or their names.
+    /// Counts those edits that may change the name of a message. They may leave its list as it is:
+    /// an edit of a list is seen by the pieces of the message that has the list.
     [[nodiscard]] std::uint64_t renamings() const noexcept {
         return renamings_.load(std::memory_order_acquire);
     }
@@ -49,7 +51,7 @@ class Edits final : public onnx::Changes {
     /// longer.
     [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
 
-    /// Gives a message other fields. `renames`: whether names or lists of messages may change.
+    /// Gives a message other fields. `renames`: whether it may have another name then.
     void set(const onnx::Message& message, Fields fields, bool renames);
 
     /// Notes that a message, with all that it holds, is no longer part of the document.
@@ -92,6 +94,7 @@ class Edits final : public onnx::Changes {
     std::atomic<std::uint64_t> count_ = 0;
     std::atomic<std::uint64_t> renamings_ = 0;
     ByKey messages_;
+    std::unordered_map<const std::uint8_t*, Fields*> fields_of_;  // the same, for find()
     Intervals removed_;
     std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::uint64_t> vacated_;
     std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;  // the newest last

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "model/name_table.hpp"
+#include "model/outer_uses.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/value_type.hpp"
 #include "source/read_guard.hpp"
@@ -21,6 +22,21 @@ constexpr std::array kValueLists{&kInput, &field<"GraphProto.output">,
                                  &field<"GraphProto.value_info">};
 
 }  // namespace
+
+std::shared_ptr<const Graph> Graph::remade(const onnx::Message& now) const {
+    const std::shared_ptr<const Document>& document = initializers_.shared_document();
+    if (names_at_ != document->edits().renamings()) {
+        return std::make_shared<const Graph>(document, now);
+    }
+    if (fields_->message().pieces() == now.pieces()) {
+        const std::shared_ptr<Graph> same(new Graph(fields_, initializers_, names_at_));
+        same->sparse_names_ = sparse_names_;
+        return same;
+    }
+    auto fields = document->index(now);
+    return std::shared_ptr<const Graph>(
+        new Graph(fields, {document, fields, initializers_}, names_at_));
+}
 
 std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const {
     NameTable names;
@@ -42,6 +58,15 @@ const ValueUses& Graph::uses() const {
             return std::make_unique<ValueUses>(*fields_, document().limits().depth);
         });
     });
+}
+
+std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
+    std::optional<onnx::Message> found;
+    OuterUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
+        if (!found && name == value) found = user;
+    });
+    uses.find_in(fields_->message(), document().limits().depth);
+    return found;
 }
 
 onnx::Message Graph::user(const Use& use) const {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "source/read_guard.hpp"
 #include "tensor/payload.hpp"
 
 namespace onnxmap::model {
@@ -14,6 +15,10 @@ using onnx::field;
 namespace {
 
 constexpr const char* kAdvice = "iterate over initializers.all() to reach each of them";
+
+// So many look-ups in one state of an edited graph ask the tables of its chunks, one after another.
+// More are worth a table of all names.
+constexpr std::uint32_t kFewLookUps = 32;
 
 }  // namespace
 
@@ -34,7 +39,7 @@ std::vector<std::uint32_t> Initializers::in_list_order(
 }
 
 const ListNames& Initializers::names(bool frugal) const {
-    return names_->get([&] {
+    return known_->names.get([&] {
         // Weights lie between the names: views of the file would map pages of them at every
         // look-up.
         auto names = std::make_unique<ListNames>("tensor", kAdvice, NameTable::Text::copied);
@@ -47,6 +52,34 @@ const ListNames& Initializers::names(bool frugal) const {
         }
         return names;
     });
+}
+
+std::optional<ChunkNames::Found> Initializers::find_in_chunks(std::string_view name) const {
+    if (!graph_->message().edited() || name.empty() || known_->names.if_made() != nullptr ||
+        known_->look_ups.fetch_add(1, std::memory_order_relaxed) >= kFewLookUps) {
+        return std::nullopt;
+    }
+    const Known::Chunks& chunks = known_->chunks.get([&] {
+        return source::guard_reads(document_->source(), [&] {
+            return std::make_unique<const Known::Chunks>(
+                std::make_shared<const ChunkNames>(*graph_, kField, kName, known_->before.get()));
+        });
+    });
+    const ChunkNames::Found found = chunks->find(name);
+    if (found.count == ChunkNames::Found::Count::several) return std::nullopt;
+    return found;
+}
+
+std::optional<std::uint32_t> Initializers::position(std::string_view name) const {
+    const auto found = find_in_chunks(name);
+    if (!found) return names().position(name);
+    if (found->count == ChunkNames::Found::Count::none) return std::nullopt;
+    return static_cast<std::uint32_t>(found->position);
+}
+
+bool Initializers::contains(std::string_view name) const {
+    const auto found = find_in_chunks(name);
+    return found ? found->count != ChunkNames::Found::Count::none : names().contains(name);
 }
 
 std::uint64_t Initializers::stored_nbytes() const {

@@ -2,6 +2,7 @@
 // uses this list: views, bulk reading, page-cache calls.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "base/made_once.hpp"
+#include "model/chunk_names.hpp"
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/list_names.hpp"
@@ -23,6 +25,13 @@ class Initializers {
     /// `graph`: the fields of a GraphProto of the document.
     Initializers(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> graph)
         : document_(std::move(document)), graph_(std::move(graph)) {}
+    /// The same, with what is known of the names in an earlier state of the graph. No initializer
+    /// has been renamed since.
+    Initializers(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> graph,
+                 const Initializers& before)
+        : document_(std::move(document)), graph_(std::move(graph)) {
+        known_->before = before.known_->newest();
+    }
 
     [[nodiscard]] const Document& document() const noexcept { return *document_; }
     [[nodiscard]] const std::shared_ptr<const Document>& shared_document() const noexcept {
@@ -91,6 +100,11 @@ class Initializers {
     /// The initializers by name; made at the first call. `frugal`: as for for_each().
     [[nodiscard]] const ListNames& names(bool frugal = false) const;
 
+    /// names().position() of a name and names().contains(). After an edit that renamed none, the
+    /// first look-ups need not read the names of the whole list.
+    [[nodiscard]] std::optional<std::uint32_t> position(std::string_view name) const;
+    [[nodiscard]] bool contains(std::string_view name) const;
+
     /// Bytes of all initializers, as stored.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
@@ -105,10 +119,27 @@ class Initializers {
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(
         std::span<const std::uint32_t> positions) const;
 
+    // The names, by which copies of the list share what is made.
+    struct Known {
+        using Chunks = std::shared_ptr<const ChunkNames>;
+
+        MadeOnce<const ListNames> names;
+        MadeOnce<const Chunks> chunks;
+        Chunks before;  // of an earlier state
+        std::atomic<std::uint32_t> look_ups = 0;
+
+        [[nodiscard]] const Chunks& newest() const noexcept {
+            const Chunks* const made = chunks.if_made();
+            return made == nullptr ? before : *made;
+        }
+    };
+
+    // What the chunks know of a name; nothing if names() is to be asked.
+    [[nodiscard]] std::optional<ChunkNames::Found> find_in_chunks(std::string_view name) const;
+
     std::shared_ptr<const Document> document_;
     std::shared_ptr<const FieldIndex> graph_;
-    std::shared_ptr<MadeOnce<const ListNames>> names_ =
-        std::make_shared<MadeOnce<const ListNames>>();
+    std::shared_ptr<Known> known_ = std::make_shared<Known>();
 };
 
 }  // namespace onnxmap::model

@@ -51,10 +51,20 @@ class Node {
     /// Calls visit(graph) for each GraphProto that an attribute holds, in order.
     template <class Visit>
     void for_each_subgraph(Visit&& visit) const {
+        if (!may_hold_graph()) return;
         for (const Attribute& each : attributes().entries) each.for_each_graph(visit);
     }
 
   private:
+    [[nodiscard]] bool may_hold_graph() const {
+        const wire::FieldRow& row = onnx::field<"NodeProto.attribute">;
+        bool found = false;
+        message_.for_each_value(row, [&](const wire::Field& value) {
+            found = found || Attribute(message_.inner(row, value)).may_hold_graph();
+        });
+        return found;
+    }
+
     template <class Visit>
     void for_each_text(const wire::FieldRow& row, Visit& visit) const {
         message_.for_each_value(row, [&](const wire::Field& value) { visit(value.text()); });

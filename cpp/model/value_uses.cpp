@@ -11,88 +11,12 @@
 #include "base/error.hpp"
 #include "model/list_names.hpp"
 #include "model/node.hpp"
+#include "model/outer_uses.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
 
 using onnx::field;
-
-namespace {
-
-// Finds what a subgraph, at any depth, uses of the values that no subgraph around the use makes.
-// `Visit` is called with the name, the user, and the position in the user.
-template <class Visit>
-class OuterUses {
-  public:
-    explicit OuterUses(Visit visit) : visit_(std::move(visit)) {}
-
-    /// In all subgraphs of a node.
-    void find_below(const Node& node, std::uint32_t depth_left) {
-        node.for_each_subgraph([&](const onnx::Message& graph) { find_in(graph, depth_left); });
-    }
-
-  private:
-    static constexpr const wire::FieldRow& kNodes = field<"GraphProto.node">;
-    static constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
-
-    void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
-        if (depth_left == 0) onnx::fail_too_deep(graph);
-        std::vector<std::uint32_t> made;
-        const auto make = [&](std::string_view name) { made.push_back(enter(name)); };
-        for_each_made(graph, make);
-        graph.for_each_value(kNodes, [&](const wire::Field& element) {
-            const Node node(graph.inner(kNodes, element));
-            std::uint32_t index = 0;
-            node.for_each_input([&](std::string_view name) { use(name, node.message(), index++); });
-            find_below(node, depth_left - 1);
-        });
-        std::uint32_t index = 0;
-        graph.for_each_value(kOutputs, [&](const wire::Field& element) {
-            use(graph.inner(kOutputs, element).text(field<"ValueInfoProto.name">), graph, index++);
-        });
-        for (const std::uint32_t value : made) --makers_[value];
-    }
-
-    // Calls visit(name) for each value that the graph has of its own.
-    template <class VisitName>
-    static void for_each_made(const onnx::Message& graph, VisitName&& visit) {
-        const auto for_each_name = [&](const wire::FieldRow& list, const wire::FieldRow& name) {
-            graph.for_each_value(list, [&](const wire::Field& element) {
-                visit(graph.inner(list, element).text(name));
-            });
-        };
-        for_each_name(field<"GraphProto.input">, field<"ValueInfoProto.name">);
-        for_each_name(field<"GraphProto.initializer">, field<"TensorProto.name">);
-        const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
-        graph.for_each_value(sparse, [&](const wire::Field& element) {
-            const auto values =
-                graph.inner(sparse, element).child(field<"SparseTensorProto.values">);
-            if (values) visit(values->text(field<"TensorProto.name">));
-        });
-        graph.for_each_value(kNodes, [&](const wire::Field& element) {
-            Node(graph.inner(kNodes, element)).for_each_output(visit);
-        });
-    }
-
-    std::uint32_t enter(std::string_view name) {
-        const auto [position, is_new] = names_.add(name);
-        if (is_new) makers_.push_back(0);
-        ++makers_[position];
-        return position;
-    }
-
-    void use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
-        if (name.empty()) return;
-        const auto known = names_.find(name);
-        if (!known || makers_[*known] == 0) visit_(name, user, index);
-    }
-
-    Visit visit_;
-    NameTable names_;
-    std::vector<std::uint32_t> makers_;  // of each name: how many graphs around here make it
-};
-
-}  // namespace
 
 // Reads the nodes one by one.
 class ValueUses::Collector {
@@ -112,7 +36,7 @@ class ValueUses::Collector {
             } else if (row == &field<"NodeProto.output">) {
                 add_output(found.text(), position);
             } else if (row == &field<"NodeProto.attribute">) {
-                holds_graphs = holds_graphs || holds_graph(node.inner(*row, found));
+                holds_graphs = holds_graphs || Attribute(node.inner(*row, found)).may_hold_graph();
             }
         });
         if (holds_graphs) add_subgraphs(Node(node), position);
@@ -127,16 +51,6 @@ class ValueUses::Collector {
     }
 
   private:
-    // Most attributes hold none: this is a shorter walk than Attribute's.
-    static bool holds_graph(const onnx::Message& attribute) {
-        bool found = false;
-        attribute.for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
-            found = found || row == &field<"AttributeProto.g"> ||
-                    row == &field<"AttributeProto.graphs">;
-        });
-        return found;
-    }
-
     void add_output(std::string_view name, std::uint32_t node) { later(name, {node, 0}, true); }
 
     void later(std::string_view name, const Use& use, bool is_output) {

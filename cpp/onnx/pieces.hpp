@@ -35,6 +35,8 @@ struct EncodedField {
 [[noreturn]] void fail_edited_meanwhile();
 
 class Pieces {
+    struct Chunk;
+
   public:
     class Builder;
 
@@ -108,6 +110,23 @@ class Pieces {
 
     // The rest is for the pieces of edited messages.
 
+    /// The fields of a part of the list. Lists share the chunks that have not changed.
+    using SharedChunk = std::shared_ptr<const Chunk>;
+    [[nodiscard]] std::span<const SharedChunk> chunks() const noexcept { return chunks_; }
+    /// How often a field occurs in a chunk.
+    [[nodiscard]] std::uint64_t count_in(std::size_t chunk,
+                                         const wire::FieldRow& row) const noexcept {
+        return chunks_[chunk]->counts[position(row)];
+    }
+    /// Calls visit(field) for each occurrence of a field in a chunk.
+    template <class Visit>
+    void for_each_in(std::size_t chunk, const wire::FieldRow& row, Visit&& visit) const {
+        const std::uint8_t wanted = position(row);
+        const std::vector<std::uint8_t>& rows = chunks_[chunk]->rows;
+        for (std::size_t index = 0; index < rows.size(); ++index) {
+            if (rows[index] == wanted) visit(field_at({chunk, index}));
+        }
+    }
     [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const noexcept;
     /// The place of the i-th occurrence of a field, i < count(row). Throws Error `edit.concurrent`.
     [[nodiscard]] Place find(const wire::FieldRow& row, std::uint64_t i) const;

@@ -60,6 +60,7 @@ __all__: list[str] = [
     "data_type_facts",
     "document_of",
     "edit_count",
+    "entries_named",
     "enum_values",
     "external_file",
     "external_locations",
@@ -254,7 +255,9 @@ class ValueList(MutableSequence[_Value]):
     """
     The values of a repeated field of numbers or text, as a list.
 
-    It always shows the field as it is now, and a change of it changes the message.
+    It always shows the field as it is now, and a change of it changes the message. Every change but
+    append() and extend() encodes a list of numbers as a whole: to change many of them, assign a new
+    list, as in `attribute.ints = array`.
     """
 
     @typing.overload
@@ -1269,6 +1272,11 @@ class Graph:
         Return the value of a field in the form in which Node, Graph and the other classes give it.
         """
 
+    def first_user(self, value: Any) -> Node | _Graph | None:
+        """
+        Return the user of the first of uses(), or None, without an index of all uses.
+        """
+
     def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
     def initializer_dtypes(self) -> builtins.list[DataType | int]: ...
     def initializer_names(self) -> builtins.list[str]: ...
@@ -1293,6 +1301,19 @@ class Graph:
         self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
     ) -> None: ...
     def producer(self, value: Any) -> Node | None: ...
+    def rename_initializers(self, names: Any) -> None:
+        """
+        Rename initializers, with everything that refers to them.
+
+        Args:
+            names: the new names by the old ones.
+
+        Raises:
+            KeyError: no initializer has the old name; the error suggests others.
+            ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have it.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph.
+        """
+
     def residency(
         self,
         positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -1888,6 +1909,11 @@ def document_of(view: ProtoView) -> Document | None:
 def edit_count(view: ProtoView) -> int:
     """
     Return a number that every edit of the document changes.
+    """
+
+def entries_named(view: ProtoView, field: str, name: Any) -> builtins.list[int]:
+    """
+    Return the positions of the entries with this key, domain or name, ascending.
     """
 
 def enum_values(name: str) -> dict[str, int]:

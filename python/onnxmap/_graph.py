@@ -97,9 +97,9 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
         assign(self._core, self._names, name, values)
 
     def __delitem__(self, name: str) -> None:
-        uses = self._core.uses(name) if name in self._names else []
-        if uses:
-            raise ValueError(f"initializer {name!r} is used by {describe(uses[0].user)}")
+        user = self._core.first_user(name) if name in self._names else None
+        if user is not None:
+            raise ValueError(f"initializer {name!r} is used by {describe(user)}")
         from onnxmap._weights import remove
 
         remove(self._core, self._names, name)
@@ -126,13 +126,11 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
             KeyError: there is no initializer of the old name.
             ValueError: the new name is taken, in the graph or by a value of a subgraph.
         """
-        from onnxmap._renaming import rename
-
         if isinstance(old, str):
             if new is None:
                 raise TypeError("rename() needs the new name")
             old = {old: new}
-        rename(self._core, dict(old))
+        self._core.rename_initializers(dict(old))
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""

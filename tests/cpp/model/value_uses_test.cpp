@@ -72,6 +72,18 @@ TEST_CASE("value_uses: producers and users of the values of a graph") {
     CHECK(values.topological_order() == Numbers{0, 1, 2});
 }
 
+TEST_CASE("value_uses: the first user is that of the first use") {
+    const Bytes inner = join(op({"a"}, {"deep"}), output("w"));
+    const LoadedModel model(join(output("d"), op({"x"}, {"a"}, subgraph(inner)),
+                                 op({"a", "w"}, {"d"}), output("a"), op({"d"}, {"e"})));
+    for (const auto name : {"x", "a", "w", "d", "e", "deep", "", "nothing"}) {
+        const auto uses = model.graph.uses().uses(name);
+        const auto user = model.graph.first_user(name);
+        REQUIRE(user.has_value() == !uses.empty());
+        if (user) CHECK(user->is(model.graph.user(uses.front())));
+    }
+}
+
 TEST_CASE("value_uses: subgraphs use the values around them, unless they have their own") {
     const Bytes inner = join(op({"a", "mine", "w"}, {"deep"}), output("x"), output("mine"));
     const Bytes body =

@@ -116,6 +116,13 @@ def test_names_move_on_in_a_ring() -> None:
     saved(model)
 
 
+def test_a_name_that_stays_is_no_edit() -> None:
+    model = loaded()
+    model.initializers.rename("w", "w")
+    model.initializers.rename({"w": "w", "v": "v"})
+    assert not model.edited
+
+
 CONFLICTS = {
     "an input": ({"w": "x"}, "graph has a value"),
     "an output of a node": ({"w": "y"}, "graph has a value"),

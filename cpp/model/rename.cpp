@@ -1,0 +1,167 @@
+#include "model/rename.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/edit_message.hpp"
+#include "model/list_names.hpp"
+#include "model/outer_uses.hpp"
+#include "onnx/schema.hpp"
+#include "wire/writer.hpp"
+
+namespace onnxmap::model {
+
+using onnx::field;
+
+namespace {
+
+NewValue text_value(const wire::FieldRow& row, std::string_view text) {
+    NewValue value;
+    wire::write_head(value.encoded, row.number, text.size());
+    value.encoded += text;
+    return value;
+}
+
+}  // namespace
+
+Renaming::Renaming(const Graph& graph, std::vector<Names> names)
+    : document_(graph.document()), graph_(graph.fields()->message()), names_(std::move(names)) {
+    std::erase_if(names_, [](const Names& pair) { return pair.before == pair.after; });
+    if (names_.empty()) return;
+    found_.resize(names_.size());
+    for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
+        before_.add(names_[pair].before);
+        if (after_.add(names_[pair].after).is_new) {
+            first_of_.push_back(pair);
+        } else {
+            found_[pair].is_taken = true;
+        }
+    }
+    find_in_graph();
+    for (const onnx::Message& training : training_info_of(document_, graph_)) {
+        const wire::FieldRow& key = field<"StringStringEntryProto.key">;
+        note_each(training, field<"TrainingInfoProto.initialization_binding">, key);
+        note_each(training, field<"TrainingInfoProto.update_binding">, key);
+    }
+}
+
+void Renaming::note(std::string_view name, const onnx::Message& message,
+                    const wire::FieldRow& field, std::uint32_t index) {
+    if (const auto pair = before_.find(name)) places_.push_back({message, &field, index, *pair});
+}
+
+void Renaming::note_made(std::string_view name, const onnx::Message& maker) {
+    if (const auto after = after_.find(name); after && !before_.find(name)) {
+        found_[first_of_[*after]].is_taken = true;
+    }
+    const auto pair = name.empty() ? std::nullopt : before_.find(name);
+    if (!pair || is_node(maker)) return;
+    Found& found = found_[*pair];
+    if (&maker.table() == &onnx::message<"TensorProto">) {
+        ++found.count;
+        found.segments += maker.has(field<"TensorProto.segment">) ? 1 : 0;
+        note(name, maker, field<"TensorProto.name">);
+    } else if (&maker.table() == &onnx::message<"SparseTensorProto">) {
+        found.is_sparse = true;
+        note(name, maker.child(field<"SparseTensorProto.values">).value(),
+             field<"TensorProto.name">);
+    } else {
+        note(name, maker, field<"ValueInfoProto.name">);
+    }
+}
+
+// Notes the field `name` of each message of a list.
+void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& list,
+                         const wire::FieldRow& name) {
+    message.for_each_value(list, [&](const wire::Field& element) {
+        const onnx::Message inner = message.inner(list, element);
+        note(inner.text(name), inner, name);
+    });
+}
+
+// One walk: an edit of a large graph costs little more than that.
+void Renaming::find_in_graph() {
+    OuterUses uses([&](std::string_view name, const onnx::Message& user,
+                       std::uint32_t index) { note_use(name, user, index); },
+                   [&](std::string_view name) {
+                       if (const auto after = after_.find(name))
+                           found_[first_of_[*after]].is_hidden = true;
+                   });
+    const std::uint32_t depth = document_.limits().depth;
+    graph_.for_each_field([&](const wire::Field& element, const wire::FieldRow* row) {
+        for_each_made_by(graph_, element, row,
+                         [&](std::string_view name, const auto& maker) { note_made(name, maker); });
+        if (row == &field<"GraphProto.node">) {
+            uses.find_in_node(Node(graph_.inner(*row, element)), depth);
+        } else if (row == &field<"GraphProto.output"> || row == &field<"GraphProto.value_info">) {
+            note_value_info(graph_.inner(*row, element));
+        } else if (row == &field<"GraphProto.quantization_annotation">) {
+            note_annotation(graph_.inner(*row, element));
+        }
+    });
+}
+
+void Renaming::note_use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
+    if (is_node(user)) {
+        note(name, user, field<"NodeProto.input">, index);
+    } else if (before_.find(name)) {
+        const wire::FieldRow& outputs = field<"GraphProto.output">;
+        note_value_info(user.inner(outputs, document_.index(user)->at(outputs, index)));
+    }
+}
+
+void Renaming::note_value_info(const onnx::Message& value) {
+    const wire::FieldRow& name = field<"ValueInfoProto.name">;
+    note(value.text(name), value, name);
+}
+
+void Renaming::note_annotation(const onnx::Message& annotation) {
+    const wire::FieldRow& name = field<"TensorAnnotation.tensor_name">;
+    note(annotation.text(name), annotation, name);
+    note_each(annotation, field<"TensorAnnotation.quant_parameter_tensor_names">,
+              field<"StringStringEntryProto.value">);
+}
+
+std::optional<std::string_view> Renaming::first_unknown() const {
+    for (std::size_t pair = 0; pair < names_.size(); ++pair) {
+        const Found& found = found_[pair];
+        const bool is_dense = found.count > 0 && is_one_tensor(found.count, found.segments);
+        if (!is_dense && !found.is_sparse) return names_[pair].before;
+    }
+    return std::nullopt;
+}
+
+void Renaming::check() const {
+    check_editable(document_, graph_);
+    for (std::size_t pair = 0; pair < names_.size(); ++pair) {
+        const std::string& after = names_[pair].after;
+        if (after.empty()) throw std::invalid_argument("an initializer needs a name");
+        if (found_[pair].is_taken) {
+            throw std::invalid_argument("the graph has a value of the name " + quoted(after) +
+                                        " already");
+        }
+    }
+    for (std::size_t pair = 0; pair < names_.size(); ++pair) {
+        if (!found_[pair].is_hidden) continue;
+        throw std::invalid_argument("a subgraph has a value of its own of the name " +
+                                    quoted(names_[pair].after) +
+                                    ", which would hide the initializer");
+    }
+}
+
+void Renaming::apply() const {
+    if (names_.empty()) return;
+    check();
+    for (const Place& place : places_) {
+        const onnx::Message message = place.message.current();
+        const NewValue text = text_value(*place.field, names_[place.pair].after);
+        if (place.field->repeated()) {
+            splice_values(document_, message, *place.field, place.index, 1, {&text, 1});
+        } else {
+            set_value(document_, message, *place.field, text);
+        }
+    }
+}
+
+}  // namespace onnxmap::model

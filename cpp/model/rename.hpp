@@ -1,0 +1,77 @@
+// Renames initializers of a graph, with everything that refers to them: nodes, subgraphs, inputs,
+// outputs, value infos, annotations and training bindings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph.hpp"
+#include "model/name_table.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+class Renaming {
+  public:
+    struct Names {
+        std::string before;
+        std::string after;
+    };
+
+    /// Finds all that refers to the initializers in one walk over the graph. The old names differ.
+    /// A pair of equal names renames nothing, and is not checked.
+    Renaming(const Graph& graph, std::vector<Names> names);
+    Renaming(const Renaming&) = delete;
+    Renaming& operator=(const Renaming&) = delete;
+
+    /// The first old name that is not the name of one initializer, dense or sparse. The segments of
+    /// a tensor are one initializer.
+    [[nodiscard]] std::optional<std::string_view> first_unknown() const;
+
+    /// Renames all of them, which must be known. Before the first edit, throws Error
+    /// `edit.removed`, and std::invalid_argument if a new name is empty, repeats, is taken by a
+    /// value of the graph that keeps its name, or by a value of a subgraph, which would hide the
+    /// initializer.
+    void apply() const;
+
+  private:
+    // A text field, or one text of a repeated field, that becomes a new name.
+    struct Place {
+        onnx::Message message;
+        const wire::FieldRow* field;
+        std::uint32_t index;  // of a repeated field
+        std::uint32_t pair;   // in names_
+    };
+    struct Found {
+        std::uint64_t count = 0;  // of the dense initializers with the old name
+        std::uint64_t segments = 0;
+        bool is_sparse = false;
+        bool is_taken = false;   // another value of the graph has the new name
+        bool is_hidden = false;  // a value of a subgraph has the new name
+    };
+
+    void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,
+              std::uint32_t index = 0);
+    void note_made(std::string_view name, const onnx::Message& maker);
+    void note_each(const onnx::Message& message, const wire::FieldRow& list,
+                   const wire::FieldRow& name);
+    void note_use(std::string_view name, const onnx::Message& user, std::uint32_t index);
+    void note_value_info(const onnx::Message& value);
+    void note_annotation(const onnx::Message& annotation);
+    void find_in_graph();
+    void check() const;
+
+    const Document& document_;
+    onnx::Message graph_;
+    std::vector<Names> names_;
+    std::vector<Found> found_;             // of each pair
+    NameTable before_;                     // by pair
+    NameTable after_;                      // different ones
+    std::vector<std::uint32_t> first_of_;  // of each of these: the first pair that has it
+    std::vector<Place> places_;
+};
+
+}  // namespace onnxmap::model

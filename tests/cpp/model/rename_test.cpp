@@ -1,0 +1,152 @@
+#include "model/rename.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caught.hpp"
+#include "edited_document.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+using onnx::field;
+using Names = std::vector<model::Renaming::Names>;
+
+Bytes op(const std::vector<std::string_view>& inputs, std::string_view output,
+         const Bytes& attribute = {}) {
+    Bytes fields;
+    for (const auto name : inputs) append(fields, blob(1, name));
+    return blob(1, join(fields, blob(2, output), attribute));
+}
+
+Bytes body(const Bytes& graph) {
+    return blob(5, join(blob(1, "b"), blob(6, graph), scalar(20, 5)));
+}
+
+Bytes value(std::uint32_t list, std::string_view name) { return blob(list, blob(1, name)); }
+
+Bytes sparse(std::string_view name) {
+    return blob(15, join(blob(1, raw_tensor(name, {1})), blob(2, raw_tensor("w", {0}))));
+}
+
+// A model that refers to two initializers in every way. Names written out refer to something else.
+Bytes model_with(std::string_view w, std::string_view v) {
+    const Bytes deep = join(op({w, "inner"}, "deep"), value(12, w));
+    const Bytes outer = join(op({"x"}, "inner"), op({v}, "o", body(deep)));
+    const Bytes hiding = join(value(11, "h"), op({"h", w}, "p"), value(12, "h"));
+    const Bytes note = blob(14, join(blob(1, w), blob(2, string_entry("SCALE", v)),
+                                     blob(2, string_entry("w", "other"))));
+    const Bytes graph = join(value(11, w), op({w, "", v, w}, "y", body(outer)), blob(2, "g"),
+                             op({"x"}, "z", body(hiding)), blob(5, raw_tensor(w, {1})), sparse(v),
+                             value(12, w), value(12, "y"), value(13, v), note);
+    const Bytes training =
+        blob(20, join(blob(3, string_entry(v, "w")), blob(4, string_entry(w, "v"))));
+    return join(model(graph), training);
+}
+
+struct Renamed {
+    explicit Renamed(const Bytes& bytes)
+        : edited(bytes), graph(model::main_graph(edited.document)) {}
+
+    void rename(Names names) { model::Renaming(graph, std::move(names)).apply(); }
+
+    EditedDocument edited;
+    model::Graph graph;
+};
+
+std::string refusal_of(const Bytes& bytes, Names names) {
+    Renamed model(bytes);
+    std::string text;
+    try {
+        model.rename(std::move(names));
+    } catch (const std::invalid_argument& error) {
+        text = error.what();
+    }
+    CHECK_FALSE((*model.edited).edits().any());
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("rename: all that refers to initializers follows") {
+    Renamed model(model_with("w", "v"));
+    model.rename({{"w", "weight"}, {"v", "bias"}, {"x", "x"}});
+    Bytes expected = model_with("weight", "bias");
+    CHECK(model.edited.flat() == expected);
+}
+
+TEST_CASE("rename: names may move on to each other") {
+    Renamed model(model_with("w", "v"));
+    model.rename({{"w", "v"}, {"v", "w"}});
+    CHECK(model.edited.flat() == model_with("v", "w"));
+}
+
+TEST_CASE("rename: a subgraph that has a value of the name keeps its own") {
+    const auto bytes = [](std::string_view name) {
+        const Bytes hiding = join(value(11, "h"), op({"h"}, "p"), value(12, "h"));
+        const Bytes beside = op({name}, "q");
+        return model(join(op({name}, "y", body(hiding)), op({"x"}, "z", body(beside)),
+                          blob(5, raw_tensor(name, {1}))));
+    };
+    Renamed model(bytes("h"));
+    model.rename({{"h", "other"}});
+    CHECK(model.edited.flat() == bytes("other"));
+}
+
+TEST_CASE("rename: unknown names are those of no initializer, or of several") {
+    const Bytes segment = join(raw_tensor("parts", {1}), blob(3, join(scalar(1, 0), scalar(2, 1))));
+    const Bytes bytes =
+        model(join(op({"x"}, "y"), value(11, "x"), blob(5, raw_tensor("w", {1})), sparse("s"),
+                   blob(5, raw_tensor("twice", {1})), blob(5, raw_tensor("twice", {1})),
+                   blob(5, segment), blob(5, segment), blob(5, raw_tensor("", {1}))));
+    Renamed model(bytes);
+    const auto unknown = [&](const std::string& name) {
+        return model::Renaming(model.graph, {{"w", "w2"}, {name, "n"}}).first_unknown().has_value();
+    };
+    for (const char* const name : {"x", "y", "absent", "", "twice"}) CHECK(unknown(name));
+    for (const char* const name : {"s", "parts"}) CHECK_FALSE(unknown(name));
+    CHECK(model::Renaming(model.graph, {{"absent", "absent"}}).first_unknown() == std::nullopt);
+    model.rename({{"parts", "pieces"}});
+    CHECK(model.graph.remade(model.edited.graph())->initializers().position("pieces") == 3U);
+}
+
+TEST_CASE("rename: a new name that is taken changes nothing") {
+    const Bytes bytes = model_with("w", "v");
+    CHECK(refusal_of(bytes, {{"w", ""}}) == "an initializer needs a name");
+    for (const char* const taken : {"v", "y", "z"}) {
+        CHECK(refusal_of(bytes, {{"w", taken}}) ==
+              "the graph has a value of the name '" + std::string(taken) + "' already");
+    }
+    CHECK(refusal_of(bytes, {{"w", "n"}, {"v", "n"}}).starts_with("the graph has a value"));
+    CHECK(refusal_of(bytes, {{"v", "v"}, {"w", "v"}}).starts_with("the graph has a value"));
+    for (const char* const hidden : {"inner", "o", "deep", "h", "p"}) {
+        CHECK(refusal_of(bytes, {{"w", hidden}}) ==
+              "a subgraph has a value of its own of the name '" + std::string(hidden) +
+                  "', which would hide the initializer");
+    }
+    CHECK(refusal_of(bytes, {{"w", "w"}}).empty());
+}
+
+TEST_CASE("rename: the initializers of a removed graph keep their names") {
+    Renamed model(model_with("w", "v"));
+    model::clear(*model.edited, model.edited.root(), field<"ModelProto.graph">);
+    CHECK(code_of([&] {
+              model.rename({{"w", "n"}});
+              return 0;
+          }) == "edit.removed");
+}
+
+TEST_CASE("rename: names that were renamed are found again") {
+    Renamed model(model_with("w", "v"));
+    model.rename({{"w", "first"}});
+    const auto graph = model.graph.remade(model.edited.graph());
+    model::Renaming(*graph, {{"first", "second"}, {"v", "sparse"}}).apply();
+    CHECK(model.edited.flat() == model_with("second", "sparse"));
+}
+
+}  // namespace onnxmap::test
