@@ -52,10 +52,19 @@ Common common_ends(const py::list& before, const py::list& after) {
     return common;
 }
 
+// Whether no run holds several values, and none is written: ONNX packs the numbers of tensors only.
+bool are_single_fields(const ValueList& self) {
+    bool found = !self.row->packed;
+    self.parent.message().for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
+        found = found && (row != self.row || each.type == row->wire_type());
+    });
+    return found;
+}
+
 // Writes a changed copy of values(). Values that are fields of their own stay as they are stored.
 void write(const ValueList& self, const py::list& after) {
     const wire::FieldRow& row = *self.row;
-    if (!row.is_text()) {
+    if (!are_single_fields(self)) {
         const auto encoded = encode_all(row, after);
         model::set_values(*self.document, to_change(self.parent), row, encoded);
         return;
@@ -102,8 +111,8 @@ void bind_value_lists(py::module_& module) {
                                 R"(The values of a repeated field of numbers or text, as a list.
 
 It always shows the field as it is now, and a change of it changes the message. Every change but
-append() and extend() encodes a list of numbers as a whole: to change many of them, assign a new
-list, as in `attribute.ints = array`.)");
+append() and extend() reads the whole list: to change many values, assign a new list, as in
+`attribute.value = array`.)");
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
     cls.def("__len__", [](const ValueList& self) { return self.values().size(); })
         .def(

@@ -41,7 +41,7 @@ void set_value(const Document& document, const onnx::Message& message, const wir
 void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
                 std::span<const NewValue> values);
 
-/// Replaces some values of a repeated field of text, each of which is a field of its own.
+/// Replaces some values of a repeated field, each of which is a field of its own.
 void splice_values(const Document& document, const onnx::Message& message,
                    const wire::FieldRow& row, std::uint64_t first, std::uint64_t count,
                    std::span<const NewValue> values);

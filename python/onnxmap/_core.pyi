@@ -256,8 +256,8 @@ class ValueList(MutableSequence[_Value]):
     The values of a repeated field of numbers or text, as a list.
 
     It always shows the field as it is now, and a change of it changes the message. Every change but
-    append() and extend() encodes a list of numbers as a whole: to change many of them, assign a new
-    list, as in `attribute.ints = array`.
+    append() and extend() reads the whole list: to change many values, assign a new list, as in
+    `attribute.value = array`.
     """
 
     @typing.overload

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 from collections.abc import Callable, MutableSequence
 from typing import Any
 
+import onnx
 import pytest
 from support.edited_models import rich, saved
+from support.wire_bytes import blob, scalar, varint
 
 import onnxmap
 
@@ -267,3 +270,27 @@ def test_values_are_checked_as_in_protobuf() -> None:
             spec.devices[0] = wrong
     assert spec.devices == [1, 2]
     saved(model)
+
+
+# The numbers 1, 2 and 300 of `AttributeProto.ints`, which protobuf does not pack, as files may
+# store them.
+STORED_NUMBERS = {
+    "one by one": b"".join(scalar(8, each) for each in (1, 2, 300)),
+    "a run": blob(8, varint(1) + varint(2) + varint(300)),
+    "an empty run and a run of two": blob(8, b"") + blob(8, varint(1) + varint(2)) + scalar(8, 300),
+    "runs of one": blob(8, varint(1)) + blob(8, varint(2)) + blob(8, varint(300)),
+}
+
+
+@pytest.mark.parametrize("change", [name for name in CHANGES if name != "+="])  # protobuf has no +=
+@pytest.mark.parametrize("stored", STORED_NUMBERS)
+def test_numbers_in_any_encoding(stored: str, change: str) -> None:
+    node = blob(5, blob(1, b"a") + STORED_NUMBERS[stored] + scalar(20, 7))
+    model = onnxmap.loads(scalar(1, 10) + blob(7, blob(1, node)) + blob(8, scalar(2, 21)))
+    numbers, expected = model.proto.graph.node[0].attribute[0].ints, [1, 2, 300]
+    for found in (numbers, expected):
+        with contextlib.suppress(IndexError, TypeError, ValueError):
+            CHANGES[change](found, 5, 70_000)
+    assert numbers == expected
+    made = onnx.load_from_string(onnxmap.dumps(model))
+    assert list(made.graph.node[0].attribute[0].ints) == expected

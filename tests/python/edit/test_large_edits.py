@@ -163,6 +163,8 @@ def test_renaming_all_weights_takes_linear_work() -> None:
 MANY_NODES = "wire.blob(7, b''.join(wire.blob(1, wire.blob(1, b'x') * 15) for _ in range(20_000)))"
 LONG_LIST = """ints = model.proto.graph.node[0].attribute.add(name='a', ints=range(20_000)).ints
     for i in range(700): ints[i] = 7"""
+LONG_RUN = """data = model.proto.graph.initializer.add(int64_data=range(20_000)).int64_data
+    for i in range(700): data[i] = 7"""
 
 
 @pytest.mark.parametrize(
@@ -174,8 +176,17 @@ LONG_LIST = """ints = model.proto.graph.node[0].attribute.add(name='a', ints=ran
         ("for i in range(10_000): model.graph.name = str(i)", 8),
         ("handles = [model.graph.nodes.pop(0) for i in range(5_000)]", 15),
         (LONG_LIST, 15),
+        (LONG_RUN, 15),
     ],
-    ids=["each node", "a few nodes often", "new nodes", "the graph", "removed nodes", "numbers"],
+    ids=[
+        "each node",
+        "a few nodes often",
+        "new nodes",
+        "the graph",
+        "removed nodes",
+        "a long list",
+        "a long packed run",
+    ],
 )
 def test_memory_of_edits(use: str, most: float) -> None:
     """In MiB. A copy of the graph for each edit would take gigabytes."""
