@@ -263,11 +263,14 @@ TEST_CASE("edits: vacated places are counted") {
     CHECK(edits.vacated(edited.root(), row) == 0);
     model::clear(*edited, edited.root(), row);
     CHECK(edits.vacated(edited.root(), row) == 1);
-    model::clear(*edited, edited.root(), row);  // nothing is there
-    CHECK(edits.vacated(edited.root(), row) == 1);
-    static_cast<void>(model::make_present(*edited, edited.root(), row));
-    model::clear_all(*edited, edited.root());
+    model::clear(*edited, edited.root(), row);  // nothing is there, and a handle may wait for it
     CHECK(edits.vacated(edited.root(), row) == 2);
+    static_cast<void>(model::make_present(*edited, edited.root(), row));
+    CHECK(edits.vacated(edited.root(), row) == 2);
+    model::clear_all(*edited, edited.root());
+    CHECK(edits.vacated(edited.root(), row) == 3);
+    model::clear_all(*edited, edited.root());
+    CHECK(edits.vacated(edited.root(), row) == 4);
 }
 
 TEST_CASE("edits: only edits of names count as renamings") {
