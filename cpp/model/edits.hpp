@@ -58,8 +58,8 @@ class Edits final : public onnx::Changes {
     void remove(const onnx::Message& message);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
 
-    /// Counts how often a singular message was removed from a place. It tells whether a message
-    /// that was absent has been present since.
+    /// Counts how often the place of a singular message was cleared. A handle of an absent message
+    /// stands for the place until then.
     void note_vacated(const onnx::Message& parent, const wire::FieldRow& row);
     [[nodiscard]] std::uint64_t vacated(const onnx::Message& parent,
                                         const wire::FieldRow& row) const;
