@@ -48,7 +48,9 @@ struct AbsentMessage {
 
 inline onnx::Message Handle::message() const {
     if (absent) {
-        auto present = absent->parent.document->child(absent->parent.message(), *absent->row);
+        const onnx::Message parent = absent->parent.message();
+        if (document->edits().vacated(parent, *absent->row) != absent->vacated) return made;
+        auto present = document->child(parent, *absent->row);
         return present ? *std::move(present) : made;
     }
     return made.current();
