@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "flat_bytes.hpp"
@@ -16,6 +17,7 @@
 #include "fuzz/read_everything.hpp"
 #include "fuzz/work_limit.hpp"
 #include "memory_source.hpp"
+#include "model/chunk_names.hpp"
 #include "model/equality.hpp"
 #include "model/load.hpp"
 #include "model/message_hash.hpp"
@@ -70,6 +72,30 @@ void compare_with_flat_form(const model::Document& document, const onnx::Message
             "the flat form of an edited message has another hash");
 }
 
+// The tables of the chunks of an edited graph must find what is in the list.
+void find_names_in_chunks(const model::Document& document) {
+    const wire::FieldRow& list = onnx::field<"GraphProto.node">;
+    const wire::FieldRow& name_field = onnx::field<"NodeProto.name">;
+    onnx::Message graph = document.root();
+    if (&graph.table() == &onnx::message<"ModelProto">) {
+        const auto child = document.child(graph, onnx::field<"ModelProto.graph">);
+        if (child) graph = child->current();
+    }
+    if (&graph.table() != &onnx::message<"GraphProto"> || !graph.edited()) return;
+    const auto fields = document.index(graph);
+    const model::ChunkNames names(*fields, list, name_field, nullptr);
+    std::uint64_t position = 0;
+    fields->for_each(list, [&](const wire::Field& element) {
+        const std::string_view name = graph.inner(list, element).text(name_field);
+        const auto found = name.empty() ? model::ChunkNames::Found{} : names.find(name);
+        using enum model::ChunkNames::Found::Count;
+        require(name.empty() || found.count == several ||
+                    (found.count == one && found.position == position),
+                "a name is not found in the chunk that has it");
+        ++position;
+    });
+}
+
 void run(ByteView input) {
     const std::size_t steps = steps_of(input);
     const ByteView bytes = input.subspan(kHead + 2 * steps);
@@ -85,6 +111,7 @@ void run(ByteView input) {
     for (const DocumentPtr& document : documents) {
         compare_with_flat_form(*document, document->root());
         if (flat_form(*document, document->root())) read_document(*document);
+        find_names_in_chunks(*document);
     }
     std::size_t looked_at = 0;
     for (const EditSteps::Handle& handle : edits.handles()) {
