@@ -10,7 +10,7 @@ def _is_set(name: str) -> bool:
 
 
 LONG = _is_set("ONNXMAP_TEST_LONG")  # forms of tests that take minutes or hours, for releases
-# CI: sweeps and races take more samples.
+# Sweeps and races take more samples, for large changes.
 EXHAUSTIVE = LONG or _is_set("ONNXMAP_TEST_EXHAUSTIVE")
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
 IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here
