@@ -34,8 +34,8 @@ class NewFile {
     /// Adds bytes at the end.
     void write(ByteView bytes);
 
-    /// Adds bytes of another file, from `offset` on, without passing them through this process.
-    /// Returns how many; 0 if this is not possible. Then a read or a write tells the reason.
+    /// Adds bytes of another file, from `offset` on. Returns how many; 0 if this is not possible.
+    /// Then a read or a write tells the reason. Throws Stopped.
     [[nodiscard]] std::uint64_t copy(const File& file, std::uint64_t offset, std::uint64_t nbytes);
 
     /// Adds zeros, of which the file system stores few or none. False if it has added nothing.
@@ -50,6 +50,8 @@ class NewFile {
     void take_new_name();
 
   private:
+    [[nodiscard]] bool read_and_write(const File& file, std::uint64_t offset, std::uint64_t nbytes,
+                                      std::uint64_t position) const;
     void set_permissions();
 
     std::shared_ptr<const OutputFolder> folder_;

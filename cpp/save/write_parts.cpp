@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kLeastToPass = 64 << 10;
 constexpr std::uint64_t kBuffer = 1 << 20;
 
+// Bytes. Longer parts are worth several threads.
+constexpr std::uint64_t kLeastToShare = 8 << 20;
+
 // Bytes. A large alignment must not fill the disk with zeros.
 constexpr std::uint64_t kLeastHole = 1 << 20;
 
@@ -95,14 +98,13 @@ class Writing {
     }
 
     // The file from which the sink should copy the part; null if it should be read and written.
-    // Within the kernel, whole pages are copied as fast as memory, or their blocks are shared. If
-    // the part starts elsewhere in its page than it did in the source, each page is copied in two
-    // pieces, which takes twice the time of reading and writing. A server may copy by itself.
     [[nodiscard]] std::shared_ptr<const os::File> file_to_copy(const Part& part) const {
         if (!is_long(part) || &part.source() == uncopyable_) return nullptr;
         auto file = file_of(part.source());
-        if (!file || (part.offset() - position()) % os::page_size() == 0) return file;
-        return file->on_network() ? file : nullptr;
+        if (!file || part.nbytes() >= kLeastToShare) return file;
+        // The kernel copies whole pages at once.
+        const bool whole_pages = (part.offset() - position()) % os::page_size() == 0;
+        return whole_pages || file->on_network() ? file : nullptr;
     }
 
     // Bytes of a source from `offset` on, at most `nbytes`, which are valid until the next call.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 namespace onnxmap::test {
@@ -39,7 +40,7 @@ const os::WriteCalls kWatchedCalls{
             const std::string known = is_folder ? "." : name;
             return call_or_fail(Write::open, known, {}, [&] {
                 const int opened = system_calls.open(folder, name, flags, mode);
-                WatchedWrites::current().name_of(opened) = known;
+                WatchedWrites::current().set_name(opened, known);
                 return opened;
             });
         },
@@ -124,7 +125,23 @@ std::size_t WatchedWrites::count(Write call) const {
                       [&](const WriteRecord& record) { return record.call == call; }));
 }
 
+void WatchedWrites::set_failed() {
+    const std::lock_guard lock(mutex_);
+    records_.back().failed = true;
+}
+
+std::string WatchedWrites::name_of(int descriptor) {
+    const std::lock_guard lock(mutex_);
+    return names_[descriptor];
+}
+
+void WatchedWrites::set_name(int descriptor, std::string name) {
+    const std::lock_guard lock(mutex_);
+    names_[descriptor] = std::move(name);
+}
+
 int WatchedWrites::begin(Write call, std::string name, std::string to) {
+    const std::lock_guard lock(mutex_);
     const std::size_t index = records_.size();
     if (plan_.before) plan_.before(index);
     int number = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,14 @@ class WatchedWrites {
     // For the calls.
     [[nodiscard]] static WatchedWrites& current() noexcept;
     [[nodiscard]] int begin(Write call, std::string name, std::string to = {});
-    void set_failed() { records_.back().failed = true; }
+    void set_failed();
     [[nodiscard]] std::size_t most_at_once() const noexcept { return plan_.most_at_once; }
-    [[nodiscard]] std::string& name_of(int descriptor) { return names_[descriptor]; }
+    [[nodiscard]] std::string name_of(int descriptor);
+    void set_name(int descriptor, std::string name);
 
   private:
     WritePlan plan_;
+    std::mutex mutex_;  // a file may be written by several threads
     std::vector<WriteRecord> records_;
     std::map<int, std::string> names_;
 };

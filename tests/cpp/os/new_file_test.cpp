@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -16,9 +17,11 @@
 
 #include "caught.hpp"
 #include "needs_linux.hpp"
+#include "numbered.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/folder.hpp"
 #include "os/output_folder.hpp"
+#include "os/parallel.hpp"
 #include "save/saved_files.hpp"
 #include "temporary_folder.hpp"
 #include "watched_writes.hpp"
@@ -153,13 +156,76 @@ TEST_CASE("new_file: copies from another file, in the kernel") {
     const os::File source = os::File::open(folder.write("source", "0123456789"));
     os::NewFile file = new_file(folder);
     file.write(as_bytes("<"));
-    CHECK(file.copy(source, 3, 4) == 4);
+    CHECK(file.copy(source, 1, 4) == 4);
     file.write(as_bytes(">"));
-    CHECK(file.copy(source, 8, 100) == 2);
+    CHECK(file.copy(source, 6, 100) == 4);
     CHECK(file.copy(source, 10, 1) == 0);
     file.finish(false);
     file.replace();
-    CHECK(text_of(folder / "f") == "<3456>89");
+    CHECK(text_of(folder / "f") == "<1234>6789");
+}
+
+namespace {
+
+// Copies bytes to another place of their page, between a word and a word. They are read and written
+// in pieces, the last of which is short.
+std::string moved_copy(const TemporaryFolder& folder, const os::File& source, std::uint64_t count,
+                       bool& copied) {
+    os::NewFile file = new_file(folder);
+    file.write(as_bytes("begin"));
+    const std::uint64_t result = file.copy(source, 3, count);
+    CHECK((result == count || result == 0));
+    copied = result == count;
+    file.write(as_bytes("end"));
+    file.finish(false);
+    file.replace();
+    return text_of(folder / "f");
+}
+
+constexpr std::uint64_t kMoved = 9'000'001;
+
+}  // namespace
+
+TEST_CASE("new_file: bytes that move within their page are copied by any number of threads") {
+    const TemporaryFolder folder;
+    const std::string text = numbered(kMoved + 3);
+    const os::File source = os::File::open(folder.write("source", text));
+    for (const unsigned threads : {0U, 1U, 2U, 8U}) {
+        for (const std::size_t most_at_once : {std::size_t{100'000}, SIZE_MAX}) {
+            const os::WithEffort effort({.threads = threads});
+            const WatchedWrites watched({.most_at_once = most_at_once});
+            bool copied = false;
+            const std::string made = moved_copy(folder, source, kMoved, copied);
+            CHECK(copied);
+            CHECK(watched.count(Write::copy) == 0);
+            CHECK((made == "begin" + text.substr(3) + "end"));
+        }
+    }
+}
+
+TEST_CASE("new_file: if a piece cannot be copied, the file goes on where it was") {
+    const TemporaryFolder folder;
+    const os::File source = os::File::open(folder.write("source", numbered(kMoved)));
+    bool copied = true;
+    static_cast<void>(moved_copy(folder, source, kMoved, copied));  // three bytes too many
+    CHECK_FALSE(copied);
+    for (const std::size_t call : {3, 4, 20, 36}) {
+        const WatchedWrites watched({.fails_at = call, .number = ENOSPC});
+        const std::string made = moved_copy(folder, source, kMoved - 3, copied);
+        CHECK(watched.records()[call].call == Write::write_at);
+        CHECK_FALSE(copied);
+        CHECK(made.substr(0, 8) == "beginend");
+    }
+}
+
+TEST_CASE("new_file: a copy that is not wanted any longer ends") {
+    const TemporaryFolder folder;
+    const os::File source = os::File::open(folder.write("source", numbered(kMoved)));
+    const std::atomic<bool> stopped = true;
+    const os::WithEffort effort({.stopped = &stopped});
+    bool copied = false;
+    CHECK_THROWS_AS(moved_copy(folder, source, kMoved - 3, copied), os::Stopped);
+    CHECK(texts_in(folder.path()).size() == 1);
 }
 
 TEST_CASE("new_file: a copy that the system cannot make writes nothing") {

@@ -20,6 +20,7 @@
 #include "little_memory.hpp"
 #include "memory_source.hpp"
 #include "needs_linux.hpp"
+#include "numbered.hpp"
 #include "opened.hpp"
 #include "os/held_file.hpp"
 #include "os/new_file.hpp"
@@ -38,17 +39,6 @@ namespace {
 namespace fs = std::filesystem;
 using save::Parts;
 using source::IoMode;
-
-// Text in which no two stretches are the same.
-std::string numbered(std::size_t nbytes) {
-    std::string text(nbytes, '\0');
-    std::uint32_t random = 1;
-    for (std::size_t i = 0; i < nbytes; ++i) {
-        random = random * 1664525 + 1013904223;
-        text[i] = static_cast<char>(random >> 24);
-    }
-    return text;
-}
 
 // Takes all bytes, and copies from files if told so.
 class Recorder final : public save::Sink {
@@ -196,6 +186,17 @@ TEST_CASE("write_parts: ranges with small gaps are read together") {
     std::string expected;
     for (std::size_t i = 0; i < 100; ++i) expected += text.substr(10'000 * i, 10) + ',';
     CHECK(sink.text == expected);
+}
+
+TEST_CASE("write_parts: a very long range is left to the file, wherever it goes") {
+    const TemporaryFolder folder;
+    const auto source = open_source(folder.write("f", numbered(9'000'000)), IoMode::mmap);
+    Parts parts;
+    parts.copy("header");
+    parts.range(source, 1, 8'999'999);
+    Recorder sink(1 << 30);
+    static_cast<void>(save::write_parts(parts, sink));
+    CHECK(sink.copied == 8'999'999);
 }
 
 TEST_CASE("write_parts: a long range that is read is written in whole pages") {
