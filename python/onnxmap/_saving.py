@@ -57,8 +57,9 @@ def save(
         size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors and texts.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
             of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
-            a model whose values are aligned stays so.
-        attributes: put the tensors of attributes into the data file, too.
+            a model whose values are aligned stays so. Not for "view", which moves no values.
+        attributes: the tensors of attributes are treated as initializers are, for a data file and
+            for "view".
         checksum: note the SHA-1 of each data file in its tensors. All values are then read twice.
         max_shard_size_bytes: split the data file into shards of at most this size,
             `weights-00001-of-00003.data`, if it is larger.

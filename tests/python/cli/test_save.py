@@ -106,6 +106,13 @@ class TestOptions:
             tensors = onnxmap.load(out).tensors()
             assert sum(tensor.is_external for _, tensor in tensors) == count
 
+    def test_attributes_of_a_view(self, run: Run, hidden: Path) -> None:
+        out = hidden.parent / "n.onnx"
+        for more, count in (((), 0), (("--attributes",), 6)):
+            assert run("save", hidden, out, "--view", "--threshold", 1, *more).status == 0
+            tensors = onnxmap.load(out).tensors()
+            assert sum(tensor.is_external for _, tensor in tensors) == count
+
     def test_no_overwrite(self, run: Run, model: Path) -> None:
         before = model.read_bytes()
         ran = run("save", model, model, "--inline", "--no-overwrite")
@@ -287,7 +294,8 @@ class TestFailures:
             (("--checksum",), "--checksum needs --external-data F"),
             (("--dedupe",), "--dedupe needs --external-data F"),
             (("--shard-size", "1MB"), "--shard-size needs --external-data F"),
-            (("--attributes", "--inline"), "--attributes needs --external-data F"),
+            (("--attributes", "--inline"), "--attributes needs --external-data F or --view"),
+            (("--view", "--align", "64"), "--align moves values, and --view leaves them"),
             (("--inline", "--view"), "not allowed with argument --inline"),
             (("--align", "48"), "must be a power of two, not '48'"),
             (("--threshold", "big"), "a size is written like"),
