@@ -25,6 +25,7 @@ def save(
     model: Any,
     path: Path | BinaryIO,
     external_data: ExternalData = None,
+    *,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
     attributes: bool = False,
@@ -93,6 +94,7 @@ def save(
 def save_all(
     models: Mapping[Path, Any],
     external_data: str | bytes | os.PathLike[str],
+    *,
     dedupe: bool = True,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
