@@ -42,7 +42,8 @@ def save(
 
     What was not edited is written byte for byte as it was loaded. The files are complete, or they
     are what they were before: also if the disk is full, the call is interrupted, or `path` is the
-    file that was loaded. Arrays that exist stay valid, and the model stays as it is.
+    file that was loaded. Two errors are exceptions: `save.not_restored`, and an OSError that the
+    disk reports last. Arrays that exist stay valid, and the model stays as it is.
 
     Args:
         model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
@@ -76,13 +77,16 @@ def save(
         What was written, copied, referenced and is unused, in bytes.
 
     Raises:
-        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...), or a data
-            save would replace a file that one of the models needs (`save.own_data`).
+        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
+            would replace a file that one of the models needs (`save.own_data`); or the save failed,
+            and old files could not get their names back: the error says where they are
+            (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder.
         FileExistsError: a name is taken that must not be replaced.
         TensorError, ExternalDataError: values that must be moved cannot be read.
         FileChangedError: a file changed since it was loaded.
-        OSError: the system cannot write, for example because the disk is full.
+        OSError: the system cannot write, for example because the disk is full. If the disk reports
+            an error after a single model got its name, the new files are in place.
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
