@@ -187,7 +187,12 @@ def dumps(model: Any) -> bytes:
 
     What was not edited is written byte for byte as it was loaded. External data are not included.
 
+    Args:
+        model: a Model, an `onnx_ir.Model`, a message of onnxmap or of protobuf, or an object of
+            one, such as a Graph.
+
     Raises:
+        TypeError: `model` is none of them.
         FileChangedError: the file of the model changed since it was loaded.
     """
     if _is_ir(model):
