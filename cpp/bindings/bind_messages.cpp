@@ -312,7 +312,8 @@ Raises:
     ValueError: ONNX has no such message type or no such field, or a number is out of range.
 
 Example:
-    >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"]))");
+    >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"]))",
+        py::arg("message_type"), py::pos_only());
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");

@@ -16,7 +16,8 @@ using onnx::EncodedField;
 namespace {
 
 bool stays_in_source(const wire::FieldRow& row, const wire::Field& field) noexcept {
-    return row.type == wire::Type::bytes && field.bytes.size() >= kLeastHeld;
+    const bool is_packed = row.packed && field.type == wire::WireType::length_delimited;
+    return (row.type == wire::Type::bytes || is_packed) && field.bytes.size() >= kLeastHeld;
 }
 
 // The content of a message, without the large contents of its fields.

@@ -47,7 +47,6 @@ class DataLayout {
 
     /// The contents of the files; they are taken.
     [[nodiscard]] std::vector<Parts> take_files() { return std::move(files_); }
-    [[nodiscard]] std::size_t file_count() const noexcept { return files_.size(); }
     /// Bytes of tensors in each file. The rest is alignment.
     [[nodiscard]] const std::vector<std::uint64_t>& used() const noexcept { return used_; }
 

@@ -1,6 +1,5 @@
 #include "save/parts.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <limits>
@@ -24,7 +23,7 @@ Parts::Parts(Parts&& other) noexcept
     : list_(std::exchange(other.list_, {})),
       nbytes_(std::exchange(other.nbytes_, 0)),
       sources_(std::exchange(other.sources_, {})),
-      owners_(std::exchange(other.owners_, {})),
+      blocks_(std::exchange(other.blocks_, {})),
       free_(std::exchange(other.free_, nullptr)),
       free_nbytes_(std::exchange(other.free_nbytes_, 0)) {}
 
@@ -33,7 +32,7 @@ Parts& Parts::operator=(Parts&& other) noexcept {
     std::swap(list_, taken.list_);
     std::swap(nbytes_, taken.nbytes_);
     std::swap(sources_, taken.sources_);
-    std::swap(owners_, taken.owners_);
+    std::swap(blocks_, taken.blocks_);
     std::swap(free_, taken.free_);
     std::swap(free_nbytes_, taken.free_nbytes_);
     return *this;
@@ -46,25 +45,6 @@ void Parts::copy(ByteView bytes) {
     std::memcpy(place, bytes.data(), bytes.size());
     Part part;
     part.memory_ = place;
-    part.nbytes_ = bytes.size();
-    add(part);
-}
-
-void Parts::own(std::vector<std::uint8_t> bytes) {
-    if (bytes.size() <= kBlock / 4) {
-        copy(bytes);
-        return;
-    }
-    const auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
-    borrow(*owner, owner);
-}
-
-void Parts::borrow(ByteView bytes, std::shared_ptr<const void> owner) {
-    if (bytes.empty()) return;
-    count(bytes.size());
-    if (owners_.empty() || owners_.back() != owner) owners_.push_back(std::move(owner));
-    Part part;
-    part.memory_ = bytes.data();
     part.nbytes_ = bytes.size();
     add(part);
 }
@@ -91,21 +71,12 @@ void Parts::zeros(std::uint64_t nbytes) {
     add(part);
 }
 
-void Parts::append(Parts&& more) {
-    count(more.nbytes_);
-    Parts taken = std::move(more);
-    owners_.insert(owners_.end(), taken.owners_.begin(), taken.owners_.end());
-    sources_.merge(taken.sources_);
-    list_.reserve(std::max(list_.size() + taken.list_.size(), list_.capacity()));
-    for (const Part& part : taken.list_) add(part);
-}
-
 std::uint8_t* Parts::memory_for(std::uint64_t nbytes) {
     if (nbytes > free_nbytes_) {
         const bool alone = nbytes > kBlock / 4;
         const std::uint64_t size = alone ? nbytes : kBlock;
         const auto block = std::make_shared_for_overwrite<std::uint8_t[]>(size);
-        owners_.push_back(block);
+        blocks_.push_back(block);
         if (alone) return block.get();
         free_ = block.get();
         free_nbytes_ = size;

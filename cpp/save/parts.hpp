@@ -60,23 +60,12 @@ class Parts {
     void copy(ByteView bytes);
     void copy(std::string_view text) { copy(as_bytes(text)); }
 
-    /// Adds bytes and takes over their memory.
-    void own(std::vector<std::uint8_t> bytes);
-
-    /// Adds bytes without a copy. They must stay the same, and readable without a guard, as long as
-    /// `owner` is held: bytes of a mapped file, or of a caller's buffer, which may be one, are a
-    /// range().
-    void borrow(ByteView bytes, std::shared_ptr<const void> owner);
-
     /// Adds bytes offset .. offset + nbytes of a source, which must have them. They are read when
     /// the file is written.
     void range(const std::shared_ptr<const source::Source>& source, std::uint64_t offset,
                std::uint64_t nbytes);
 
     void zeros(std::uint64_t nbytes);
-
-    /// Adds the parts of another list, which is empty afterwards.
-    void append(Parts&& more);
 
     /// The size of the file.
     [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
@@ -98,8 +87,8 @@ class Parts {
     std::vector<Part> list_;
     std::uint64_t nbytes_ = 0;
     std::unordered_set<std::shared_ptr<const source::Source>> sources_;
-    std::vector<std::shared_ptr<const void>> owners_;
-    std::uint8_t* free_ = nullptr;  // of the last block of copies
+    std::vector<std::shared_ptr<const std::uint8_t[]>> blocks_;  // of copies
+    std::uint8_t* free_ = nullptr;                               // of the last block
     std::uint64_t free_nbytes_ = 0;
 };
 

@@ -277,7 +277,8 @@ void SavePlan::copy_kept(Model& model) {
 }
 
 // The side file of a model is replaced as a whole, so it never has values that nothing uses. Values
-// in the side file of another model are copied, since that model may replace it.
+// in the side file of another model are copied, since that model may replace it. A model that is
+// written to a file object has no name, so every side file may be its own.
 void SavePlan::keep_in_place(Model& model) {
     const std::string& own_side = model.side_location;
     const auto location_of = [&](const Kept& each) {
@@ -285,8 +286,9 @@ void SavePlan::keep_in_place(Model& model) {
         return plain_location(tensor.external()->location);
     };
     const auto is_others = [&](const Kept& each) {
+        if (model.planned.path.empty() || !model.planned.copies.empty()) return false;
         const std::string location = location_of(each);
-        return model.planned.copies.empty() && location != own_side && location.ends_with(kSideEnd);
+        return location != own_side && location.ends_with(kSideEnd);
     };
     const bool replaces_side =
         std::ranges::find(groups_, own_side, &Group::location) != groups_.end() ||

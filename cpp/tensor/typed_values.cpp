@@ -124,7 +124,8 @@ TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row
             return;
         }
         const bool packed = field.type != row.wire_type();
-        if (packed && field.bytes.size() > kSmallRun) {
+        const bool is_held = field.begin == field.end;  // the run is elsewhere
+        if (packed && (is_held || field.bytes.size() > kSmallRun)) {
             close();
             add_run(field.bytes);
             return;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <iterator>
 #include <limits>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -153,9 +156,31 @@ void Values::for_each_range(
 }
 
 void Values::make_resident() const {
-    message_.for_each_range([&](ByteView bytes) {
-        if (store_->holds(bytes)) static_cast<void>(store_->source->resident(bytes));
-    });
+    message_.for_each_range(
+        [&](ByteView bytes) { static_cast<void>(store_->source_of(bytes)->resident(bytes)); });
+}
+
+// Values in typed fields and texts may be in the files of other models, which they were copied
+// from. The caller guards only the file of this one.
+template <class Work>
+void Values::guard_copied(Work&& work) const {
+    std::set<std::shared_ptr<const source::Source>> others;
+    if (message_.edited()) {
+        message_.for_each_range([&](ByteView bytes) {
+            auto source = store_->source_of(bytes);
+            if (source != store_->source) others.insert(std::move(source));
+        });
+    }
+    const auto guard_from = [&](const auto& self, auto next) -> void {
+        if (next == others.end()) {
+            work();
+        } else {
+            store_->check_unchanged(**next, since_);
+            source::guard_reads(**next, [&] { self(self, std::next(next)); });
+            store_->check_after_reading(**next);
+        }
+    };
+    guard_from(guard_from, others.begin());
 }
 
 void Values::check_pieces() const {
@@ -203,7 +228,7 @@ void Values::check_count() {
                                 [&](const wire::Field&) { ++found; });
         check_value_count(header_, count_, found);
     } else if (!payload_ && !typed_) {
-        typed_.emplace(message_, *type_->storage);
+        guard_copied([&] { typed_.emplace(message_, *type_->storage); });
         check_value_count(header_, stored_values(), typed_->count());
     }
 }
@@ -252,7 +277,7 @@ void Values::read_own(std::uint8_t* out) const {
     } else if (payload_) {
         read_payload(Conversion::none(*type_), out);
     } else {
-        read_typed(out);
+        guard_copied([&] { read_typed(out); });
     }
 }
 
@@ -310,9 +335,11 @@ void Values::for_each_string(
     }
     make_resident();
     std::uint64_t i = 0;
-    message_.for_each_value(field<"TensorProto.string_data">, [&](const wire::Field& value) {
-        if (i < count_) visit(i, value.text());
-        ++i;
+    guard_copied([&] {
+        message_.for_each_value(field<"TensorProto.string_data">, [&](const wire::Field& value) {
+            if (i < count_) visit(i, value.text());
+            ++i;
+        });
     });
     check_value_count(header_, count_, i);
     look_again();

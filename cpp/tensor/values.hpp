@@ -105,6 +105,8 @@ class Values {
     [[nodiscard]] Values piece(const Segment& segment) const;
     void check_pieces() const;
     void make_resident() const;
+    template <class Work>
+    void guard_copied(Work&& work) const;
     [[nodiscard]] std::uint64_t stored_values() const noexcept;
     void read_payload(const Conversion& conversion, std::uint8_t* out) const;
     void read_typed(std::uint8_t* out) const;

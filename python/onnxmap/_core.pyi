@@ -1999,7 +1999,7 @@ def map_keys(map: ProtoView) -> builtins.list[Any]:
     Return the keys of a MapProto, as many as it has values. Texts are bytes.
     """
 
-def new(arg0: str, **kwargs: Any) -> ProtoView:
+def new(message_type: str, /, **kwargs: Any) -> ProtoView:
     """
     Return a new message.
 

@@ -42,6 +42,7 @@ class ModelSaving(ABC):
         self,
         path: Path | BinaryIO,
         external_data: ExternalData = None,
+        *,
         size_threshold_bytes: int = 1024,
         alignment: int | None = None,
         attributes: bool = False,

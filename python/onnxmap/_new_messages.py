@@ -76,7 +76,20 @@ def _names(what: str, names: Iterable[str]) -> Iterable[str]:
 
 
 def make_sparse_tensor(values: Any, indices: Any, dims: Sequence[int]) -> Message:
-    """Return a new SparseTensorProto of two tensors or arrays, and the shape."""
+    """Return a new SparseTensorProto.
+
+    Args:
+        values: the values that are not zero, in one dimension: a TensorProto, a Tensor, an array or
+            a list. They are copied, external values included.
+        indices: where the values are, as int64: for n values, of shape [n] with places in the
+            flattened tensor, or of shape [n, rank]. They are copied.
+        dims: the shape of the dense tensor.
+
+    Raises:
+        TypeError: `values` or `indices` has elements that ONNX has no type for.
+        ValueError: a dimension is no number, or out of the range of int64.
+        TensorError, ExternalDataError: a Tensor cannot be read.
+    """
     from onnxmap._new_tensors import copy_tensor
 
     sparse = new_message("SparseTensorProto")
@@ -96,7 +109,21 @@ def make_graph(
     value_info: Iterable[Any] | None = None,
     sparse_initializer: Iterable[Any] | None = None,
 ) -> Message:
-    """Return a new GraphProto of these messages."""
+    """Return a new GraphProto. All messages are copied, external data not.
+
+    Args:
+        nodes: the nodes: NodeProtos or Nodes.
+        name: the name of the graph.
+        inputs: its inputs: ValueInfoProtos or ValueInfos.
+        outputs: its outputs, in the same forms.
+        initializer: its initializers: TensorProtos or Tensors.
+        doc_string: its documentation.
+        value_info: types of the values in between: ValueInfoProtos or ValueInfos.
+        sparse_initializer: its sparse initializers: SparseTensorProtos or SparseTensors.
+
+    Raises:
+        TypeError: a message has another type, or the name is no text.
+    """
     graph = new_message("GraphProto")
     copy_all(graph.node, nodes)
     graph.name = name
@@ -111,7 +138,16 @@ def make_graph(
 
 
 def make_opsetid(domain: str, version: int) -> Message:
-    """Return a new OperatorSetIdProto."""
+    """Return a new OperatorSetIdProto.
+
+    Args:
+        domain: the domain of the operators; empty for ONNX's own.
+        version: the version of the set.
+
+    Raises:
+        TypeError: the domain is no text, or the version no number.
+        ValueError: the version is out of the range of int64.
+    """
     opset = new_message("OperatorSetIdProto")
     opset.domain = domain
     opset.version = version
@@ -134,7 +170,24 @@ def make_function(
     overload: str | None = None,
     value_info: Iterable[Any] | None = None,
 ) -> Message:
-    """Return a new FunctionProto of these messages."""
+    """Return a new FunctionProto. All messages are copied.
+
+    Args:
+        domain: the domain of the function.
+        fname: its name.
+        inputs: the names of its inputs.
+        outputs: the names of its outputs.
+        nodes: its nodes: NodeProtos or Nodes.
+        opset_imports: the operator sets of its nodes, as `make_opsetid` returns them.
+        attributes: the names of attributes that a call must give.
+        attribute_protos: attributes with default values: AttributeProtos or Attributes.
+        doc_string: its documentation.
+        overload: which one of the functions of this name it is.
+        value_info: types of its values: ValueInfoProtos or ValueInfos.
+
+    Raises:
+        TypeError: a message has another type, a name is no text, or names are a single text.
+    """
     function = new_message("FunctionProto")
     function.domain = domain
     function.name = fname
@@ -162,14 +215,15 @@ def make_model(
     """Return a new ModelProto of a graph, of the newest version of the format.
 
     Args:
-        graph: the graph.
+        graph: the graph: a GraphProto or a Graph, which is copied, external data not.
         opset_imports: the operator sets, as messages or as a mapping of domains to versions. By
             default, the newest set of ONNX's own operators.
-        functions: the functions.
+        functions: the functions: FunctionProtos or Functions, which are copied.
         fields: scalar fields of ModelProto, like `producer_name="p"` and `ir_version=10`.
 
     Raises:
         AttributeError: ModelProto has no scalar field of a name.
+        TypeError: a message has another type, or a field a value of another type.
     """
     model = new_message("ModelProto")
     model.ir_version = int(Version["IR_VERSION"])

@@ -12,7 +12,7 @@ import numpy as np
 from onnxmap import _core
 from onnxmap._enums import DataType
 from onnxmap._messages import Message, copy_into, message_name, new_message
-from onnxmap._new_types import element_type
+from onnxmap._new_types import ElementType, element_type
 
 _Array = np.ndarray[Any, Any]
 _FLOAT8 = frozenset({
@@ -23,7 +23,7 @@ _GROUP_BITS = 24  # elements of 2, 4 and 6 bits fill three bytes without a rest
 
 
 def make_tensor(
-    name: str, data_type: DataType | int, dims: Sequence[int], vals: Any, raw: bool = False
+    name: str, data_type: ElementType, dims: Sequence[int], vals: Any, raw: bool = False
 ) -> Message:
     """Return a new TensorProto with these values, as `onnx.helper.make_tensor` does.
 
@@ -38,7 +38,8 @@ def make_tensor(
             Tensor of the element type.
 
     Raises:
-        ValueError: the number of values, or of bytes, is not that of the shape.
+        ValueError: ONNX has no such element type, or the number of values, or of bytes, is not that
+            of the shape.
         TypeError: raw values are neither bytes nor an array, or are texts.
         OverflowError: an integer is out of range.
     """

@@ -69,8 +69,8 @@ def make_tensor_type_proto(
         shape_denotation: what each dimension means, as `TypeProto.denotation` says it.
 
     Raises:
-        ValueError: a dimension is neither a number, a name nor None, or there are not as many
-            denotations as dimensions.
+        ValueError: ONNX has no such element type, a dimension is neither a number, a name nor None,
+            or out of the range of int64, or there are not as many denotations as dimensions.
         TypeError: a dimension is a bool.
     """
     made = new_message("TypeProto")
@@ -83,7 +83,16 @@ def make_sparse_tensor_type_proto(
     shape: ShapeArgument | None,
     shape_denotation: Sequence[str] | None = None,
 ) -> Message:
-    """Return a new TypeProto of a sparse tensor; see `make_tensor_type_proto`."""
+    """Return a new TypeProto of a sparse tensor.
+
+    Args:
+        elem_type: as for `make_tensor_type_proto`.
+        shape: as for `make_tensor_type_proto`.
+        shape_denotation: as for `make_tensor_type_proto`.
+
+    Raises:
+        The errors of `make_tensor_type_proto`.
+    """
     made = new_message("TypeProto")
     _fill(made.sparse_tensor_type, elem_type, shape, shape_denotation)
     return made
@@ -123,9 +132,14 @@ def _fill_shape(
 
 
 def make_sequence_type_proto(inner_type_proto: Any) -> Message:
-    """Return a new TypeProto of a sequence of values of a type.
+    """Return a new TypeProto of a sequence of values of one type.
 
-    The type of the elements is a TypeProto, or one of `onnxmap.types`.
+    Args:
+        inner_type_proto: the type of the elements: a TypeProto, which is copied, or one of
+            `onnxmap.types`.
+
+    Raises:
+        TypeError: the type is neither.
     """
     made = new_message("TypeProto")
     copy_into(made.sequence_type.elem_type, as_type_proto(inner_type_proto))
@@ -133,14 +147,31 @@ def make_sequence_type_proto(inner_type_proto: Any) -> Message:
 
 
 def make_optional_type_proto(inner_type_proto: Any) -> Message:
-    """Return a new TypeProto of a value of a type or nothing; see `make_sequence_type_proto`."""
+    """Return a new TypeProto of an optional: a value of one type, or nothing.
+
+    Args:
+        inner_type_proto: the type of the value: a TypeProto, which is copied, or one of
+            `onnxmap.types`.
+
+    Raises:
+        TypeError: the type is neither.
+    """
     made = new_message("TypeProto")
     copy_into(made.optional_type.elem_type, as_type_proto(inner_type_proto))
     return made
 
 
 def make_map_type_proto(key_type: ElementType, value_type: Any) -> Message:
-    """Return a new TypeProto of a map from keys of an element type to values of a type."""
+    """Return a new TypeProto of a map.
+
+    Args:
+        key_type: the element type of the keys: a DataType, its number or name, or a NumPy type.
+        value_type: the type of the values: a TypeProto, which is copied, or one of `onnxmap.types`.
+
+    Raises:
+        ValueError: ONNX has no such element type.
+        TypeError: the type of the values is neither.
+    """
     made = new_message("TypeProto")
     made.map_type.key_type = element_type(key_type)
     copy_into(made.map_type.value_type, as_type_proto(value_type))
@@ -152,9 +183,13 @@ def make_value_info(name: str, type_proto: Any, doc_string: str = "") -> Message
 
     Args:
         name: the name of the value.
-        type_proto: its type: a TypeProto, one of `onnxmap.types`, or a pair of the element type and
-            the shape of a tensor.
+        type_proto: its type: a TypeProto, which is copied, one of `onnxmap.types`, or a pair of the
+            element type and the shape of a tensor.
         doc_string: its documentation.
+
+    Raises:
+        TypeError: the type is none of them, or a name is no text.
+        ValueError: see `make_tensor_type_proto`.
 
     Example:
         >>> onnxmap.make_value_info("ids", ("int64", ["batch", 128]))  # doctest: +SKIP
@@ -176,7 +211,19 @@ def make_tensor_value_info(
     doc_string: str = "",
     shape_denotation: Sequence[str] | None = None,
 ) -> Message:
-    """Return a new ValueInfoProto of a tensor; see `make_tensor_type_proto`."""
+    """Return a new ValueInfoProto of a tensor.
+
+    Args:
+        name: the name of the value.
+        elem_type: as for `make_tensor_type_proto`.
+        shape: as for `make_tensor_type_proto`.
+        doc_string: the documentation of the value.
+        shape_denotation: as for `make_tensor_type_proto`.
+
+    Raises:
+        TypeError: the name is no text.
+        The errors of `make_tensor_type_proto`.
+    """
     kind = make_tensor_type_proto(elem_type, shape, shape_denotation)
     return make_value_info(name, kind, doc_string)
 
@@ -188,7 +235,19 @@ def make_sparse_tensor_value_info(
     doc_string: str = "",
     shape_denotation: Sequence[str] | None = None,
 ) -> Message:
-    """Return a new ValueInfoProto of a sparse tensor; see `make_tensor_type_proto`."""
+    """Return a new ValueInfoProto of a sparse tensor.
+
+    Args:
+        name: the name of the value.
+        elem_type: as for `make_tensor_type_proto`.
+        shape: as for `make_tensor_type_proto`.
+        doc_string: the documentation of the value.
+        shape_denotation: as for `make_tensor_type_proto`.
+
+    Raises:
+        TypeError: the name is no text.
+        The errors of `make_tensor_type_proto`.
+    """
     kind = make_sparse_tensor_type_proto(elem_type, shape, shape_denotation)
     return make_value_info(name, kind, doc_string)
 
@@ -200,7 +259,19 @@ def make_tensor_sequence_value_info(
     doc_string: str = "",
     elem_shape_denotation: Sequence[str] | None = None,
 ) -> Message:
-    """Return a new ValueInfoProto of a sequence of tensors; see `make_tensor_type_proto`."""
+    """Return a new ValueInfoProto of a sequence of tensors.
+
+    Args:
+        name: the name of the value.
+        elem_type: as for `make_tensor_type_proto`.
+        shape: as for `make_tensor_type_proto`.
+        doc_string: the documentation of the value.
+        elem_shape_denotation: as `shape_denotation` of `make_tensor_type_proto`.
+
+    Raises:
+        TypeError: the name is no text.
+        The errors of `make_tensor_type_proto`.
+    """
     kind = make_tensor_type_proto(elem_type, shape, elem_shape_denotation)
     return make_value_info(name, make_sequence_type_proto(kind), doc_string)
 

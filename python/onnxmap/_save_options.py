@@ -114,3 +114,7 @@ class SaveOptions:
         for name in ("checksum", "max_shard_size_bytes", "dedupe"):
             if getattr(self, name) and not to_file:
                 raise ValueError(f"{name} needs external_data, the name of a data file")
+        if self.attributes and external in (None, False):
+            raise ValueError('attributes needs external_data, the name of a data file or "view"')
+        if external == "view" and self.alignment is not None:
+            raise ValueError('alignment has no use with external_data="view": values stay in place')

@@ -99,6 +99,26 @@ def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
     return document.io in ("mmap", "read") and any(_is_file(loaded, new) for new in paths)
 
 
+def files_that_stay(
+    data_files: Mapping[str, tuple[int, int]], paths: Collection[bytes]
+) -> dict[str, tuple[int, int]]:
+    """The data files that new files at these paths do not replace."""
+    return {
+        path: sizes
+        for path, sizes in data_files.items()
+        if not any(_is_file(os.fsencode(path), new) for new in paths)
+    }
+
+
+def plain_path(path: str) -> str:
+    """The path of a file without `.` and `..`, unless links make that another file."""
+    plain = os.path.normpath(path)
+    with suppress(OSError):
+        if plain != path and os.path.samefile(plain, path):
+            return plain
+    return path
+
+
 def check_reachable(
     folder: bytes, documents: Iterable[_core.Document], data_files: Mapping[str, tuple[int, int]]
 ) -> None:

@@ -25,6 +25,7 @@ def save(
     model: Any,
     path: Path | BinaryIO,
     external_data: ExternalData = None,
+    *,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
     attributes: bool = False,
@@ -41,7 +42,8 @@ def save(
 
     What was not edited is written byte for byte as it was loaded. The files are complete, or they
     are what they were before: also if the disk is full, the call is interrupted, or `path` is the
-    file that was loaded. Arrays that exist stay valid, and the model stays as it is.
+    file that was loaded. Two errors are exceptions: `save.not_restored`, and an OSError that the
+    disk reports last. Arrays that exist stay valid, and the model stays as it is.
 
     Args:
         model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
@@ -57,8 +59,9 @@ def save(
         size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors and texts.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
             of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
-            a model whose values are aligned stays so.
-        attributes: put the tensors of attributes into the data file, too.
+            a model whose values are aligned stays so. Not for "view", which moves no values.
+        attributes: the tensors of attributes are treated as initializers are, for a data file and
+            for "view".
         checksum: note the SHA-1 of each data file in its tensors. All values are then read twice.
         max_shard_size_bytes: split the data file into shards of at most this size,
             `weights-00001-of-00003.data`, if it is larger.
@@ -74,13 +77,16 @@ def save(
         What was written, copied, referenced and is unused, in bytes.
 
     Raises:
-        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...), or a data
-            save would replace a file that one of the models needs (`save.own_data`).
+        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
+            would replace a file that one of the models needs (`save.own_data`); or the save failed,
+            and old files could not get their names back: the error says where they are
+            (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder.
         FileExistsError: a name is taken that must not be replaced.
         TensorError, ExternalDataError: values that must be moved cannot be read.
         FileChangedError: a file changed since it was loaded.
-        OSError: the system cannot write, for example because the disk is full.
+        OSError: the system cannot write, for example because the disk is full. If the disk reports
+            an error after a single model got its name, the new files are in place.
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
@@ -92,6 +98,7 @@ def save(
 def save_all(
     models: Mapping[Path, Any],
     external_data: str | bytes | os.PathLike[str],
+    *,
     dedupe: bool = True,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
@@ -180,7 +187,12 @@ def dumps(model: Any) -> bytes:
 
     What was not edited is written byte for byte as it was loaded. External data are not included.
 
+    Args:
+        model: a Model, an `onnx_ir.Model`, a message of onnxmap or of protobuf, or an object of
+            one, such as a Graph.
+
     Raises:
+        TypeError: `model` is none of them.
         FileChangedError: the file of the model changed since it was loaded.
     """
     if _is_ir(model):

@@ -15,10 +15,12 @@ from onnxmap._save_paths import (
     check_location,
     check_reachable,
     check_replaced,
+    files_that_stay,
     folders_of,
     is_replaced,
     is_root,
     local_path,
+    plain_path,
     viewed_name,
 )
 
@@ -83,6 +85,7 @@ def write_documents(
         check_replaced(paths, data_paths, documents.values(), loaded)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
+    staying = files_that_stay(loaded, (*data_paths, *paths))
     with folders_of(data_paths):
         result = _with_progress(
             options.progress,
@@ -91,11 +94,12 @@ def write_documents(
                 paths, data_paths, options.overwrite, options.follow_symlinks, options.sync, report
             ),
         )
-    unused = _unused(loaded)
-    for data_path, (_, size, used, _) in zip(data_paths, data_files, strict=True):
-        unused[os.fsdecode(data_path)] = size - used
+    unused = _unused(staying)
+    files = [plain_path(os.fsdecode(path)) for path in data_paths]
+    for file, (_, size, used, _) in zip(files, data_files, strict=True):
+        unused[file] = size - used
     return SaveReport(
-        files=[os.fsdecode(path) for path in (*data_paths, *paths)],
+        files=[*files, *(os.fsdecode(path) for path in paths)],
         bytes_referenced=referenced,
         unused=unused,
         **result,
@@ -153,7 +157,7 @@ def _data_path(folder: bytes, location: bytes, replaces: bool) -> bytes:
 
 def _unused(files: Mapping[str, tuple[int, int]]) -> dict[str, int]:
     """The unused bytes of files, given their sizes and their bytes in use."""
-    return {path: size - used for path, (size, used) in files.items()}
+    return {plain_path(path): size - used for path, (size, used) in files.items()}
 
 
 def _with_progress(progress: ProgressArgument, total: int, work: Callable[[Any], V]) -> V:

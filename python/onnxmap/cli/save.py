@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         },
     )
     group.add_argument(
-        "--attributes", action="store_true", help="move the tensors of attributes, too"
+        "--attributes",
+        action="store_true",
+        help="with --external-data and --view: the tensors of attributes, too",
     )
     group.add_argument("--dedupe", action="store_true", help="store equal tensors once")
     group.add_argument(
@@ -110,13 +112,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.external_data is None:
-        for name in ("checksum", "dedupe", "shard_size", "attributes"):
+        for name in ("checksum", "dedupe", "shard_size"):
             if getattr(arguments, name):
                 raise UsageError(f"--{name.replace('_', '-')} needs --external-data F")
+        if arguments.attributes and not arguments.view:
+            raise UsageError("--attributes needs --external-data F or --view")
     elif arguments.out == STANDARD_OUTPUT:
         raise UsageError("standard output has no folder for a data file; write to a file")
     if arguments.view and arguments.out == STANDARD_OUTPUT:
         raise UsageError("a view must be a file in the folder of the model")
+    if arguments.view and arguments.align is not None:
+        raise UsageError("--align moves values, and --view leaves them in their file")
 
 
 def _size(text: str) -> int:

@@ -36,18 +36,15 @@ std::string written(const Parts& parts) {
 
 TEST_CASE("parts: written in order, whatever they are") {
     const auto source = source_of("0123456789");
-    const auto kept = std::make_shared<const std::string>("borrowed ");
     Parts parts;
     CHECK(parts.nbytes() == 0);
     CHECK(written(parts).empty());
     parts.copy("copied ");
-    parts.own(from_text("owned "));
-    parts.own(Bytes(100'000, 'x'));
-    parts.borrow(as_bytes(*kept), kept);
+    parts.copy(Bytes(100'000, 'x'));
     parts.range(source, 3, 4);
     parts.zeros(2);
     const std::string expected =
-        "copied owned " + std::string(100'000, 'x') + "borrowed 3456" + std::string(2, '\0');
+        "copied " + std::string(100'000, 'x') + "3456" + std::string(2, '\0');
     CHECK(parts.nbytes() == expected.size());
     CHECK(written(parts) == expected);
     CHECK(parts.sources().size() == 1);
@@ -82,42 +79,25 @@ TEST_CASE("parts: empty ones leave no trace") {
     const auto source = source_of("0");
     Parts parts;
     parts.copy("");
-    parts.own({});
-    parts.borrow({}, source);
     parts.range(source, 1, 0);
     parts.zeros(0);
-    parts.append(Parts());
     CHECK(parts.list().empty());
     CHECK(parts.nbytes() == 0);
     CHECK(source.use_count() == 1);
 }
 
-TEST_CASE("parts: lists are joined, and hold their sources and owners") {
+TEST_CASE("parts: they hold their sources") {
     auto source = source_of("0123456789");
-    auto owner = std::make_shared<const std::string>("kept");
-    const std::weak_ptr<const source::Source> held_source = source;
-    const std::weak_ptr<const std::string> held_owner = owner;
+    const std::weak_ptr<const source::Source> held = source;
     {
-        Parts parts;
-        parts.copy("first ");
-        parts.range(source, 0, 2);
-        Parts more;
-        more.range(source, 2, 2);
-        more.borrow(as_bytes(*owner), owner);
-        more.copy(" last");
+        Parts first;
+        first.range(source, 2, 3);
         source.reset();
-        owner.reset();
-        parts.append(std::move(more));
-        CHECK(parts.list().size() == 4);  // the two ranges are one part
-        CHECK(parts.nbytes() == 19);
-        CHECK(written(parts) == "first 0123kept last");
-        parts.copy("!");
-        CHECK(written(parts) == "first 0123kept last!");
-        CHECK(!held_source.expired());
-        CHECK(!held_owner.expired());
+        const Parts parts = std::move(first);
+        CHECK(!held.expired());
+        CHECK(written(parts) == "234");
     }
-    CHECK(held_source.expired());
-    CHECK(held_owner.expired());
+    CHECK(held.expired());
 }
 
 TEST_CASE("parts: a list that was moved from is empty and can be used again") {
@@ -128,10 +108,6 @@ TEST_CASE("parts: a list that was moved from is empty and can be used again") {
     parts.copy("new");
     CHECK(written(taken) == "old");
     CHECK(written(parts) == "new");
-    Parts whole;
-    whole.append(std::move(parts));
-    whole.append(parts_of(" and more"));
-    CHECK(written(whole) == "new and more");
 }
 
 TEST_CASE("parts: a model of 70 000 tensors needs little memory") {
@@ -179,7 +155,7 @@ TEST_CASE("parts: more bytes than an offset can count are an error") {
     CHECK(add(1) == "save.too_large");
     CHECK(add(UINT64_MAX) == "save.too_large");
     CHECK(code_of([&] {
-              parts.append(parts_of("x"));
+              parts.copy("x");
               return 0;
           }) == "save.too_large");
     CHECK(parts.nbytes() == most);

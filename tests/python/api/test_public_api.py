@@ -52,6 +52,24 @@ def test_everything_public_has_a_docstring_and_belongs_to_onnxmap() -> None:
             assert value.__module__.partition(".")[0] == "onnxmap", name
 
 
+MAKERS = [name for name in onnxmap.__all__ if name.startswith("make_")]
+
+
+@pytest.mark.parametrize("name", [*MAKERS, "dumps", "save", "save_all"])
+def test_a_docstring_describes_all_parameters_and_errors(name: str) -> None:
+    function = getattr(onnxmap, name)
+    described, _, errors = inspect.getdoc(function).partition("Args:")[2].partition("Raises:")
+    for parameter in inspect.signature(function).parameters:
+        assert f"\n    {parameter}: " in described
+    assert errors.strip()
+
+
+def test_help_names_the_parameters_of_new() -> None:
+    assert onnxmap.new.__doc__.startswith("new(message_type: str, /, **kwargs)")
+    with pytest.raises(TypeError):
+        onnxmap.new(message_type="NodeProto")
+
+
 PUBLIC_MODULES = {"cli", "errors", "interop", "types"}
 
 

@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import onnx
 import pytest
 from support.command_line import Run, on_terminal
@@ -105,6 +106,13 @@ class TestOptions:
             tensors = onnxmap.load(out).tensors()
             assert sum(tensor.is_external for _, tensor in tensors) == count
 
+    def test_attributes_of_a_view(self, run: Run, hidden: Path) -> None:
+        out = hidden.parent / "n.onnx"
+        for more, count in (((), 0), (("--attributes",), 6)):
+            assert run("save", hidden, out, "--view", "--threshold", 1, *more).status == 0
+            tensors = onnxmap.load(out).tensors()
+            assert sum(tensor.is_external for _, tensor in tensors) == count
+
     def test_no_overwrite(self, run: Run, model: Path) -> None:
         before = model.read_bytes()
         ran = run("save", model, model, "--inline", "--no-overwrite")
@@ -176,6 +184,36 @@ class TestStreams:
         assert (ran.returncode, ran.stderr) == (0, b"")
         onnxmap.save(onnxmap.load(model), model.parent / "n.onnx", external_data=False)
         assert ran.stdout == (model.parent / "n.onnx").read_bytes()
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("save", "m.onnx", "-"),
+            ("set", "m.onnx", "k=v", "-o", "-"),
+            ("rename-tensor", "m.onnx", "inside", "new", "-o", "-"),
+        ],
+    )
+    def test_standard_output_of_a_model_with_a_side_file(
+        self, model: Path, values: Values, words: tuple[str, ...]
+    ) -> None:
+        """All three commands leave the values where they are."""
+        edited = onnxmap.load(model)
+        edited.initializers["outside"] = np.zeros(500, np.float32)
+        edited.save(model, sync=False)
+        assert locations_of(model) == {"outside": "m.onnx.edited.data"}
+        ran = subprocess.run(
+            [sys.executable, "-m", "onnxmap", *words],
+            capture_output=True,
+            check=False,
+            cwd=model.parent,
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        (model.parent / "n.onnx").write_bytes(ran.stdout)
+        assert locations_of(model.parent / "n.onnx") == {"outside": "m.onnx.edited.data"}
+        assert sorted(values_of(model.parent / "n.onnx").values()) == [
+            [0.0] * 500,
+            values["inside"],
+        ]
 
     def test_standard_input(
         self, run: Run, model: Path, values: Values, monkeypatch: pytest.MonkeyPatch
@@ -256,7 +294,8 @@ class TestFailures:
             (("--checksum",), "--checksum needs --external-data F"),
             (("--dedupe",), "--dedupe needs --external-data F"),
             (("--shard-size", "1MB"), "--shard-size needs --external-data F"),
-            (("--attributes", "--inline"), "--attributes needs --external-data F"),
+            (("--attributes", "--inline"), "--attributes needs --external-data F or --view"),
+            (("--view", "--align", "64"), "--align moves values, and --view leaves them"),
             (("--inline", "--view"), "not allowed with argument --inline"),
             (("--align", "48"), "must be a power of two, not '48'"),
             (("--threshold", "big"), "a size is written like"),

@@ -194,6 +194,23 @@ def test_memory_of_edits(use: str, most: float) -> None:
     assert facts["growth"] < most * 1024
 
 
+FIXED_RUN = "wire.scalar(1, 5 << 20) + wire.scalar(2, 1) + wire.blob(4, bytes(20 << 20))"
+VARINT_RUN = "wire.scalar(1, 20 << 20) + wire.scalar(2, 7) + wire.blob(7, bytes(20 << 20))"
+
+
+@pytest.mark.parametrize("tensor", [FIXED_RUN, VARINT_RUN], ids=["float_data", "int64_data"])
+def test_a_copied_tensor_takes_no_memory(tensor: str) -> None:
+    """Also if its values are packed in a typed field, and however the tensor is copied."""
+    use = """other = onnxmap.loads(data)
+    model = onnxmap.loads(wire.blob(7, b""))
+    model.initializers["w"] = other.initializers["w"]
+    model.proto.graph.initializer.add().CopyFrom(other.proto.graph.initializer[0])
+    model.proto.graph.initializer.append(other.proto.graph.initializer[0])
+    model.proto.graph.initializer.add().MergeFrom(other.proto.graph.initializer[0])"""
+    facts = growth_kib(f"wire.blob(7, wire.blob(5, wire.blob(8, b'w') + {tensor}))", use)
+    assert facts["growth"] < 5 * 1024
+
+
 def test_an_assigned_weight_takes_no_memory() -> None:
     use = """array = np.ones(50_000_000, np.uint8)
     model = onnxmap.loads(data)

@@ -12,6 +12,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from support.edited_models import rich
 from support.sample_models import external, floats, model_of, write
+from support.subprocesses import facts_from
 
 import onnxmap
 
@@ -45,7 +46,7 @@ def write_other(folder: Path) -> Path:
 KINDS = (
     "inline", "external", "packed", "typed", "texts", "scalar", "empty", "int4", "segments",
 )  # fmt: skip
-HELD = ("inline", "external")  # whole bytes that are neither decoded nor copied
+HELD = ("inline", "external", "packed")  # whole bytes that are neither decoded nor copied
 
 
 def equal(found: Any, expected: Any) -> bool:
@@ -186,3 +187,54 @@ def test_a_file_that_changes_afterwards_is_noticed(tmp_path: Path) -> None:
         model.arrays(["w"])
     with pytest.raises(onnxmap.FileChangedError):
         model.views(["w"])
+
+
+READ_CUT = """
+import os
+import onnxmap
+path, = sys.argv[1:]
+other = onnxmap.load(path, watch=False)
+model = onnxmap.loads(onnxmap.dumps(onnxmap.new("ModelProto", graph={"name": "g"})), watch=False)
+for name in ("one run", "two runs"):
+    model.initializers[name] = other.initializers["t"]
+merged = model.initializers["two runs"].proto
+merged.MergeFrom(other.initializers["t"].proto)
+merged.dims[:] = [2 * merged.dims[0]]
+merged.name = "two runs"
+os.truncate(path, 100)
+found = {}
+for name in model.initializers:
+    readings = {"numpy": lambda: model.initializers[name].numpy(copy=True),
+                "arrays": lambda: model.arrays([name])}
+    for reading, read in readings.items():
+        try:
+            read()
+        except onnxmap.FileChangedError as error:
+            found[f"{name}, {reading}"] = error.code
+report(**found)
+"""
+LARGE: dict[str, dict[str, Any]] = {
+    "packed": {"dims": [COUNT], "data_type": 1, "float_data": VALUES},
+    "typed": {"dims": [COUNT], "data_type": 7, "int64_data": range(COUNT)},
+    "texts": {"dims": [3], "data_type": 8, "string_data": [b"x" * 5000] * 3},
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_file_that_is_cut_afterwards_is_noticed(kind: str, tmp_path: Path) -> None:
+    """The values are in pages of that file, and the model itself has no file."""
+    path = write(model_of([TensorProto(name="t", **LARGE[kind])]), tmp_path / "other.onnx")
+    facts = facts_from(READ_CUT, str(path))
+    names = [f"{runs}, {way}" for runs in ("one run", "two runs") for way in ("numpy", "arrays")]
+    assert facts == dict.fromkeys(names, "file.changed")
+
+
+@pytest.mark.parametrize("count", [1000, 5000, 10_000, 100_000])
+def test_numbers_that_were_added_are_read(count: int) -> None:
+    """A run of 4096 bytes or more is a piece of memory by itself."""
+    model = rich()
+    added = model.proto.graph.initializer.add(name="added", dims=[count], data_type=7)
+    added.int64_data.extend(range(count))
+    assert model.initializers["added"].numpy().tolist() == list(range(count))
+    model.initializers["copy"] = model.initializers["added"]
+    assert model.arrays(["copy"])["copy"].tolist() == list(range(count))

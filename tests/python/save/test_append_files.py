@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import pytest
 from support import wire_bytes as wire
@@ -241,16 +241,26 @@ def test_a_failed_write_is_undone(path: Path) -> None:
     assert path.read_bytes() == before + wire.blob(6, b"y")
 
 
-def test_a_file_that_may_not_be_written(path: Path) -> None:
-    """Root may write any file, so a file that runs as a program is used: ETXTBSY."""
-    target = path.with_name("program")
-    target.write_bytes(Path("/bin/sleep").read_bytes())
-    target.chmod(0o700)
-    with pytest.raises(onnxmap.OnnxMapError):
-        onnxmap.append(target, doc_string="not a model")
-    folder = path.parent / "read-only"
-    folder.mkdir(0o500)
-    onnxmap.append(path, doc_string="x")
+def test_a_file_that_may_not_be_written(path: Path, monkeypatch: Any) -> None:
+    """Root may write any file, except a program that runs. The program takes the model's place."""
+    program = path.with_name("program")
+    program.write_bytes(Path("/bin/sleep").read_bytes())
+    program.chmod(0o700)
+    real = onnxmap._core.append_bytes
+    monkeypatch.setattr(
+        onnxmap._core,
+        "append_bytes",
+        lambda document, name, data: real(document, bytes(program), data),
+    )
+    before = contents(path.parent)
+    with subprocess.Popen([program, "60"]) as running:
+        try:
+            with pytest.raises(OSError, match="program") as caught:
+                onnxmap.append(path, doc_string="x")
+        finally:
+            running.kill()
+    assert (caught.value.errno, caught.value.filename) == (errno.ETXTBSY, str(program))
+    assert contents(path.parent) == before
 
 
 @pytest.mark.parametrize("size", [(1 << 31) - 200, (1 << 31) + 10])
@@ -282,11 +292,27 @@ def test_a_view_of_the_file_is_stale_afterwards(tmp_path: Path) -> None:
         onnxmap.load(tmp_path / "view.onnx")
 
 
-def test_pickles_made_before_read_the_same_values(tmp_path: Path) -> None:
-    """A tensor whose file has grown is another state of the file for another process."""
+def test_pickles_made_before_are_refused(tmp_path: Path) -> None:
+    """A file that has grown is another state of the file for another process."""
     path = SAVE_MODELS["chain"](tmp_path)
     model = onnxmap.load(path)
-    array = np.array(model.initializers["w"].numpy())
+    tensor = model.initializers["w"]
+    values = tensor.numpy().tolist()
+    before = pickle.dumps(tensor)
     onnxmap.append(path, doc_string="x")
-    assert (onnxmap.load(path).initializers["w"].numpy() == array).all()
-    assert (model.initializers["w"].numpy() == array).all()
+    assert tensor.numpy().tolist() == values
+    after = pickle.dumps(onnxmap.load(path).initializers["w"])
+    facts = facts_from(
+        """
+    import pickle
+    import onnxmap
+    before, after = map(bytes.fromhex, sys.argv[1:])
+    try:
+        pickle.loads(before)
+    except onnxmap.FileChangedError as error:
+        report(path=error.path, values=pickle.loads(after).numpy().tolist())
+    """,
+        before.hex(),
+        after.hex(),
+    )
+    assert facts == {"path": str(path), "values": values}

@@ -237,3 +237,22 @@ def test_a_file_object_has_no_data_file(tmp_path: Path) -> None:
         (saved.initializers[name].numpy() == tensor.numpy()).all()
         for name, tensor in model.initializers.items()
     )
+
+
+def test_a_file_object_gets_a_model_with_a_side_file(tmp_path: Path) -> None:
+    """It has no name, so the side file of the model is not taken for that of another one."""
+    path = SAVE_MODELS["chain_outside"](tmp_path)
+    model = onnxmap.load(path)
+    model.initializers["w1"] = np.zeros((20, 20), np.float32)
+    report = model.save(path, sync=False)
+    side = tmp_path / "model.onnx.edited.data"
+    assert report.files == [str(side), str(path)]
+    model = onnxmap.load(path)
+    stream = io.BytesIO()
+    report = onnxmap.save(model, stream)
+    assert stream.getvalue() == path.read_bytes()
+    assert report.bytes_referenced == 3 * 1600
+    assert report.unused[str(side)] == 0
+    model.initializers["w1"] = np.ones((20, 20), np.float32)
+    with pytest.raises(ValueError, match="pass a path"):
+        onnxmap.save(model, io.BytesIO())

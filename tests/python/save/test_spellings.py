@@ -53,6 +53,40 @@ def test_its_unused_bytes_are_those_that_no_tensor_uses(path: Path) -> None:
     assert locations(path) == SPELLINGS
 
 
+@pytest.mark.parametrize("name", ["w.data", "./w.data", "sub/../w.data"])
+def test_it_is_replaced_under_any_spelling(name: str, path: Path, tmp_path: Path) -> None:
+    data = tmp_path / "w.data"
+    report = onnxmap.load(path).save(path, external_data=name, alignment=4, sync=False)
+    assert report.files == [str(data), str(path)]
+    assert report.unused == {str(data): 0}
+    assert onnxmap.load(path).unused_bytes() == {str(data): 0}
+    assert data.stat().st_size == 4 * 1600
+
+
+def test_unused_bytes_under_another_spelling(path: Path, tmp_path: Path) -> None:
+    """The first tensor names the file in another way than the user."""
+    made = ModelProto.FromString(path.read_bytes())
+    made.graph.initializer.reverse()
+    write(made, path)
+    data = str(tmp_path / "w.data")
+    model = onnxmap.load(path)
+    assert model.unused_bytes() == {data: 60}
+    assert model.save(path, sync=False).unused == {data: 60}
+    inlined = model.save(tmp_path / "inline.onnx", external_data=False, sync=False)
+    assert inlined.unused == {data: 4 * 1600 + 60}
+
+
+def test_a_folder_that_is_a_link_makes_another_file(path: Path, tmp_path: Path) -> None:
+    """`sub/..` is not the folder of the model, so the file keeps the name that the model has."""
+    (tmp_path / "sub").rmdir()
+    (tmp_path / "other" / "inner").mkdir(parents=True)
+    (tmp_path / "sub").symlink_to("other/inner")
+    (tmp_path / "other" / "w.data").write_bytes((tmp_path / "w.data").read_bytes() + b"more")
+    through = str(tmp_path / "sub" / ".." / "w.data")
+    unused = onnxmap.load(path).unused_bytes()
+    assert unused == {str(tmp_path / "w.data"): 60 + 1600, through: 60 + 3 * 1600 + 4}
+
+
 def test_links_have_names_of_their_own(path: Path, tmp_path: Path) -> None:
     """Both names lead to one file now, and may lead to two later."""
     (tmp_path / "link.data").symlink_to("w.data")
