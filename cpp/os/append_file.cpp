@@ -64,10 +64,4 @@ void AppendFile::restore(const FileIdentity& before) {
     static_cast<void>(::futimens(descriptor_.number(), times.data()));
 }
 
-void AppendFile::sync() {
-    if (retried([&] { return write_calls->sync(descriptor_.number()); }) != 0) {
-        throw FileError(errno, path_);
-    }
-}
-
 }  // namespace onnxmap::os

@@ -26,9 +26,6 @@ class AppendFile {
     /// if this process may do so.
     void restore(const FileIdentity& before);
 
-    /// Waits until the disk has the bytes.
-    void sync();
-
   private:
     Descriptor descriptor_;
     std::string path_;

@@ -15,9 +15,9 @@ namespace onnxmap::save {
 /// The bytes are written by one call of the system. It is repeated only if the system took some of
 /// the bytes. If it fails (FileError), the file is cut to its old size and gets its old time of
 /// modification, so that it has its old identity. If that fails, too, throws Error
-/// `save.not_restored`, which says where the file must be cut. A crash may leave some of the bytes:
-/// only `sync` waits until the disk has them.
+/// `save.not_restored`, which says where the file must be cut. Does not wait until the disk has the
+/// bytes: a crash may leave some of them.
 [[nodiscard]] os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& known,
-                                            ByteView bytes, bool sync);
+                                            ByteView bytes);
 
 }  // namespace onnxmap::save
