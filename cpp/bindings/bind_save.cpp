@@ -218,7 +218,10 @@ Args:
             const std::string name(path);
             const std::string_view added(bytes);
             const WithoutLock unlocked;
-            std::ignore = save::append_bytes(name, *known, as_bytes(added));
+            std::ignore = save::append_bytes(name, *known, as_bytes(added), [] {
+                const WithLock locked;
+                check_signals();
+            });
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"),
         "Append bytes to the file that a document was loaded from.");

@@ -18,6 +18,12 @@ class AppendFile {
 
     [[nodiscard]] FileStatus status() const;
 
+    /// Keeps out all other threads that want this, and all processes that lock the file, until
+    /// unlock(). Never waits: false if another thread or process is faster. On a file system
+    /// without locks, keeps only threads out. Not for long: a fork waits for unlock().
+    [[nodiscard]] bool try_lock();
+    void unlock() noexcept;
+
     /// Writes bytes from `offset` on. If the system takes only some of them, writes the others by
     /// another call.
     void write(std::uint64_t offset, ByteView bytes);
