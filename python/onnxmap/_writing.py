@@ -83,7 +83,7 @@ def write_documents(
         check_replaced(paths, data_paths, documents.values(), loaded)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
-    with folders_of(data_paths):
+    with folders_of(data_paths, sync=options.sync):
         result = _with_progress(
             options.progress,
             total,

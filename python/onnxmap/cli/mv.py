@@ -152,17 +152,27 @@ def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse
     last. With one data file, a crash therefore leaves the old or the new model with its data, and
     the other one, if it is there, without. Where a name is taken, `save_with_copies` replaces it.
     """
-    from onnxmap._saving import save_with_copies
-    from onnxmap.cli.saving_bar import SavingBar
+    from onnxmap._save_paths import folders_of
 
     moves = FileMoves(sync=not arguments.no_sync)
     if plan.is_a_rename() and _share_file_system(file, os.path.dirname(plan.out)):
-        moves.rename(file, plan.out)
+        moves.rename(file, plan.out, may_replace=arguments.overwrite)
         moves.sync_folders()
         return
     if model.io == "buffer":
         raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
     renamed(model, plan.moves)
+    new_paths = [os.fsencode(plan.new_path(each)) for each in (*plan.moves, *plan.copies)]
+    with folders_of(new_paths, sync=not arguments.no_sync):
+        _save_and_move(plan, model, file, moves, arguments)
+
+
+def _save_and_move(
+    plan: _Plan, model: onnxmap.Model, file: str, moves: FileMoves, arguments: argparse.Namespace
+) -> None:
+    from onnxmap._saving import save_with_copies
+    from onnxmap.cli.saving_bar import SavingBar
+
     was_there = os.path.lexists(plan.out)
     with SavingBar() as bar:
         save_with_copies(
