@@ -10,6 +10,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "os/output_folder.hpp"
 #include "save/append_bytes.hpp"
 #include "save/external_use.hpp"
 #include "save/save_files.hpp"
@@ -218,10 +219,30 @@ Args:
             const std::string name(path);
             const std::string_view added(bytes);
             const WithoutLock unlocked;
-            std::ignore = save::append_bytes(name, *known, as_bytes(added), false);
+            std::ignore = save::append_bytes(name, *known, as_bytes(added), [] {
+                const WithLock locked;
+                check_signals();
+            });
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"),
         "Append bytes to the file that a document was loaded from.");
+    module.def(
+        "rename_to_new",
+        [](const py::bytes& old_path, const py::bytes& new_path) {
+            const std::string from(old_path);
+            const std::string to(new_path);
+            const WithoutLock unlocked;
+            os::rename_to_new_path(from, to);
+        },
+        py::arg("old"), py::arg("new"), "Rename a file. An error if the new name is taken.");
+    module.def(
+        "sync_folder",
+        [](const py::bytes& path) {
+            const std::string name(path);
+            const WithoutLock unlocked;
+            os::OutputFolder(name, name).sync(name);
+        },
+        py::arg("path"), "Wait until the disk has the names of a folder, if it can tell.");
     module.def("external_locations", guarded(external_locations), py::arg("document"),
                "Return the locations that the external tensors of a model name, each once.");
     module.def("open_loaded_files",

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
+#include "os/fork_safe_mutex.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
 
@@ -17,6 +19,15 @@ namespace onnxmap::os {
 namespace {
 
 constexpr int kAppendFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+// Some file systems give a lock to the process, or have none. A child of a fork would keep the lock
+// of its parent, but no fork happens while this is held.
+constinit ForkSafeMutex appending;
+
+bool lacks_locks(int number) noexcept {
+    return number == ENOLCK || number == ENOSYS || number == EINVAL || number == ENOTSUP ||
+           number == EOPNOTSUPP;
+}
 
 timespec time_of(std::int64_t nanoseconds) noexcept {
     constexpr std::int64_t kPerSecond = 1'000'000'000;
@@ -40,6 +51,23 @@ AppendFile::AppendFile(std::string path)
 
 FileStatus AppendFile::status() const { return status_of(descriptor_.number(), path_); }
 
+bool AppendFile::try_lock() {
+    std::unique_lock alone(appending, std::try_to_lock);
+    if (!alone) return false;
+    if (retried([&] { return write_calls->lock(descriptor_.number()); }) != 0) {
+        if (errno == EWOULDBLOCK) return false;
+        if (!lacks_locks(errno)) throw FileError(errno, path_);
+    }
+    static_cast<void>(alone.release());
+    return true;
+}
+
+// A lock that cannot be released goes with the descriptor.
+void AppendFile::unlock() noexcept {
+    static_cast<void>(write_calls->unlock(descriptor_.number()));
+    appending.unlock();
+}
+
 void AppendFile::write(std::uint64_t offset, ByteView bytes) {
     while (!bytes.empty()) {
         const ssize_t count = retried([&] {
@@ -61,13 +89,7 @@ void AppendFile::restore(const FileIdentity& before) {
     timespec no_change{};
     no_change.tv_nsec = UTIME_OMIT;
     const std::array<timespec, 2> times = {no_change, time_of(before.modified_ns)};
-    static_cast<void>(::futimens(descriptor_.number(), times.data()));
-}
-
-void AppendFile::sync() {
-    if (retried([&] { return write_calls->sync(descriptor_.number()); }) != 0) {
-        throw FileError(errno, path_);
-    }
+    static_cast<void>(write_calls->set_times(descriptor_.number(), times.data()));
 }
 
 }  // namespace onnxmap::os

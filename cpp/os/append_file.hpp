@@ -18,6 +18,12 @@ class AppendFile {
 
     [[nodiscard]] FileStatus status() const;
 
+    /// Keeps out all other threads that want this, and all processes that lock the file, until
+    /// unlock(). Never waits: false if another thread or process is faster. On a file system
+    /// without locks, keeps only threads out. Not for long: a fork waits for unlock().
+    [[nodiscard]] bool try_lock();
+    void unlock() noexcept;
+
     /// Writes bytes from `offset` on. If the system takes only some of them, writes the others by
     /// another call.
     void write(std::uint64_t offset, ByteView bytes);
@@ -25,9 +31,6 @@ class AppendFile {
     /// Cuts the file to its size in `before`, and sets its time of modification to that of `before`
     /// if this process may do so.
     void restore(const FileIdentity& before);
-
-    /// Waits until the disk has the bytes.
-    void sync();
 
   private:
     Descriptor descriptor_;

@@ -20,7 +20,12 @@ bool is_shortage(const FileError& error) noexcept {
 }
 
 void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now) {
-    if (now == before || is_own_append(before, now)) return;
+    if (!is_own_append(before, now)) check_same_state(path, before, now);
+}
+
+void check_same_state(const std::string& path, const FileIdentity& before,
+                      const FileIdentity& now) {
+    if (now == before) return;
     std::string message = quoted(path);
     if (!now.same_file(before)) {
         message += " is no longer the file that was opened; load the model again";

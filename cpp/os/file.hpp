@@ -14,7 +14,10 @@ namespace onnxmap::os {
 /// Whether the process lacks descriptors or memory, which says nothing about the file.
 [[nodiscard]] bool is_shortage(const FileError& error) noexcept;
 
-/// Throws Error `file.changed` if the file or its state differs between `before` and `now`.
+/// Throws Error `file.changed` if `now` is another file or state than `before`.
+void check_same_state(const std::string& path, const FileIdentity& before, const FileIdentity& now);
+
+/// Does the same, but accepts what own appends made of `before`.
 void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now);
 
 class File {

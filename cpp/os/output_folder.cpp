@@ -43,6 +43,38 @@ bool lacks_links(int number) noexcept {
            number == EACCES;
 }
 
+std::optional<NameStatus> look_in(int folder, const std::string& name, const std::string& path) {
+    struct stat status{};
+    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return std::nullopt;
+        throw FileError(errno, path);
+    }
+    return NameStatus{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
+                      status.st_gid};
+}
+
+bool link_in(int folder, const std::string& from, const std::string& to, const std::string& path) {
+    if (write_calls->link(folder, from.c_str(), to.c_str()) == 0) return true;
+    if (!lacks_links(errno)) throw FileError(errno, path);
+    return false;
+}
+
+void rename_to_new_in(int folder, const std::string& from, const std::string& to,
+                      const std::string& path) {
+    if (write_calls->rename_to_new(folder, from.c_str(), to.c_str()) == 0) return;
+    if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
+    if (!link_in(folder, from, to, path)) {
+        if (look_in(folder, to, path)) throw FileError(EEXIST, path);
+        if (write_calls->rename(folder, from.c_str(), to.c_str()) == 0) return;
+        throw FileError(errno, path);
+    }
+    if (write_calls->remove(folder, from.c_str()) == 0) return;
+    const int number = errno;
+    // A file with two names would be refused as external data.
+    static_cast<void>(write_calls->remove(folder, to.c_str()));
+    throw FileError(number, path);
+}
+
 }  // namespace
 
 std::string unique_name(std::string_view name, std::string_view suffix) {
@@ -66,13 +98,7 @@ OutputFolder::OutputFolder(const std::string& folder_path, const std::string& pa
 
 std::optional<NameStatus> OutputFolder::look(const std::string& name,
                                              const std::string& path) const {
-    struct stat status{};
-    if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return std::nullopt;
-        throw FileError(errno, path);
-    }
-    return NameStatus{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
-                      status.st_gid};
+    return look_in(descriptor(), name, path);
 }
 
 void OutputFolder::rename(const std::string& from, const std::string& to,
@@ -84,27 +110,12 @@ void OutputFolder::rename(const std::string& from, const std::string& to,
 
 void OutputFolder::rename_to_new(const std::string& from, const std::string& to,
                                  const std::string& path) const {
-    if (write_calls->rename_to_new(descriptor(), from.c_str(), to.c_str()) == 0) return;
-    if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
-    if (!link(from, to, path)) {
-        if (look(to, path)) throw FileError(EEXIST, path);
-        rename(from, to, path);
-        return;
-    }
-    try {
-        remove(from, path);
-    } catch (const FileError&) {
-        // A file with two names would be refused as external data.
-        static_cast<void>(write_calls->remove(descriptor(), to.c_str()));
-        throw;
-    }
+    rename_to_new_in(descriptor(), from, to, path);
 }
 
 bool OutputFolder::link(const std::string& from, const std::string& to,
                         const std::string& path) const {
-    if (write_calls->link(descriptor(), from.c_str(), to.c_str()) == 0) return true;
-    if (!lacks_links(errno)) throw FileError(errno, path);
-    return false;
+    return link_in(descriptor(), from, to, path);
 }
 
 void OutputFolder::remove(const std::string& name, const std::string& path) const {
@@ -114,6 +125,10 @@ void OutputFolder::remove(const std::string& name, const std::string& path) cons
 void OutputFolder::sync(const std::string& path) const {
     if (retried([&] { return write_calls->sync(descriptor()); }) == 0) return;
     if (errno != EINVAL && errno != ENOTSUP) throw FileError(errno, path);
+}
+
+void rename_to_new_path(const std::string& from, const std::string& to) {
+    rename_to_new_in(AT_FDCWD, from, to, to);
 }
 
 }  // namespace onnxmap::os

@@ -64,4 +64,8 @@ class OutputFolder {
     FileIdentity identity_;
 };
 
+/// Renames an object, given by its path, as OutputFolder::rename_to_new does. The folders may be
+/// different ones of a file system.
+void rename_to_new_path(const std::string& from, const std::string& to);
+
 }  // namespace onnxmap::os

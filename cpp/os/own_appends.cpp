@@ -1,7 +1,9 @@
 #include "os/own_appends.hpp"
 
 #include <atomic>
+#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "base/made_once.hpp"
@@ -11,10 +13,44 @@ namespace onnxmap::os {
 
 namespace {
 
-// Each earlier state, with the newest. Appending is rare: the map stays small.
-struct Appends {
-    ForkSafeMutex mutex;
-    std::map<FileIdentity, FileIdentity> newest;
+// The states that one file had, each made of the one before by an own append.
+struct Chain {
+    FileIdentity newest;
+};
+
+class Appends {
+  public:
+    void note(const FileIdentity& before, const FileIdentity& after) {
+        const std::lock_guard lock(mutex_);
+        std::shared_ptr<Chain> chain = chain_of(before);
+        if (!chain || chain->newest != before) chain = std::make_shared<Chain>();
+        chain->newest = after;
+        keep(before, chain);
+        keep(after, chain);
+    }
+
+    [[nodiscard]] bool leads(const FileIdentity& before, const FileIdentity& after) {
+        const std::lock_guard lock(mutex_);
+        const std::shared_ptr<Chain> chain = chain_of(before);
+        return chain && chain->newest == after;
+    }
+
+  private:
+    [[nodiscard]] std::shared_ptr<Chain> chain_of(const FileIdentity& state) const {
+        const auto found = chains_.find(state);
+        return found == chains_.end() ? nullptr : found->second;
+    }
+
+    void keep(const FileIdentity& state, const std::shared_ptr<Chain>& chain) {
+        if (chains_.insert_or_assign(state, chain).second) by_age_.push_back(state);
+        if (by_age_.size() <= kMostOwnStates) return;
+        chains_.erase(by_age_.front());
+        by_age_.pop_front();
+    }
+
+    ForkSafeMutex mutex_;
+    std::map<FileIdentity, std::shared_ptr<Chain>> chains_;  // by each of their states
+    std::deque<FileIdentity> by_age_;                        // those states, the oldest first
 };
 
 Appends& appends() {
@@ -25,19 +61,11 @@ Appends& appends() {
 }  // namespace
 
 void note_own_append(const FileIdentity& before, const FileIdentity& after) {
-    Appends& known = appends();
-    const std::lock_guard lock(known.mutex);
-    for (auto& [earlier, newest] : known.newest) {
-        if (newest == before) newest = after;
-    }
-    known.newest[before] = after;
+    appends().note(before, after);
 }
 
 bool is_own_append(const FileIdentity& before, const FileIdentity& after) {
-    Appends& known = appends();
-    const std::lock_guard lock(known.mutex);
-    const auto found = known.newest.find(before);
-    return found != known.newest.end() && found->second == after;
+    return appends().leads(before, after);
 }
 
 }  // namespace onnxmap::os

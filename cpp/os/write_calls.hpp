@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+struct timespec;
+
 namespace onnxmap::os {
 
 /// Each call returns -1 and sets errno if it fails. Names are those of objects in `folder`.
@@ -17,6 +19,12 @@ struct WriteCalls {
     /// the system has no such call.
     ssize_t (*copy)(int from, off_t offset, int to, std::size_t nbytes);
     int (*cut)(int file, off_t nbytes);
+    /// The times of access and of modification.
+    int (*set_times)(int file, const timespec* times);
+    /// Takes the lock of a file, which no other open file has at the same time. EWOULDBLOCK if
+    /// another one has it. ENOSYS if the system has no such lock.
+    int (*lock)(int file);
+    int (*unlock)(int file);
     int (*set_owner)(int file, uid_t user, gid_t group);
     int (*set_mode)(int file, mode_t mode);
     int (*sync)(int file);

@@ -10,6 +10,10 @@ namespace onnxmap::os {
 /// See WriteCalls::copy.
 [[nodiscard]] ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexcept;
 
+/// See WriteCalls::lock and WriteCalls::unlock.
+[[nodiscard]] int lock_file(int file) noexcept;
+int unlock_file(int file) noexcept;
+
 /// See WriteCalls::rename_to_new.
 [[nodiscard]] int rename_to_new(int folder, const char* from, const char* to) noexcept;
 

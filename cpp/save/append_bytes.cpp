@@ -2,22 +2,19 @@
 
 #include <cerrno>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 #include "base/error.hpp"
 #include "os/append_file.hpp"
 #include "os/file.hpp"
 #include "os/found_object.hpp"
 #include "os/own_appends.hpp"
+#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
 namespace {
-
-[[noreturn]] void refuse_append(const char* code, const std::string& path, const char* reason) {
-    Error error(code, quoted(path) + reason);
-    error.file = path;
-    throw error;
-}
 
 os::AppendFile open_to_append(const std::string& path) {
     try {
@@ -26,9 +23,24 @@ os::AppendFile open_to_append(const std::string& path) {
         // Systems have different numbers for a symbolic link.
         if (error.number == ENOENT || !os::link_target(path)) throw;
     }
-    refuse_append("save.link", path,
-                  " is a symbolic link, and nothing is appended through one; pass the path of "
-                  "the file itself");
+    refuse("save.link", path,
+           " is a symbolic link, and nothing is appended through one; pass the path of "
+           "the file itself");
+}
+
+void wait_for_lock(os::AppendFile& file, const std::string& path, const std::function<void()>& look,
+                   std::chrono::milliseconds patience) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kPause{5};
+    const Clock::time_point end = Clock::now() + patience;
+    while (!file.try_lock()) {
+        look();
+        if (Clock::now() >= end) {
+            refuse("save.locked", path,
+                   " is locked by another program; append to it when that has ended");
+        }
+        std::this_thread::sleep_for(kPause);
+    }
 }
 
 // Undoes a failed append.
@@ -49,32 +61,33 @@ void restore(os::AppendFile& file, const os::FileIdentity& known, const std::str
 }  // namespace
 
 os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& known,
-                              ByteView bytes, bool sync) {
+                              ByteView bytes, const std::function<void()>& look,
+                              std::chrono::milliseconds patience) {
     os::AppendFile file = open_to_append(path);
+    wait_for_lock(file, path, look, patience);
+    const std::unique_lock locked(file, std::adopt_lock);
     const os::FileStatus status = file.status();
     if (status.kind != os::FileKind::regular) {
-        refuse_append("save.not_regular", path, " is not a regular file");
+        refuse("save.not_regular", path, " is not a regular file");
     }
-    os::check_unchanged(path, known, status.identity);
+    os::check_same_state(path, known, status.identity);
     if (status.names > 1) {
-        refuse_append("save.link", path,
-                      " has other hard links, and appending would change the file under all of its "
-                      "names; append to a copy");
+        refuse("save.link", path,
+               " has other hard links, and appending would change the file under all of its "
+               "names; append to a copy");
     }
-    if (bytes.empty()) return status.identity;
-    const os::FileIdentity& before = status.identity;  // `known`, or a state that we made of it
+    if (bytes.empty()) return known;
     try {
-        file.write(before.size, bytes);
-        if (sync) file.sync();
+        file.write(known.size, bytes);
     } catch (const FileError& failure) {
-        restore(file, before, path, failure);
+        restore(file, known, path, failure);
         throw;
     }
     const os::FileIdentity now = file.status().identity;
-    if (now.size != before.size + bytes.size()) {
-        refuse_append("file.changed", path, " was written to by another process meanwhile");
+    if (now.size != known.size + bytes.size()) {
+        refuse("file.changed", path, " was written to by another process meanwhile");
     }
-    os::note_own_append(before, now);
+    os::note_own_append(known, now);
     return now;
 }
 

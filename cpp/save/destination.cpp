@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "os/found_object.hpp"
+#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
@@ -13,12 +14,6 @@ namespace {
 
 // As many as Linux follows.
 constexpr int kMostLinks = 40;
-
-[[noreturn]] void refuse(const char* code, const std::string& path, const char* reason) {
-    Error error(code, quoted(path) + reason);
-    error.file = path;
-    throw error;
-}
 
 // The part of a path up to its name, with the slash; empty if there is none.
 std::string folder_part(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }

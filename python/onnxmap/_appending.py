@@ -48,10 +48,11 @@ def append(
     Raises:
         SaveError: a key of `metadata_props` exists already (`save.key_exists`); the file is a
             symbolic link or has other hard links (`save.link`); it would have more than 2 GiB
-            (`save.too_large`).
+            (`save.too_large`); another program has locked it for ten seconds (`save.locked`).
         ValueError: there is nothing to add.
         ParseError: the file is not a model.
-        FileChangedError: the file is written to by another program.
+        FileChangedError: the file was written to meanwhile, by another program or by another
+            `append`; call again.
         OSError: the system cannot write.
     """
     name = without_file_scheme(os.fsencode(path))

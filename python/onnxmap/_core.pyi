@@ -86,6 +86,7 @@ __all__: list[str] = [
     "option_names",
     "optional_value",
     "plan_bulk",
+    "rename_to_new",
     "save_plan",
     "schema",
     "sequence_values",
@@ -93,6 +94,7 @@ __all__: list[str] = [
     "start_stream",
     "state_variables",
     "string_entries",
+    "sync_folder",
     "tensor_path",
     "usable_cpus",
     "use_kernels",
@@ -2049,6 +2051,11 @@ def plan_bulk(
     Return the plan for a bulk read of these initializers.
     """
 
+def rename_to_new(old: bytes, new: bytes) -> None:
+    """
+    Rename a file. An error if the new name is taken.
+    """
+
 def save_plan(
     external: str,
     location: bytes,
@@ -2081,6 +2088,11 @@ def start_stream(
 ) -> Stream: ...
 def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
 def string_entries(view: ProtoView, field: str) -> dict[str, str]: ...
+def sync_folder(path: bytes) -> None:
+    """
+    Wait until the disk has the names of a folder, if it can tell.
+    """
+
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.

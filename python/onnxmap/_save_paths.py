@@ -143,8 +143,13 @@ def check_reachable(
 
 
 @contextmanager
-def folders_of(paths: Iterable[bytes]) -> Iterator[None]:
-    """Make the folders of files that the block writes. If it fails, remove the new folders."""
+def folders_of(paths: Iterable[bytes], *, sync: bool) -> Iterator[None]:
+    """Make the folders of files that the block writes. If it fails, remove the new folders.
+
+    Args:
+        paths: absolute paths of the files.
+        sync: whether the disk must have the new folders before the block begins.
+    """
     made: list[bytes] = []
     try:
         for path in paths:
@@ -157,6 +162,8 @@ def folders_of(paths: Iterable[bytes]) -> Iterator[None]:
                 with suppress(FileExistsError):  # somebody else was faster
                     os.mkdir(folder)
                     made.append(folder)
+                    if sync:
+                        _core.sync_folder(os.path.dirname(folder))
         yield
     except BaseException:
         for folder in reversed(made):

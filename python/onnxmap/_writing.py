@@ -86,7 +86,7 @@ def write_documents(
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
     staying = files_that_stay(loaded, (*data_paths, *paths))
-    with folders_of(data_paths):
+    with folders_of(data_paths, sync=options.sync):
         result = _with_progress(
             options.progress,
             total,

@@ -66,6 +66,21 @@ const os::WriteCalls kWatchedCalls{
             return call_or_fail(Write::cut, name_of(file), {},
                                 [&] { return system_calls.cut(file, nbytes); });
         },
+    .set_times =
+        [](int file, const timespec* times) {
+            return call_or_fail(Write::set_times, name_of(file), {},
+                                [&] { return system_calls.set_times(file, times); });
+        },
+    .lock =
+        [](int file) {
+            return call_or_fail(Write::lock, name_of(file), {},
+                                [&] { return system_calls.lock(file); });
+        },
+    .unlock =
+        [](int file) {
+            return call_or_fail(Write::unlock, name_of(file), {},
+                                [&] { return system_calls.unlock(file); });
+        },
     .set_owner =
         [](int file, uid_t user, gid_t group) {
             return call_or_fail(Write::set_owner, name_of(file), {},

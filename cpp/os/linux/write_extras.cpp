@@ -2,6 +2,7 @@
 #include "os/write_extras.hpp"
 
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +12,10 @@ ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexc
     loff_t at = offset;
     return ::syscall(SYS_copy_file_range, from, &at, to, nullptr, nbytes, 0U);
 }
+
+int lock_file(int file) noexcept { return ::flock(file, LOCK_EX | LOCK_NB); }
+
+int unlock_file(int file) noexcept { return ::flock(file, LOCK_UN); }
 
 int rename_to_new(int folder, const char* from, const char* to) noexcept {
     return static_cast<int>(

@@ -9,6 +9,17 @@ ssize_t copy_in_kernel(int, off_t, int, std::size_t) noexcept {
     return -1;
 }
 
+// The locks of POSIX belong to the process, and go when any descriptor of the file is closed.
+int lock_file(int) noexcept {
+    errno = ENOSYS;
+    return -1;
+}
+
+int unlock_file(int) noexcept {
+    errno = ENOSYS;
+    return -1;
+}
+
 int rename_to_new(int, const char*, const char*) noexcept {
     errno = ENOSYS;
     return -1;

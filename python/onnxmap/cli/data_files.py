@@ -74,7 +74,12 @@ class Neighbours:
 
     def is_used(self, path: str) -> bool:
         """Return whether a model is known to use the file."""
-        return file_id(path) in self.users
+        return self.known_user_of(path) is not None
+
+    def known_user_of(self, path: str) -> str | None:
+        """Return the path of a model that is known to use the file."""
+        known = file_id(path)
+        return None if known is None else self.users.get(known)
 
     def user_of(self, path: str) -> str | None:
         """Return the path of a model that uses the file, or may use it."""

@@ -89,7 +89,7 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
     plan.paths = {location: path for location, path in files.items() if path is not None}
     folder = os.path.dirname(file)
     others = neighbours({folder, *map(os.path.dirname, plan.paths.values())}, [file])
-    if (user := others.users.get(_id(file))) is not None:
+    if (user := others.known_user_of(file)) is not None:
         raise UsageError(f"{user} is a view of {file}, and would lose its weights")
     is_same_folder = os.path.samefile(folder, os.path.dirname(out))
     own = set()
@@ -117,11 +117,6 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
     return plan
 
 
-def _id(path: str) -> tuple[int, int]:
-    state = os.stat(path)
-    return state.st_dev, state.st_ino
-
-
 def _why_it_stays(plan: _Plan, location: str, folder: str, others: Neighbours) -> str | None:
     """Why a data file must stay where it is; None if it may be moved."""
     path = plan.paths.get(location)
@@ -143,7 +138,11 @@ def _can_rename(plan: _Plan, location: str, new: str) -> bool:
     """Whether the file system can rename the data file, and nothing is replaced by that."""
     folder = os.path.dirname(plan.out)
     is_taken = os.path.lexists(plan.out) or os.path.lexists(os.path.join(folder, new))
-    return not is_taken and _id(plan.paths[location])[0] == _id(folder)[0]
+    return not is_taken and _share_file_system(plan.paths[location], folder)
+
+
+def _share_file_system(path: str, other: str) -> bool:
+    return os.stat(path).st_dev == os.stat(other).st_dev
 
 
 def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse.Namespace) -> None:
@@ -153,18 +152,27 @@ def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse
     last. With one data file, a crash therefore leaves the old or the new model with its data, and
     the other one, if it is there, without. Where a name is taken, `save_with_copies` replaces it.
     """
-    from onnxmap._saving import save_with_copies
-    from onnxmap.cli.saving_bar import SavingBar
+    from onnxmap._save_paths import folders_of
 
     moves = FileMoves(sync=not arguments.no_sync)
-    folders = os.path.dirname(file), os.path.dirname(plan.out)
-    if plan.is_a_rename() and _id(file)[0] == _id(folders[1])[0]:
-        moves.rename(file, plan.out)
+    if plan.is_a_rename() and _share_file_system(file, os.path.dirname(plan.out)):
+        moves.rename(file, plan.out, may_replace=arguments.overwrite)
         moves.sync_folders()
         return
     if model.io == "buffer":
         raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
     renamed(model, plan.moves)
+    new_paths = [os.fsencode(plan.new_path(each)) for each in (*plan.moves, *plan.copies)]
+    with folders_of(new_paths, sync=not arguments.no_sync):
+        _save_and_move(plan, model, file, moves, arguments)
+
+
+def _save_and_move(
+    plan: _Plan, model: onnxmap.Model, file: str, moves: FileMoves, arguments: argparse.Namespace
+) -> None:
+    from onnxmap._saving import save_with_copies
+    from onnxmap.cli.saving_bar import SavingBar
+
     was_there = os.path.lexists(plan.out)
     with SavingBar() as bar:
         save_with_copies(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+
+from onnxmap import _core
 
 
 class FileMoves:
@@ -20,11 +21,17 @@ class FileMoves:
         self._begun: list[tuple[str, str]] = []
         self._folders: set[str] = set()
 
-    def rename(self, old: str, new: str) -> None:
-        """Give a file another name in its file system, with the folders that this needs."""
-        os.makedirs(os.path.dirname(new), exist_ok=True)
+    def rename(self, old: str, new: str, *, may_replace: bool = False) -> None:
+        """Give a file another name in its file system.
+
+        Raises:
+            FileExistsError: the name is taken and not `may_replace`.
+        """
         self._begun.append((old, new))  # first: a signal may come right after the rename
-        os.rename(old, new)
+        if may_replace:
+            os.rename(old, new)
+        else:
+            _rename_to_new(old, new)
         self._folders |= {os.path.dirname(old), os.path.dirname(new)}
 
     def remove(self, path: str) -> None:
@@ -36,14 +43,7 @@ class FileMoves:
     def sync_folders(self) -> None:
         """Wait until the disk has the new names."""
         for folder in self._folders if self._sync else ():
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            except OSError as error:
-                if error.errno != errno.EINVAL:  # of a file system whose folders cannot be synced
-                    raise
-            finally:
-                os.close(descriptor)
+            _core.sync_folder(os.fsencode(folder))
         self._folders.clear()
 
     @contextmanager
@@ -60,8 +60,12 @@ class FileMoves:
                 raise
             for old, new in reversed(self._begun):
                 if os.path.lexists(new) and not os.path.lexists(old):
-                    os.rename(new, old)
+                    _rename_to_new(new, old)
             for path in made:
                 with suppress(FileNotFoundError):
                     os.unlink(path)
             raise
+
+
+def _rename_to_new(old: str, new: str) -> None:
+    _core.rename_to_new(os.fsencode(old), os.fsencode(new))

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 os::FileIdentity identity_of(const std::string& path) { return os::File::open(path).identity(); }
 
 os::FileIdentity appended(const std::string& path, const os::FileIdentity& known,
-                          std::string_view text, bool sync = false) {
-    return save::append_bytes(path, known, as_bytes(text), sync);
+                          std::string_view text) {
+    return save::append_bytes(path, known, as_bytes(text), [] {});
 }
 
 }  // namespace
@@ -37,15 +37,14 @@ TEST_CASE("append_bytes: the file grows by one write and stays the same file") {
     const std::string path = folder.write("m", "model");
     REQUIRE(::chmod(path.c_str(), 0640) == 0);
     const os::FileIdentity before = identity_of(path);
-    for (const bool sync : {false, true}) {
+    for (int round = 0; round < 2; ++round) {
         const WatchedWrites watched;
         const os::FileIdentity known = identity_of(path);
-        const os::FileIdentity now = appended(path, known, " and more", sync);
+        const os::FileIdentity now = appended(path, known, " and more");
         CHECK(now == identity_of(path));
         CHECK(now.same_file(before));
         CHECK(now.size == known.size + 9);
         CHECK(watched.count(Write::write_at) == 1);
-        CHECK(watched.count(Write::sync) == (sync ? 1 : 0));
     }
     CHECK(text_of(path) == "model and more and more");
     const os::FileIdentity now = identity_of(path);
@@ -96,7 +95,7 @@ TEST_CASE("append_bytes: anything but the known file is refused") {
 
 TEST_CASE("append_bytes: a failure at any call leaves the file in its old state") {
     for (const int number : {ENOSPC, EIO, EDQUOT, EFBIG, EACCES, EINTR}) {
-        // 0 opens; the bytes are written by three calls, and then synced.
+        // 0 opens; 1 locks; the bytes are written by three calls.
         for (std::size_t call = 0; call < 5; ++call) {
             CAPTURE(number);
             CAPTURE(call);
@@ -104,7 +103,7 @@ TEST_CASE("append_bytes: a failure at any call leaves the file in its old state"
             const std::string path = folder.write("m", "model");
             const os::FileIdentity known = identity_of(path);
             const WatchedWrites watched({.fails_at = call, .number = number, .most_at_once = 2});
-            const int found = errno_of([&] { return appended(path, known, "abcdef", true); });
+            const int found = errno_of([&] { return appended(path, known, "abcdef"); });
             CHECK(watched.records()[call].failed);
             if (number == EINTR) {
                 CHECK(found == 0);
@@ -123,7 +122,7 @@ TEST_CASE("append_bytes: a file that cannot be cut again is an error that says w
     const TemporaryFolder folder;
     const std::string path = folder.write("m", "model");
     const os::FileIdentity known = identity_of(path);
-    const WatchedWrites watched({.fails_at = 2, .and_all_later = true, .most_at_once = 2});
+    const WatchedWrites watched({.fails_at = 3, .and_all_later = true, .most_at_once = 2});
     const auto error = error_of([&] { return appended(path, known, "abcdef"); });
     REQUIRE(error);
     CHECK(error->code == "save.not_restored");
@@ -137,7 +136,7 @@ TEST_CASE("append_bytes: another process that writes meanwhile is noticed") {
     const std::string path = folder.write("m", "model");
     const os::FileIdentity known = identity_of(path);
     const WatchedWrites watched({.before = [&](std::size_t call) {
-        if (call == 1) folder.write("m", "a model that is longer now");
+        if (call == 2) folder.write("m", "a model that is longer now");
     }});
     CHECK(code_of([&] { return appended(path, known, "x"); }) == "file.changed");
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ from support.weighted_models import (
 )
 
 import onnxmap
+from onnxmap import _core
+from onnxmap.cli.renaming import FileMoves
 
 CRASHING = Path(__file__).parents[1] / "support/crashing_mv.py"
 
@@ -243,7 +246,7 @@ class TestFailures:
     """Each change of a name fails, or is interrupted right after it."""
 
     @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
-    @pytest.mark.parametrize("change", ["rename", "unlink", "fsync"])
+    @pytest.mark.parametrize("change", ["rename_to_new", "unlink", "sync_folder"])
     @pytest.mark.parametrize("is_done", [False, True])
     @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx"])
     def test_what_a_failure_leaves(
@@ -257,12 +260,14 @@ class TestFailures:
         is_done: bool,
         place: str,
     ) -> None:
-        locations = {"a": "m.data", "b": "m.onnx.data"}
+        locations = {"a": "m.data", "b": "sub/m.onnx.data"}
+        moves = place == "to/m.onnx"
         failures = 0
         for count in range(1, 9):
             values = save_weighted(tmp_path / "m.onnx", locations)
             left = [count]
-            real = getattr(os, change)
+            module = os if change == "unlink" else _core
+            real = getattr(module, change)
 
             def failing(*arguments: Any, real: Any = real, left: list[int] = left) -> Any:
                 left[0] -= 1
@@ -273,7 +278,7 @@ class TestFailures:
                     raise error
 
             with monkeypatch.context() as patch:
-                patch.setattr(os, change, failing)
+                patch.setattr(module, change, failing)
                 ran = run("mv", tmp_path / "m.onnx", tmp_path / place)
             if ran.status == 0:
                 break
@@ -282,9 +287,40 @@ class TestFailures:
             assert values in (old, new)
             if old is not None:
                 assert names_in(tmp_path) == {"m.onnx", *locations.values()}
-            for name in names_in(tmp_path):
-                (tmp_path / name).unlink()
-        assert failures == {"rename": 2, "unlink": 1, "fsync": 2 + (place != "n.onnx")}[change]
+                assert list(to.iterdir()) == []
+            for each in tmp_path.iterdir():
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+            to.mkdir()
+        # The new folder is synced into its own, and each folder that loses or gets a name.
+        syncs = (1 + 4 if moves else 2) + 1
+        assert failures == {"rename_to_new": 2, "unlink": 1, "sync_folder": syncs}[change]
+
+    @pytest.mark.parametrize("location", ["m.data", None])
+    def test_a_file_that_is_made_meanwhile_is_kept(
+        self,
+        run: Run,
+        tmp_path: Path,
+        to: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        location: str | None,
+    ) -> None:
+        """Names are checked first, and a long copy may come in between."""
+        values = save_weighted(tmp_path / "m.onnx", {"a": location})
+        taken = to / (location or "m.onnx")
+        real = FileMoves.rename
+
+        def late(*arguments: Any, **options: Any) -> None:
+            taken.write_bytes(b"mine")
+            real(*arguments, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(FileMoves, "rename", late)
+            ran = run("mv", tmp_path / "m.onnx", to)
+        assert ran.status == 2
+        assert f"{taken}" in ran.err
+        assert taken.read_bytes() == b"mine"
+        assert names_in(to) == {taken.name}
+        assert values_of(tmp_path / "m.onnx") == values
 
     def test_nothing_is_moved_before_the_new_model_is_complete(
         self, run: Run, tmp_path: Path, to: Path

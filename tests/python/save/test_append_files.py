@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +197,67 @@ def test_a_file_that_changes_while_it_is_looked_at(path: Path, monkeypatch: Any)
     with pytest.raises(onnxmap.FileChangedError):
         onnxmap.append(path, doc_string="x")
     assert path.read_bytes() == before + wire.scalar(1, 10)
+
+
+def test_a_key_that_is_appended_after_the_keys_were_checked(path: Path, monkeypatch: Any) -> None:
+    """Models of the file accept own appends; another append must not."""
+    real = onnxmap._core.append_bytes
+
+    def late(document: Any, name: bytes, data: bytes) -> Any:
+        monkeypatch.undo()
+        onnxmap.append(path, metadata_props={"k": "first"})
+        return real(document, name, data)
+
+    monkeypatch.setattr(onnxmap._core, "append_bytes", late)
+    with pytest.raises(onnxmap.FileChangedError):
+        onnxmap.append(path, metadata_props={"k": "second"})
+    assert dict(onnxmap.load(path).metadata_props) == {"k": "first"}
+    with pytest.raises(onnxmap.SaveError) as caught:
+        onnxmap.append(path, metadata_props={"k": "second"})
+    assert caught.value.code == "save.key_exists"
+
+
+APPENDING = """
+import onnxmap
+path, mine = sys.argv[1:]
+for number in range(20):
+    while True:
+        try:
+            onnxmap.append(path, metadata_props={f"{mine}{number}": "v" * 5000})
+            break
+        except onnxmap.FileChangedError:
+            pass
+"""
+
+
+def test_processes_that_append_at_the_same_time(path: Path) -> None:
+    names = ["a", "b", "c"]
+    with ThreadPoolExecutor() as pool:
+        ran = pool.map(lambda name: run_python(APPENDING, str(path), name), names)
+    assert [each.returncode for each in ran] == [0, 0, 0]
+    proto = onnx.ModelProto.FromString(path.read_bytes())
+    keys = [entry.key for entry in proto.metadata_props]
+    assert sorted(keys) == sorted(f"{name}{number}" for name in names for number in range(20))
+
+
+def test_a_wait_for_a_lock_can_be_interrupted(path: Path) -> None:
+    before = path.read_bytes()
+    code = """
+    import onnxmap, signal, time
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    began = time.monotonic()
+    try:
+        onnxmap.append(sys.argv[1], doc_string="x")
+    except KeyboardInterrupt:
+        report(seconds=time.monotonic() - began)
+    """
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        facts = facts_from(code, str(path))
+    assert 0.2 < facts["seconds"] < 5
+    assert path.read_bytes() == before
+    onnxmap.append(path, doc_string="x")
 
 
 def test_a_replaced_file(path: Path, monkeypatch: Any) -> None:

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from onnxmap import _core
 from onnxmap.cli import main
 
-CHANGES = ("rename", "unlink")
+CHANGES = ((_core, "rename_to_new"), (os, "rename"), (os, "unlink"))
 
 
 def _crashing(change: Callable[..., Any], left: list[int], when: str) -> Callable[..., Any]:
@@ -31,6 +32,6 @@ def _crashing(change: Callable[..., Any], left: list[int], when: str) -> Callabl
 if __name__ == "__main__":
     count, when, *words = sys.argv[1:]
     left = [int(count)]
-    for name in CHANGES:
-        setattr(os, name, _crashing(getattr(os, name), left, when))
+    for module, name in CHANGES:
+        setattr(module, name, _crashing(getattr(module, name), left, when))
     sys.exit(main(words))

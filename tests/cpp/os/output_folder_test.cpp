@@ -1,0 +1,51 @@
+#include "os/output_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "caught.hpp"
+#include "save/saved_files.hpp"
+#include "temporary_folder.hpp"
+#include "watched_writes.hpp"
+
+namespace onnxmap::test {
+
+namespace {
+
+int number_of_rename(const std::string& from, const std::string& to) {
+    return errno_of([&] {
+        os::rename_to_new_path(from, to);
+        return 0;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("output_folder: a rename by paths keeps a taken name, however the system renames") {
+    for (const int number : {0, EINVAL, ENOSYS, EPERM}) {
+        for (const int of_link : {0, EPERM, ENOTSUP}) {
+            CAPTURE(number);
+            CAPTURE(of_link);
+            const TemporaryFolder folder;
+            const std::string from = folder.write("a/f", "mine");
+            const std::string taken = folder.write("b/taken", "theirs");
+            WritePlan plan;
+            if (number != 0) plan.never[Write::rename_to_new] = number;
+            if (of_link != 0) plan.never[Write::link] = of_link;
+            const WatchedWrites watched(plan);
+            CHECK(number_of_rename(from, taken) == EEXIST);
+            CHECK(text_of(from) == "mine");
+            CHECK(text_of(taken) == "theirs");
+            CHECK(number_of_rename(folder / "missing", folder / "b/new") == ENOENT);
+            CHECK(number_of_rename(from, folder / "b/new") == 0);
+            CHECK(texts_in(folder.path() / "a").empty());
+            CHECK(texts_in(folder.path() / "b") == Texts{{"new", "mine"}, {"taken", "theirs"}});
+            CHECK(std::filesystem::hard_link_count(folder / "b/new") == 1);
+        }
+    }
+}
+
+}  // namespace onnxmap::test
