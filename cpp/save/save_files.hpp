@@ -4,26 +4,9 @@
 // synced. Until all of them are complete, no name changes. Old files are never written to, so
 // mappings of them, and sources of the new files that are these old files, stay valid.
 //
-// If the name of no data file is taken, each step leaves every model with its own data:
-//
-// | steps, in this order                     | what a crash after the step leaves                |
-// |------------------------------------------|---------------------------------------------------|
-// | write and sync all temporary files       | the old files, and temporary files                |
-// | rename the data files; sync their folders| the old models; new data that nothing refers to   |
-// | rename each model                        | this model is new, those that follow are old      |
-// | sync the folders of models               | the new files                                     |
-//
-// If the name of a data file is taken, an old model would read new data in between. Therefore the
-// old models go first, to NAME.XXXXXXXX.onnxmap-old:
-//
-// | steps, in this order                     | what a crash after the step leaves                |
-// |------------------------------------------|---------------------------------------------------|
-// | write and sync all temporary files       | the old files, and temporary files                |
-// | move the old models aside; sync          | no model; the old model beside, with its data     |
-// | move the old data aside; sync            | no model and no data; both beside                 |
-// | rename the data files; sync              | no model; the old model and old data beside       |
-// | rename each model; sync                  | the new files, and the old ones beside            |
-// | remove the old ones                      | the new files                                     |
+// docs/architecture.md, "Saving: how files are replaced", has the steps and what a crash after each
+// of them leaves. If the name of a data file is taken, the old models are moved aside first, to
+// NAME.XXXXXXXX.onnxmap-old, since an old model would read new data in between.
 //
 // A model that is missing cannot be loaded, so a crash is noticed, and an old model is never mixed
 // with new data. If a step fails, all earlier ones are undone: the old files have their names again
