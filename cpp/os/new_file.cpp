@@ -75,6 +75,7 @@ NewFile::NewFile(NewFile&& other) noexcept
       path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
       replaced_(other.replaced_),
+      identity_(other.identity_),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 NewFile::~NewFile() {
@@ -144,6 +145,7 @@ bool NewFile::skip(std::uint64_t nbytes) {
 
 void NewFile::finish(bool sync) {
     if (replaced_) set_permissions();
+    identity_ = status_of(descriptor_, path_).identity;
     if (sync && retried([&] { return write_calls->sync(descriptor_); }) != 0) {
         throw FileError(errno, path_);
     }

@@ -45,6 +45,9 @@ class NewFile {
     /// be repeated, since the system has forgotten the error and maybe the bytes.
     void finish(bool sync);
 
+    /// The identity of the file, after finish(). Its names do not change it.
+    [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
+
     /// Gives the file its name, after finish(): replaces what has the name, or throws EEXIST.
     void replace();
     void take_new_name();
@@ -59,6 +62,7 @@ class NewFile {
     std::string path_;
     std::string temporary_;  // empty: the file has its name
     std::optional<NameStatus> replaced_;
+    FileIdentity identity_;
     int descriptor_ = -1;
 };
 

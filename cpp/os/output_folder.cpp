@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <memory>
 #include <random>
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
+#include "os/found_object.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
 
@@ -99,6 +101,17 @@ OutputFolder::OutputFolder(const std::string& folder_path, const std::string& pa
 std::optional<NameStatus> OutputFolder::look(const std::string& name,
                                              const std::string& path) const {
     return look_in(descriptor(), name, path);
+}
+
+std::optional<FileIdentity> OutputFolder::identity_of(const std::string& name,
+                                                      const std::string& path) const {
+    const std::shared_ptr<const Descriptor> folder(std::shared_ptr<void>(), &descriptor_);
+    try {
+        return FoundObject(folder, name, AtLink::the_link, path).status().identity;
+    } catch (const FileError& error) {
+        if (error.number == ENOENT) return std::nullopt;
+        throw;
+    }
 }
 
 void OutputFolder::rename(const std::string& from, const std::string& to,

@@ -41,6 +41,10 @@ class OutputFolder {
     [[nodiscard]] std::optional<NameStatus> look(const std::string& name,
                                                  const std::string& path) const;
 
+    /// The identity of the object itself, not of a link's target. Nothing if the name is free.
+    [[nodiscard]] std::optional<FileIdentity> identity_of(const std::string& name,
+                                                          const std::string& path) const;
+
     /// Replaces `to`.
     void rename(const std::string& from, const std::string& to, const std::string& path) const;
 

@@ -1,6 +1,5 @@
 #include "save/name_changes.hpp"
 
-#include <cerrno>
 #include <utility>
 
 #include "base/error.hpp"
@@ -20,12 +19,12 @@ void NameChanges::record(Change change, Act&& act) {
 
 void NameChanges::move_aside(const Destination& place) {
     record(
-        {Change::Kind::moved_aside, &place, os::unique_name(place.name, os::kAsideEnd)},
+        {Change::Kind::moved_aside, &place, os::unique_name(place.name, os::kAsideEnd), {}},
         [&](const Change& change) { place.folder->rename(place.name, change.aside, place.path); });
 }
 
 void NameChanges::keep_aside(const Destination& place) {
-    record({Change::Kind::linked_aside, &place, os::unique_name(place.name, os::kAsideEnd)},
+    record({Change::Kind::linked_aside, &place, os::unique_name(place.name, os::kAsideEnd), {}},
            [&](Change& change) {
                if (place.folder->link(place.name, change.aside, place.path)) return;
                place.folder->rename(place.name, change.aside, place.path);
@@ -34,29 +33,45 @@ void NameChanges::keep_aside(const Destination& place) {
 }
 
 void NameChanges::put(const Destination& place, os::NewFile& file, bool may_replace) {
-    record({Change::Kind::put, &place, {}},
+    record({Change::Kind::put, &place, {}, file.identity()},
            [&](const Change&) { may_replace ? file.replace() : file.take_new_name(); });
 }
 
-void NameChanges::undo(const Change& change) {
-    const auto& [folder, folder_path, name, path, old] = *change.place;
-    if (change.kind == Change::Kind::put) {
-        folder->remove(name, path);
+void NameChanges::undo_put(const Change& change) const {
+    const Destination& place = *change.place;
+    const auto now = place.folder->identity_of(place.name, place.path);
+    if (!now || !now->same_file(change.made)) return;
+    for (const Change& earlier : changes_) {
+        if (earlier.kind != Change::Kind::linked_aside || earlier.place != change.place) continue;
+        // At no moment the name is free.
+        place.folder->rename(earlier.aside, place.name, place.path);
         return;
     }
-    folder->rename(change.aside, name, path);
-    if (change.kind == Change::Kind::moved_aside) return;
-    try {
-        // A rename between two names of one file does nothing: the new file was not put yet.
-        folder->remove(change.aside, path);
-    } catch (const FileError& error) {
-        if (error.number != ENOENT) throw;
+    place.folder->remove(place.name, place.path);
+}
+
+void NameChanges::undo_last() const {
+    const Change& change = changes_.back();
+    const auto& [folder, folder_path, name, path, old] = *change.place;
+    if (change.kind == Change::Kind::put) {
+        undo_put(change);
+        return;
     }
+    if (change.kind == Change::Kind::linked_aside) {
+        const auto aside = folder->identity_of(change.aside, path);
+        if (!aside) return;  // the file was put back in place of the new one
+        const auto now = folder->identity_of(name, path);
+        if (now && now->same_file(*aside)) {
+            folder->remove(change.aside, path);
+            return;
+        }
+    }
+    folder->rename_to_new(change.aside, name, path);
 }
 
 void NameChanges::undo(const std::string& reason) {
     try {
-        for (; !changes_.empty(); changes_.pop_back()) undo(changes_.back());
+        for (; !changes_.empty(); changes_.pop_back()) undo_last();
     } catch (const FileError& error) {
         std::string message = reason +
                               ". Then the old files could not be put back: " + error.what() +

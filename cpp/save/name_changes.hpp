@@ -24,9 +24,10 @@ class NameChanges {
     /// Gives the new file its name. Throws EEXIST if the name is taken and not `may_replace`.
     void put(const Destination& place, os::NewFile& file, bool may_replace);
 
-    /// Undoes all changes, the last one first. If a step fails, leaves the earlier ones, since
-    /// undoing them could mix old files with new ones, and throws Error `save.not_restored`.
-    /// `reason` is the text of the failure that led here.
+    /// Undoes all changes, the last one first. A file that another process has put under one of the
+    /// names meanwhile stays: if an old file had the name, that is a failure. If a step fails,
+    /// leaves the earlier ones, since undoing them could mix old files with new ones, and throws
+    /// Error `save.not_restored`. `reason` is the text of the failure that led here.
     void undo(const std::string& reason);
 
     /// Keeps all changes. Removes the old files, and returns the paths of those that could not be
@@ -39,12 +40,14 @@ class NameChanges {
 
         Kind kind;
         const Destination* place;
-        std::string aside;  // the other name of the old file
+        std::string aside;        // the other name of the old file
+        os::FileIdentity made{};  // the new file that was put
     };
 
     template <class Act>
     void record(Change change, Act&& act);
-    static void undo(const Change& change);
+    void undo_last() const;
+    void undo_put(const Change& change) const;
     [[nodiscard]] std::vector<std::string> old_files() const;
 
     std::vector<Change> changes_;
