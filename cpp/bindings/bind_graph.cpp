@@ -312,13 +312,12 @@ void bind_graph(py::module_& module) {
             py::arg("name"),
             "Return the value of a field in the form in which Node, Graph and the other "
             "classes give it.")
-        .def(
-            "set_field",
-            [](const Graph& self, std::string_view name, const py::object& value) {
-                set_friendly(self, row_named(self, name), value);
-            },
-            py::arg("name"), py::arg("value"),
-            "Set a field from its value in that form; see set_friendly().")
+        .def("set_field",
+             unguarded([](const Graph& self, std::string_view name, const py::object& value) {
+                 set_friendly(self, row_named(self, name), value);
+             }),
+             py::arg("name"), py::arg("value"),
+             "Set a field from its value in that form; see set_friendly().")
         .def(
             "training_info",
             [](const Graph& self) {

@@ -9,6 +9,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/sequence_class.hpp"
 
 namespace onnxmap::bindings {
 
@@ -20,10 +21,14 @@ py::object wrapped(const MessageList& self, onnx::Message message) {
     return wrap_message(std::move(handle));
 }
 
-std::uint64_t count_of(const MessageList& self) { return self.messages()->count(); }
+std::uint64_t count_of(const MessageList& self) {
+    return below_guard(self, [&] { return self.messages()->count(); });
+}
 
 // A position as list.insert() takes it.
-std::uint64_t place(const MessageList& self, py::ssize_t index) {
+std::uint64_t place(const MessageList& self, const py::object& given) {
+    py::ssize_t index = PyNumber_AsSsize_t(given.ptr(), PyExc_OverflowError);
+    if (index == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
     const auto count = static_cast<py::ssize_t>(count_of(self));
     if (index < 0) index = std::max<py::ssize_t>(index + count, 0);
     return static_cast<std::uint64_t>(std::min(index, count));
@@ -36,7 +41,7 @@ std::uint64_t existing(const MessageList& self, py::ssize_t index) {
     return static_cast<std::uint64_t>(index);
 }
 
-void insert(const MessageList& self, py::ssize_t index, const py::object& message) {
+void insert(const MessageList& self, const py::object& index, const py::object& message) {
     const Handle original = message_for(self.row->type_name, message);
     insert_copy(self.parent, *self.row, place(self, index), original);
 }
@@ -56,7 +61,8 @@ std::vector<Handle> originals_of(const MessageList& self, const py::object& mess
 
 void extend(const MessageList& self, const py::object& messages) {
     const std::vector<Handle> originals = originals_of(self, messages);
-    std::ignore = to_change(self.parent);  // present now, even if nothing is added
+    below_guard(self,
+                [&] { std::ignore = to_change(self.parent); });  // present, even if it is empty
     for (const Handle& each : originals) insert_copy(self.parent, *self.row, UINT64_MAX, each);
 }
 
@@ -68,25 +74,14 @@ py::object add(const MessageList& self, const py::kwargs& fields) {
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
     if (positions.empty()) return;
-    model::erase(*self.document, to_change(self.parent), *self.row, positions);
+    below_guard(
+        self, [&] { model::erase(*self.document, to_change(self.parent), *self.row, positions); });
 }
 
 void erase_at(const MessageList& self, py::ssize_t index) { erase(self, {existing(self, index)}); }
 
-struct Range {
-    py::ssize_t start = 0;
-    py::ssize_t stop = 0;
-    py::ssize_t step = 0;
-    py::ssize_t count = 0;
-};
-
-Range range_of(const MessageList& self, const py::slice& slice) {
-    Range range;
-    if (!slice.compute(static_cast<py::ssize_t>(count_of(self)), &range.start, &range.stop,
-                       &range.step, &range.count)) {
-        throw py::error_already_set();
-    }
-    return range;
+Range selected(const MessageList& self, const py::slice& slice) {
+    return range_of(slice, [&] { return static_cast<py::ssize_t>(count_of(self)); });
 }
 
 std::vector<std::uint64_t> positions_in(const Range& range) {
@@ -98,7 +93,7 @@ std::vector<std::uint64_t> positions_in(const Range& range) {
 }
 
 void erase_range(const MessageList& self, const py::slice& slice) {
-    auto positions = positions_in(range_of(self, slice));
+    auto positions = positions_in(selected(self, slice));
     std::ranges::sort(positions);
     erase(self, positions);
 }
@@ -106,7 +101,8 @@ void erase_range(const MessageList& self, const py::slice& slice) {
 // The removed message can still be read.
 py::object pop(const MessageList& self, py::ssize_t index) {
     const std::uint64_t position = existing(self, index);
-    py::object message = wrapped(self, self.messages()->at(position));
+    py::object message =
+        below_guard(self, [&] { return wrapped(self, self.messages()->at(position)); });
     erase(self, {position});
     return message;
 }
@@ -121,7 +117,8 @@ std::uint64_t position_of(const py::object& self, const py::object& message) {
 }
 
 void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
-    model::reorder(*self.document, to_change(self.parent), *self.row, order);
+    below_guard(self,
+                [&] { model::reorder(*self.document, to_change(self.parent), *self.row, order); });
 }
 
 void reverse(const MessageList& self) {
@@ -132,13 +129,16 @@ void reverse(const MessageList& self) {
 
 // Sorts as list.sort() does: positions, by the messages that have them.
 void sort(const py::object& self, const py::object& key, bool reversed) {
+    const auto& list = self.cast<const MessageList&>();
+    const EditWatch watch(list.parent);
     py::list keys;
     for (const py::handle each : self)
         keys.append(key.is_none() ? py::reinterpret_borrow<py::object>(each) : key(each));
     py::list positions(python_object<"builtins", "range">()(py::len(keys)));
     positions.attr("sort")(py::arg("key") = keys.attr("__getitem__"),
                            py::arg("reverse") = reversed);
-    reorder(self.cast<const MessageList&>(), positions.cast<std::vector<std::uint64_t>>());
+    watch.check();
+    reorder(list, positions.cast<std::vector<std::uint64_t>>());
 }
 
 // Protobuf has no such assignment.
@@ -151,8 +151,8 @@ void check_replaceable(const MessageList& self) {
 
 void replace_at(const MessageList& self, py::ssize_t index, const py::object& message) {
     check_replaceable(self);
-    const std::uint64_t position = existing(self, index);
     const Handle original = message_for(self.row->type_name, message);
+    const std::uint64_t position = existing(self, index);
     insert_copy(self.parent, *self.row, position, original);
     erase(self, {position + 1});
 }
@@ -160,7 +160,7 @@ void replace_at(const MessageList& self, py::ssize_t index, const py::object& me
 void replace_range(const MessageList& self, const py::slice& slice, const py::object& messages) {
     check_replaceable(self);
     const std::vector<Handle> originals = originals_of(self, messages);
-    const Range range = range_of(self, slice);
+    const Range range = selected(self, slice);
     auto positions = positions_in(range);
     const std::uint64_t added = originals.size();
     if (range.step != 1 && added != positions.size()) {
@@ -184,17 +184,17 @@ void replace_range(const MessageList& self, const py::slice& slice, const py::ob
 }  // namespace
 
 void bind_list_edits(GuardedClass<MessageList>& cls) {
-    cls.def("append", append, py::arg("message"), "Add a copy of a message at the end.")
-        .def("extend", extend, py::arg("messages"), "Add copies of messages at the end.")
-        .def("MergeFrom", extend, py::arg("messages"),
+    cls.def("append", unguarded(append), py::arg("message"), "Add a copy of a message at the end.")
+        .def("extend", unguarded(extend), py::arg("messages"), "Add copies of messages at the end.")
+        .def("MergeFrom", unguarded(extend), py::arg("messages"),
              "Add copies of messages at the end, as extend() does.")
-        .def("add", add, R"(Add a new message at the end and return it.
+        .def("add", unguarded(add), R"(Add a new message at the end and return it.
 
 Args:
     fields: values of its fields, by their names in onnx.proto.)")
-        .def("insert", insert, py::arg("index"), py::arg("message"),
+        .def("insert", unguarded(insert), py::arg("index"), py::arg("message"),
              "Insert a copy of a message before a position.")
-        .def("pop", pop, py::arg("index") = -1,
+        .def("pop", unguarded(pop), py::arg("index") = -1,
              "Remove a message, by default the last, and return it. It can still be read.")
         .def("remove", unguarded([](const py::object& self, const py::object& message) {
                  erase(self.cast<const MessageList&>(), {position_of(self, message)});
@@ -209,13 +209,13 @@ Raises:
                 model::clear(*self.document, to_change(self.parent), *self.row);
             },
             "Remove all messages.")
-        .def("reverse", reverse, "Reverse the order of the messages.")
+        .def("reverse", unguarded(reverse), "Reverse the order of the messages.")
         .def("sort", unguarded(sort), py::kw_only(), py::arg("key") = py::none(),
              py::arg("reverse") = false, "Sort the messages, as list.sort() does.")
-        .def("__setitem__", replace_at, py::arg("index"), py::arg("message"))
-        .def("__setitem__", replace_range, py::arg("index"), py::arg("messages"))
-        .def("__delitem__", erase_at, py::arg("index"))
-        .def("__delitem__", erase_range, py::arg("index"))
+        .def("__setitem__", unguarded(replace_at), py::arg("index"), py::arg("message"))
+        .def("__setitem__", unguarded(replace_range), py::arg("index"), py::arg("messages"))
+        .def("__delitem__", unguarded(erase_at), py::arg("index"))
+        .def("__delitem__", unguarded(erase_range), py::arg("index"))
         .def("__add__", unguarded([](const py::object& self, const py::object& other) {
                  return py::object(py::list(self) + py::list(other));
              }))

@@ -67,7 +67,8 @@ py::object opset_imports(const ProtoView& view) {
 }
 
 void hold_raw_data(const ProtoView& tensor, const py::object& buffer) {
-    model::set_raw_data(*tensor.document, to_change(tensor), hold(buffer));
+    const model::NewValue held = hold(buffer);
+    below_guard(tensor, [&] { model::set_raw_data(*tensor.document, to_change(tensor), held); });
 }
 
 bool hold_values(const ProtoView& tensor, const Tensor& values) {
@@ -96,12 +97,10 @@ void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nb
 // A property that is a mapping. To assign to it replaces all entries.
 template <class Class, class Get>
 void bind_mapping(GuardedClass<Class>& cls, const char* name, Get get, const char* doc) {
-    cls.def_property(
-        name, get,
-        [get](const Class& self, const py::object& items) {
-            package::set_entries()(get(self), items);
-        },
-        doc);
+    cls.def_property(name, get, unguarded([get](const Class& self, const py::object& items) {
+                         package::set_entries()(get(self), items);
+                     }),
+                     doc);
 }
 
 py::object attribute_value(const Attribute& self) {
@@ -159,10 +158,9 @@ void bind_attribute(py::module_& module) {
 
 If the file does not store the type, it is the type of the value that is present.)");
     cls.def_property(
-        "value", attribute_value,
-        [](const Attribute& self, const py::object& value) {
+        "value", attribute_value, unguarded([](const Attribute& self, const py::object& value) {
             package::set_value()(ProtoView{self}, value);
-        },
+        }),
         R"(The value, or None for a reference to an attribute of the function (`ref_attr_name`).
 
 A value is a float, int, bytes, Tensor, Graph, SparseTensor or type, or a list of them. To assign one
@@ -174,26 +172,23 @@ void bind_value_info(py::module_& module) {
     bind_fields(cls, "ValueInfoProto", {"type"});
     bind_html_display(cls);
     cls.def_property(
-        "dtype", value_dtype,
-        [](const ValueInfo& self, const py::object& dtype) {
+        "dtype", value_dtype, unguarded([](const ValueInfo& self, const py::object& dtype) {
             package::set_dtype()(ProtoView{self}, dtype);
-        },
+        }),
         "The element type of a tensor as a DataType, or None. A value without a type becomes a "
         "tensor.");
-    cls.def_property(
-        "shape", value_shape,
-        [](const ValueInfo& self, const py::object& shape) {
-            package::set_shape()(ProtoView{self}, shape);
-        },
-        R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
+    cls.def_property("shape", value_shape,
+                     unguarded([](const ValueInfo& self, const py::object& shape) {
+                         package::set_shape()(ProtoView{self}, shape);
+                     }),
+                     R"(The dimensions of a tensor as a tuple, or None if the rank is unknown.
 
 Each dimension is an int, a str (`dim_param`) or None (unknown).)");
-    cls.def_property(
-        "type", value_type,
-        [](const ValueInfo& self, const py::object& type) {
-            package::set_type()(ProtoView{self}, type);
-        },
-        "The type as a TensorType, SequenceType, MapType, ..., or None.");
+    cls.def_property("type", value_type,
+                     unguarded([](const ValueInfo& self, const py::object& type) {
+                         package::set_type()(ProtoView{self}, type);
+                     }),
+                     "The type as a TensorType, SequenceType, MapType, ..., or None.");
 }
 
 void bind_function(py::module_& module) {
@@ -238,7 +233,7 @@ void bind_messages(py::module_& module) {
                py::arg("name"),
                "Return the positions of the entries with this key, domain or name, ascending.");
     module.def("opset_versions", guarded(opset_versions), py::arg("view"));
-    module.def("hold_raw_data", guarded(hold_raw_data), py::arg("tensor"), py::arg("buffer"),
+    module.def("hold_raw_data", hold_raw_data, py::arg("tensor"), py::arg("buffer"),
                "Set the raw_data of a TensorProto to the bytes of an object, which is not copied.");
     module.def(
         "hold_values", guarded(hold_values), py::arg("tensor"), py::arg("values"),
@@ -317,13 +312,14 @@ Example:
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");
-    module.def("set_friendly",
-               guarded([](const ProtoView& view, std::string_view name, const py::object& value) {
-                   set_friendly(view, row_named(view, name), value);
-               }),
-               py::arg("view"), py::arg("name"), py::arg("value"),
-               "Set a field: a list replaces all values, a mapping all entries, and a message or "
-               "None the message.");
+    module.def(
+        "set_friendly",
+        [](const ProtoView& view, std::string_view name, const py::object& value) {
+            set_friendly(view, row_named(view, name), value);
+        },
+        py::arg("view"), py::arg("name"), py::arg("value"),
+        "Set a field: a list replaces all values, a mapping all entries, and a message or "
+        "None the message.");
     module.def("friendly", guarded([](const ProtoView& view, std::string_view name) {
                    return friendly_value(view, row_named(view, name));
                }),

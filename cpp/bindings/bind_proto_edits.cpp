@@ -1,5 +1,4 @@
 // Changes of messages by protobuf's Python interface, on `.proto`.
-#include <memory>
 #include <string>
 #include <tuple>
 
@@ -7,9 +6,7 @@
 #include "bindings/editing.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
-#include "bindings/python_buffer.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/load.hpp"
 
 namespace onnxmap::bindings {
 
@@ -25,8 +22,7 @@ void set_attribute(const py::object& self, const py::str& given, const py::objec
         return;
     }
     const auto& view = self.cast<const ProtoView&>();
-    source::guard_reads(view.document->source(),
-                        [&] { assign(view, row_named(view, name), value); });
+    assign(view, row_named(view, name), value);
 }
 
 void delete_attribute(const ProtoView&, const py::str& name) {
@@ -56,18 +52,19 @@ void clear_field(const ProtoView& self, const py::object& given) {
     model::clear(*self.document, to_change(self), *row);
 }
 
-void clear(const ProtoView& self) { model::clear_all(*self.document, to_change(self)); }
+void clear(const ProtoView& self) {
+    below_guard(self, [&] { model::clear_all(*self.document, to_change(self)); });
+}
 
 void merge_from(const ProtoView& self, const py::object& other) {
-    merge(self, message_for(self.message().table().name, other));
+    merge(self, message_for(self.made.table().name, other));
 }
 
 void copy_from(const ProtoView& self, const py::object& other) {
-    const Handle original = message_for(self.message().table().name, other);
-    const onnx::Message from = original.message();
-    if (original.document == self.document && from.is(self.message())) return;
+    const Handle original = message_for(self.made.table().name, other);
+    if (is_same(self, original)) return;
     // The original may be a part of this message, which is cleared.
-    Handle kept = new_message(from.table());
+    const Handle kept = new_message(self.made.table());
     merge(kept, original);
     clear(self);
     merge(self, kept);
@@ -78,11 +75,7 @@ Handle parsed(const ProtoView& self, const py::object& bytes) {
     if (!PyBytes_Check(bytes.ptr())) {
         throw py::type_error(std::string("expected bytes, not ") + Py_TYPE(bytes.ptr())->tp_name);
     }
-    model::LoadOptions options;
-    options.root = &self.message().table();
-    const DocumentPtr document =
-        model::load_source(std::make_shared<PythonBuffer>(bytes), options, false);
-    return {document, document->root()};
+    return parsed_message(self.made.table(), bytes);
 }
 
 py::ssize_t merge_bytes(const ProtoView& self, const py::object& bytes) {
@@ -111,7 +104,7 @@ Raises:
         .def(
             "SetInParent", [](const ProtoView& self) { std::ignore = to_change(self); },
             "Make the message present in its parent.")
-        .def("MergeFrom", merge_from, py::arg("other"),
+        .def("MergeFrom", unguarded(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.
 
 Singular fields are replaced, singular messages merge, repeated fields grow. `other` may be a message
@@ -119,17 +112,17 @@ of the protobuf library.
 
 Raises:
     TypeError: `other` is no message of this type.)")
-        .def("CopyFrom", copy_from, py::arg("other"),
+        .def("CopyFrom", unguarded(copy_from), py::arg("other"),
              R"(Replace all fields by those of a message of the same type.
 
 Raises:
     TypeError: `other` is no message of this type.)")
-        .def("MergeFromString", merge_bytes, py::arg("serialized"),
+        .def("MergeFromString", unguarded(merge_bytes), py::arg("serialized"),
              R"(Add the fields of a serialized message of the same type; return the number of bytes.
 
 Raises:
     ParseError: the bytes are no such message.)")
-        .def("ParseFromString", parse_bytes, py::arg("serialized"),
+        .def("ParseFromString", unguarded(parse_bytes), py::arg("serialized"),
              R"(Replace all fields by those of a serialized message; return the number of bytes.
 
 Raises:

@@ -19,10 +19,11 @@ namespace onnxmap::bindings {
 
 namespace {
 
-DocumentPtr document_of(const wire::MessageTable& table, std::shared_ptr<source::Source> source) {
+Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> source) {
     model::LoadOptions options;
     options.root = &table;
-    return model::load_source(std::move(source), options, false);
+    const DocumentPtr document = model::load_source(std::move(source), options, false);
+    return {document, document->root()};
 }
 
 // The handle of a bound message, or of what has a `proto`, such as a Graph; nothing for other
@@ -48,23 +49,37 @@ std::optional<Handle> library_message(std::string_view type_name, const py::hand
     const py::object name = py::getattr(object.attr("DESCRIPTOR"), "name", py::none());
     const std::string_view last = type_name.substr(type_name.rfind('.') + 1);
     if (!name.equal(to_str(last))) return std::nullopt;
-    const DocumentPtr document =
-        document_of(*onnx::find_message(type_name),
-                    std::make_shared<PythonBuffer>(object.attr("SerializeToString")()));
-    return Handle{document, document->root()};
+    return parsed_message(*onnx::find_message(type_name), object.attr("SerializeToString")());
 }
 
 template <class List>
 bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
-    return list.row == &row && list.document == handle.document &&
-           list.parent.message().is(handle.message());
+    return list.row == &row && is_same(list.parent, handle);
+}
+
+// Replaces a singular message by a copy of another one.
+void replace(const Handle& handle, const wire::FieldRow& row, const Handle& original) {
+    below_guard(handle, [&] {
+        const model::Document& document = *handle.document;
+        model::clear(document, to_change(handle), row);
+        const onnx::Message place = model::make_present(document, to_change(handle), row);
+        merge({handle.document, place}, original);
+    });
 }
 
 }  // namespace
 
 Handle new_message(const wire::MessageTable& table) {
-    const DocumentPtr document = document_of(table, std::make_shared<source::OwnedBytes>(0));
-    return {document, document->root()};
+    return loaded(table, std::make_shared<source::OwnedBytes>(0));
+}
+
+Handle parsed_message(const wire::MessageTable& table, const py::object& bytes) {
+    return loaded(table, std::make_shared<PythonBuffer>(bytes));
+}
+
+bool is_same(const Handle& a, const Handle& b) {
+    if (a.document != b.document) return false;
+    return below_guard(a, [&] { return a.message().is(b.message()); });
 }
 
 bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
@@ -96,6 +111,12 @@ void check_in_place(bool as_proto) {
         throw py::type_error("a list of a `.proto` has no +=, as in protobuf; use extend()");
 }
 
+void EditWatch::check() const {
+    if (fields() != before_) {
+        throw py::value_error("the list was modified while its new values were found");
+    }
+}
+
 void assign(const Handle& handle, const wire::FieldRow& row, const py::handle& value) {
     if (row.repeated() || row.is_message()) {
         throw py::attribute_error("cannot assign to " + std::string(row.name) +
@@ -104,15 +125,22 @@ void assign(const Handle& handle, const wire::FieldRow& row, const py::handle& v
                                        : ", a message: change its fields, or CopyFrom()"));
     }
     const model::NewValue encoded = encode(row, value);
-    model::set_value(*handle.document, to_change(handle), row, encoded);
+    below_guard(handle,
+                [&] { model::set_value(*handle.document, to_change(handle), row, encoded); });
+}
+
+void assign_all(const Handle& handle, const wire::FieldRow& row, const py::handle& values) {
+    const auto encoded = encode_all(row, values);
+    below_guard(handle,
+                [&] { model::set_values(*handle.document, to_change(handle), row, encoded); });
 }
 
 Handle message_for(std::string_view type_name, const py::handle& object) {
     auto found = bound_message(object);
     if (!found) found = library_message(type_name, object);
-    if (!found || found->message().table().name != type_name) {
+    if (!found || found->made.table().name != type_name) {
         const std::string given =
-            found ? std::string(found->message().table().name) : Py_TYPE(object.ptr())->tp_name;
+            found ? std::string(found->made.table().name) : Py_TYPE(object.ptr())->tp_name;
         const bool is_vowel = type_name.find_first_of("AEIO") == 0;
         throw py::type_error("expected a" + std::string(is_vowel ? "n " : " ") +
                              std::string(type_name) + ", not " + given);
@@ -128,9 +156,9 @@ Handle element_for(const wire::FieldRow& row, const py::handle& object) {
 }
 
 void set_fields(const Handle& handle, const py::dict& fields) {
+    const wire::MessageTable& table = handle.made.table();
     for (const auto& [key, value] : fields) {
         const std::string name = to_printable(py::str(key));
-        const wire::MessageTable& table = handle.message().table();
         const wire::FieldRow* row = table.find(name);
         if (row == nullptr) {
             const py::object error = package::missing_field()(to_str(table.name), to_str(name));
@@ -140,39 +168,44 @@ void set_fields(const Handle& handle, const py::dict& fields) {
         if (!row->repeated() && !row->is_message()) {
             assign(handle, *row, value);
         } else if (!row->repeated()) {
-            const Handle child = element_for(*row, value);
-            model::clear(*handle.document, to_change(handle), *row);
-            const onnx::Message place =
-                model::make_present(*handle.document, to_change(handle), *row);
-            model::merge_from(*handle.document, place, {*child.document, child.message()});
+            replace(handle, *row, element_for(*row, value));
         } else if (row->is_message()) {
             std::vector<Handle> elements;
             for (const py::handle each : value) elements.push_back(element_for(*row, each));
             replace_all(handle, *row, elements);
         } else {
-            const auto values = encode_all(*row, value);
-            model::set_values(*handle.document, to_change(handle), *row, values);
+            assign_all(handle, *row, value);
         }
     }
 }
 
 onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
                           const Handle& original) {
-    return model::insert(*parent.document, to_change(parent), row, i,
-                         model::Original{*original.document, original.message()});
+    return below_guard(parent, [&] {
+        return below_guard(original, [&] {
+            return model::insert(*parent.document, to_change(parent), row, i,
+                                 model::Original{*original.document, original.message()});
+        });
+    });
 }
 
 void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others) {
-    const std::uint64_t before = parent.document->index(to_change(parent))->count(row);
-    for (const Handle& each : others) insert_copy(parent, row, UINT64_MAX, each);
-    std::vector<std::uint64_t> gone(before);
-    std::iota(gone.begin(), gone.end(), 0);
-    if (before > 0) model::erase(*parent.document, to_change(parent), row, gone);
+    below_guard(parent, [&] {
+        const std::uint64_t before = parent.document->index(to_change(parent))->count(row);
+        for (const Handle& each : others) insert_copy(parent, row, UINT64_MAX, each);
+        std::vector<std::uint64_t> gone(before);
+        std::iota(gone.begin(), gone.end(), 0);
+        if (before > 0) model::erase(*parent.document, to_change(parent), row, gone);
+    });
 }
 
 void merge(const Handle& handle, const Handle& original) {
-    const onnx::Message from = original.message();
-    model::merge_from(*handle.document, to_change(handle), {*original.document, from});
+    below_guard(handle, [&] {
+        below_guard(original, [&] {
+            const onnx::Message from = original.message();
+            model::merge_from(*handle.document, to_change(handle), {*original.document, from});
+        });
+    });
 }
 
 }  // namespace onnxmap::bindings

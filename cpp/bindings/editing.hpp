@@ -1,13 +1,17 @@
 // Edits of bound messages. An edit of a message that its parent lacks puts it there first.
+// The functions convert Python values without a guard, because that may run any code, and then edit
+// below one. Those of to_change() and model:: are for callers with a guard.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
 #include "model/edit_message.hpp"
 
@@ -17,6 +21,12 @@ namespace py = pybind11;
 
 /// A new, empty message in a document of its own.
 [[nodiscard]] Handle new_message(const wire::MessageTable& table);
+
+/// A message that `bytes`, a buffer, is parsed as. Throws Error `wire.*`.
+[[nodiscard]] Handle parsed_message(const wire::MessageTable& table, const py::object& bytes);
+
+/// Whether both are the same message of the same document.
+[[nodiscard]] bool is_same(const Handle& a, const Handle& b);
 
 /// The message of a handle, to be edited. Throws Error `edit.removed`.
 [[nodiscard]] onnx::Message to_change(const Handle& handle);
@@ -29,9 +39,29 @@ namespace py = pybind11;
 /// field, which protobuf refuses.
 void check_in_place(bool as_proto);
 
+/// Notices that a message is edited by the Python code that the conversion of values runs.
+class EditWatch {
+  public:
+    explicit EditWatch(const Handle& handle) : handle_(handle), before_(fields()) {}
+
+    /// Throws ValueError, as list.sort() does.
+    void check() const;
+
+  private:
+    [[nodiscard]] std::shared_ptr<const onnx::Pieces> fields() const {
+        return below_guard(handle_, [&] { return handle_.message().pieces(); });
+    }
+
+    const Handle& handle_;
+    std::shared_ptr<const onnx::Pieces> before_;
+};
+
 /// Sets a field to a Python value, as `message.field = value` does. Throws AttributeError for a
 /// message or a repeated field, and what encode() throws.
 void assign(const Handle& handle, const wire::FieldRow& row, const py::handle& value);
+
+/// Replaces all values of a repeated field that is no message. Throws what encode_all() throws.
+void assign_all(const Handle& handle, const wire::FieldRow& row, const py::handle& values);
 
 /// Sets fields as protobuf's constructors do: a repeated field takes an iterable, a message a dict
 /// or a message; None leaves a field alone. Throws ValueError for a name that is no field.

@@ -45,7 +45,8 @@ auto guarded(F f) {
     return guarded_as(std::move(f), static_cast<py::detail::function_signature_t<F>*>(nullptr));
 }
 
-/// For functions that read no bytes themselves and call guarded functions through Python.
+/// For functions that read no bytes themselves and call guarded functions through Python, and for
+/// edits, which read below_guard().
 template <class F>
 struct Unguarded {
     F function;
@@ -53,6 +54,18 @@ struct Unguarded {
 template <class F>
 Unguarded<F> unguarded(F f) {
     return {std::move(f)};
+}
+
+template <class F>
+F guarded(Unguarded<F> f) {
+    return std::move(f.function);
+}
+
+/// Calls work() below a guard of the source of a bound object. Edits do so after all Python values
+/// were converted: a conversion may run any Python code.
+template <class Bound, class Work>
+decltype(auto) below_guard(const Bound& bound, Work&& work) {
+    return source::guard_reads(source_of(bound), std::forward<Work>(work));
 }
 
 /// A class whose functions and properties are guarded, unless they are marked unguarded().
@@ -64,12 +77,6 @@ class GuardedClass : public py::class_<Bound> {
     template <class F, class... Extra>
     GuardedClass& def(const char* name, F&& f, const Extra&... extra) {
         py::class_<Bound>::def(name, guarded(std::forward<F>(f)), extra...);
-        return *this;
-    }
-
-    template <class F, class... Extra>
-    GuardedClass& def(const char* name, Unguarded<F> f, const Extra&... extra) {
-        py::class_<Bound>::def(name, std::move(f.function), extra...);
         return *this;
     }
 

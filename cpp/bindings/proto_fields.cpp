@@ -84,21 +84,15 @@ py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
 }
 
 const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
-    const wire::MessageTable& table = handle.message().table();
+    const wire::MessageTable& table = handle.made.table();
     const wire::FieldRow* row = table.find(name);
-    if (row == nullptr) {
-        const py::object error = package::missing_field()(to_str(table.name), to_str(name));
-        PyErr_SetObject(PyExc_AttributeError, error.ptr());
-        throw py::error_already_set();
-    }
+    if (row == nullptr) throw_python(package::missing_field()(to_str(table.name), to_str(name)));
     return *row;
 }
 
 py::object fail_missing_attribute(const py::object& self, std::string_view message,
                                   const py::str& name) {
-    const py::object error = package::missing_attribute()(py::type::of(self), message, name);
-    PyErr_SetObject(PyExc_AttributeError, error.ptr());
-    throw py::error_already_set();
+    throw_python(package::missing_attribute()(py::type::of(self), message, name));
 }
 
 void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
@@ -114,12 +108,11 @@ void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::obj
         if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
             throw py::type_error(std::string(row.name) + ": expected a list, not a single text");
         }
-        const auto values = encode_all(row, value);
-        model::set_values(*handle.document, to_change(handle), row, values);
+        assign_all(handle, row, value);
     } else if (!row.is_message()) {
         assign(handle, row, value);
     } else if (value.is_none()) {
-        model::clear(*handle.document, to_change(handle), row);
+        below_guard(handle, [&] { model::clear(*handle.document, to_change(handle), row); });
     } else {
         set_fields(handle, py::dict(py::arg(std::string(row.name).c_str()) = value));
     }

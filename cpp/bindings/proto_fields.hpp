@@ -71,7 +71,8 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* 
     const auto* row = onnx::find_message(message)->find(name);
     cls.def_property(
         name, [row](const Class& self) { return friendly_value(self, *row); },
-        [row](const Class& self, const py::object& value) { set_friendly(self, *row, value); },
+        unguarded(
+            [row](const Class& self, const py::object& value) { set_friendly(self, *row, value); }),
         doc);
 }
 
@@ -94,9 +95,9 @@ void bind_fields(GuardedClass<Class>& cls, std::string_view message,
         cls.def_property(
             property.name.c_str(),
             [row = property.row](const Class& self) { return friendly_value(self, *row); },
-            [row = property.row](const Class& self, const py::object& value) {
+            unguarded([row = property.row](const Class& self, const py::object& value) {
                 set_friendly(self, *row, value);
-            },
+            }),
             property.doc.c_str());
     }
     bind_proto(cls, message);

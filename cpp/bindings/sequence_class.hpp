@@ -67,18 +67,36 @@ py::object item(const List& list, py::ssize_t i) {
         list, ListTraits<List>::core(list).at(static_cast<std::uint64_t>(i)));
 }
 
-template <class List>
-py::list slice(const List& list, const py::slice& range) {
+/// The positions that a slice selects: `count` of them, the i-th is start + i * step.
+struct Range {
     py::ssize_t start = 0;
     py::ssize_t stop = 0;
     py::ssize_t step = 0;
     py::ssize_t count = 0;
-    if (!range.compute(length(list), &start, &stop, &step, &count)) {
+};
+
+/// `length()` is called after the numbers of the slice were converted, which may run any code.
+template <class Length>
+Range range_of(const py::slice& slice, Length&& length) {
+    Range range;
+    if (PySlice_Unpack(slice.ptr(), &range.start, &range.stop, &range.step) != 0) {
         throw py::error_already_set();
     }
-    py::list items;
-    for (py::ssize_t i = 0; i < count; ++i) items.append(item(list, start + i * step));
-    return items;
+    range.count = PySlice_AdjustIndices(length(), &range.start, &range.stop, range.step);
+    return range;
+}
+
+template <class List>
+py::list slice(const List& list, const py::slice& given) {
+    const Range range =
+        range_of(given, [&] { return below_guard(list, [&] { return length(list); }); });
+    return below_guard(list, [&] {
+        py::list items;
+        for (py::ssize_t i = 0; i < range.count; ++i) {
+            items.append(item(list, range.start + i * range.step));
+        }
+        return items;
+    });
 }
 
 // Compares element by element with `==`, as Python's lists do.
@@ -124,7 +142,7 @@ GuardedClass<List> bind_sequence(py::module_& module, const char* name, const ch
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
     cls.def("__len__", length<List>)
         .def("__getitem__", item<List>, py::arg("index"))
-        .def("__getitem__", slice<List>, py::arg("index"))
+        .def("__getitem__", unguarded(slice<List>), py::arg("index"))
         .def("__iter__", [](const List& self) { return Iterator(self); })
         .def("__repr__",
              [](const List& self) {

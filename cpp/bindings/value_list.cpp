@@ -14,7 +14,7 @@
 namespace onnxmap::bindings {
 
 py::list ValueList::values() const {
-    return *remade.get(*document, [&](const auto&) {
+    const auto read = [&](const auto&) {
         auto values = std::make_shared<py::list>();
         const onnx::Message message = parent.message();
         message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
@@ -26,7 +26,8 @@ py::list ValueList::values() const {
             });
         });
         return values;
-    });
+    };
+    return *below_guard(*this, [&] { return remade.get(*document, read); });
 }
 
 namespace {
@@ -61,30 +62,36 @@ bool are_single_fields(const ValueList& self) {
     return found;
 }
 
-// Writes a changed copy of values(). Values that are fields of their own stay as they are stored.
-void write(const ValueList& self, const py::list& after) {
+// Writes a changed copy of the values `before`. Values that are fields of their own stay as they
+// are stored.
+void write(const ValueList& self, const EditWatch& watch, const py::list& before,
+           const py::list& after) {
     const wire::FieldRow& row = *self.row;
-    if (!are_single_fields(self)) {
-        const auto encoded = encode_all(row, after);
-        model::set_values(*self.document, to_change(self.parent), row, encoded);
-        return;
-    }
-    const py::list before = self.values();
-    const auto [first, last] = common_ends(before, after);
-    std::vector<model::NewValue> added;
-    for (std::size_t i = first; i < after.size() - last; ++i) {
-        added.push_back(encode(row, after[i]));
-    }
-    model::splice_values(*self.document, to_change(self.parent), row, first,
-                         before.size() - last - first, added);
+    const bool are_single = below_guard(self, [&] { return are_single_fields(self); });
+    const auto [first, last] = are_single ? common_ends(before, after) : Common{0, 0};
+    const py::slice changed(static_cast<py::ssize_t>(first),
+                            static_cast<py::ssize_t>(after.size() - last), 1);
+    const auto encoded = encode_all(row, after[changed]);
+    watch.check();
+    below_guard(self, [&] {
+        const onnx::Message message = to_change(self.parent);
+        if (are_single) {
+            model::splice_values(*self.document, message, row, first, before.size() - last - first,
+                                 encoded);
+        } else {
+            model::set_values(*self.document, message, row, encoded);
+        }
+    });
 }
 
 // Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
-template <class... Arguments>
-py::object change(const ValueList& self, const char* method, const Arguments&... arguments) {
-    const py::list copy(self.values()[py::slice(0, PY_SSIZE_T_MAX, 1)]);
-    py::object result = copy.attr(method)(arguments...);
-    write(self, copy);
+py::object change(const ValueList& self, const char* method, const py::tuple& arguments,
+                  const py::dict& named = {}) {
+    const EditWatch watch(self.parent);
+    const py::list before = self.values();
+    const py::list copy(before[py::slice(0, PY_SSIZE_T_MAX, 1)]);
+    py::object result = copy.attr(method)(*arguments, **named);
+    write(self, watch, before, copy);
     return result;
 }
 
@@ -92,7 +99,9 @@ py::object change(const ValueList& self, const char* method, const Arguments&...
 void extend(const ValueList& self, const py::object& values) {
     if (values.is_none()) throw py::type_error("expected an iterable, not None");
     const auto encoded = encode_all(*self.row, values);
-    model::append_values(*self.document, to_change(self.parent), *self.row, encoded);
+    below_guard(self, [&] {
+        model::append_values(*self.document, to_change(self.parent), *self.row, encoded);
+    });
 }
 
 py::object compare(const ValueList& self, const py::object& other, int operation) {
@@ -107,8 +116,9 @@ py::object compare(const ValueList& self, const py::object& other, int operation
 }  // namespace
 
 void bind_value_lists(py::module_& module) {
-    GuardedClass<ValueList> cls(module, "ValueList",
-                                R"(The values of a repeated field of numbers or text, as a list.
+    // values() and the edits guard their reads. The rest works on Python's list of the values.
+    py::class_<ValueList> cls(module, "ValueList",
+                              R"(The values of a repeated field of numbers or text, as a list.
 
 It always shows the field as it is now, and a change of it changes the message. Every change but
 append() and extend() reads the whole list: to change many values, assign a new list, as in
@@ -166,13 +176,13 @@ append() and extend() reads the whole list: to change many values, assign a new 
         .def(
             "__setitem__",
             [](const ValueList& self, const py::object& index, const py::object& value) {
-                change(self, "__setitem__", index, value);
+                change(self, "__setitem__", py::make_tuple(index, value));
             },
             py::arg("index"), py::arg("value"))
         .def(
             "__delitem__",
             [](const ValueList& self, const py::object& index) {
-                change(self, "__delitem__", index);
+                change(self, "__delitem__", py::make_tuple(index));
             },
             py::arg("index"))
         .def(
@@ -183,39 +193,41 @@ append() and extend() reads the whole list: to change many values, assign a new 
             py::arg("value"), "Add a value at the end.")
         .def("extend", extend, py::arg("values"), "Add values at the end.")
         .def("MergeFrom", extend, py::arg("values"), "Add values at the end, as extend() does.")
-        .def("__iadd__", unguarded([](const py::object& self, const py::object& values) {
+        .def("__iadd__",
+             [](const py::object& self, const py::object& values) {
                  const auto& list = self.cast<const ValueList&>();
                  check_in_place(list.as_proto);
                  extend(list, values);
                  return self;
-             }))
+             })
         .def(
             "insert",
             [](const ValueList& self, const py::object& index, const py::object& value) {
-                change(self, "insert", index, value);
+                change(self, "insert", py::make_tuple(index, value));
             },
             py::arg("index"), py::arg("value"), "Insert a value before a position.")
         .def(
             "pop",
             [](const ValueList& self, const py::object& index) {
-                return change(self, "pop", index);
+                return change(self, "pop", py::make_tuple(index));
             },
             py::arg("index") = -1, "Remove a value, by default the last, and return it.")
         .def(
             "remove",
-            [](const ValueList& self, const py::object& value) { change(self, "remove", value); },
+            [](const ValueList& self, const py::object& value) {
+                change(self, "remove", py::make_tuple(value));
+            },
             py::arg("value"), "Remove the first value that is equal to `value`.")
         .def(
-            "clear", [](const ValueList& self) { write(self, py::list()); }, "Remove all values.")
+            "clear", [](const ValueList& self) { change(self, "clear", py::tuple()); },
+            "Remove all values.")
         .def(
-            "reverse", [](const ValueList& self) { change(self, "reverse"); },
+            "reverse", [](const ValueList& self) { change(self, "reverse", py::tuple()); },
             "Reverse the order of the values.")
         .def(
             "sort",
             [](const ValueList& self, const py::kwargs& arguments) {
-                const py::list copy(self.values()[py::slice(0, PY_SSIZE_T_MAX, 1)]);
-                copy.attr("sort")(**arguments);
-                write(self, copy);
+                change(self, "sort", py::tuple(), arguments);
             },
             "Sort the values, as list.sort() does.");
     py::setattr(cls, "__hash__", py::none());
