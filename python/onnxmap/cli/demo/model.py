@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import onnxmap
-from onnxmap import DataType, __version__, make_node
+from onnxmap import DataType, __version__
 
 VOCABULARY, HIDDEN, INNER, LAYERS = 16_384, 256, 2_048, 6
 SAMPLE_SHAPE = (64, 256)
@@ -164,7 +164,9 @@ def _activation_function() -> onnxmap.ProtoView:
 def _node(
     op_type: str, inputs: list[str], output: str, domain: str = "", **attributes: Any
 ) -> onnxmap.ProtoView:
-    return make_node(op_type, inputs, [output], f"make {output}", domain=domain, **attributes)
+    return onnxmap.make_node(
+        op_type, inputs, [output], f"make {output}", domain=domain, **attributes
+    )
 
 
 def _value(name: str, data_type: DataType, *shape: int | str) -> onnxmap.ProtoView:
