@@ -128,7 +128,7 @@ void bind_graph_values(GuardedClass<Graph>& cls) {
     cls.def("producer", producer, py::arg("value"))
         .def("consumers", consumers, py::arg("value"))
         .def("first_user", first_user, py::arg("value"),
-             "Return the user of the first of uses(), or None, without an index of all uses.")
+             "Return the user of the first of uses(), or one in the training information, or None.")
         .def("uses", uses, py::arg("value"))
         .def("value", value, py::arg("name"))
         .def("rename_initializers", rename_initializers, py::arg("names"),

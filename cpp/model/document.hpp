@@ -43,7 +43,7 @@ class Document {
     [[nodiscard]] Edits& editable() const noexcept { return edits_; }
 
     /// The source that holds these bytes of the document: the loaded one, or that of an edit.
-    /// Throws Error `file.changed` if no edit holds them any more.
+    /// Throws Error `file.changed` if the edit that held them is gone.
     [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const {
         return store_.source_of(bytes);
     }

@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kLeastHeld = 4096;
 /// Throws Error `edit.removed`.
 [[noreturn]] void fail_removed(const onnx::Message& message);
 
-/// Throws Error `edit.removed` if the message is no part of its document any more.
+/// Throws Error `edit.removed` if the message is no longer part of its document.
 void check_editable(const Document& document, const onnx::Message& message);
 
 /// Sets a singular field that is no message. Clears the other members of its oneof.

@@ -7,6 +7,7 @@
 #include "model/name_table.hpp"
 #include "model/outer_uses.hpp"
 #include "model/sparse_tensor.hpp"
+#include "model/training_uses.hpp"
 #include "model/value_type.hpp"
 #include "source/read_guard.hpp"
 
@@ -65,7 +66,14 @@ std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
     OuterUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
         if (!found && name == value) found = user;
     });
-    uses.find_in(fields_->message(), document().limits().depth);
+    const std::uint32_t depth = document().limits().depth;
+    uses.find_in(fields_->message(), depth);
+    for (const onnx::Message& training : training_info_of(document(), fields_->message())) {
+        find_in_training(training, depth, uses,
+                         [&](const onnx::Message& entry, const wire::FieldRow& row) {
+                             if (!found && entry.text(row) == value) found = training;
+                         });
+    }
     return found;
 }
 

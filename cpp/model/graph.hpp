@@ -54,8 +54,9 @@ class Graph {
     /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
     [[nodiscard]] const ValueUses& uses() const;
 
-    /// The user of the first of uses().uses(value); nothing if there is none. It walks over the
-    /// nodes, which costs less than uses() after an edit.
+    /// The user of the first of uses().uses(value); of the main graph, else a user in the training
+    /// information: a TrainingInfoProto, or a part of its algorithm. Nothing if there is none. It
+    /// walks over the nodes, which costs less than uses() after an edit.
     [[nodiscard]] std::optional<onnx::Message> first_user(std::string_view value) const;
 
     /// The user of a value: a NodeProto, or the GraphProto that has the value as an output.

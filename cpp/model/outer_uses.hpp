@@ -87,10 +87,7 @@ class OuterUses {
             [&](const onnx::Message& graph) { find_in_subgraph(graph, depth_left); });
     }
 
-  private:
-    static constexpr const wire::FieldRow& kNodes = onnx::field<"GraphProto.node">;
-    static constexpr const wire::FieldRow& kOutputs = onnx::field<"GraphProto.output">;
-
+    /// In a graph whose own values hide those around it.
     void find_in_subgraph(const onnx::Message& graph, std::uint32_t depth_left) {
         if (depth_left == 0) onnx::fail_too_deep(graph);
         std::vector<std::uint32_t> made;
@@ -101,6 +98,10 @@ class OuterUses {
         find_in(graph, depth_left - 1);
         for (const std::uint32_t value : made) --makers_[value];
     }
+
+  private:
+    static constexpr const wire::FieldRow& kNodes = onnx::field<"GraphProto.node">;
+    static constexpr const wire::FieldRow& kOutputs = onnx::field<"GraphProto.output">;
 
     std::uint32_t enter(std::string_view name) {
         const auto [position, is_new] = names_.add(name);

@@ -7,6 +7,7 @@
 #include "model/edit_message.hpp"
 #include "model/list_names.hpp"
 #include "model/outer_uses.hpp"
+#include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
 #include "wire/writer.hpp"
 
@@ -38,12 +39,7 @@ Renaming::Renaming(const Graph& graph, std::vector<Names> names)
             found_[pair].is_taken = true;
         }
     }
-    find_in_graph();
-    for (const onnx::Message& training : training_info_of(document_, graph_)) {
-        const wire::FieldRow& key = field<"StringStringEntryProto.key">;
-        note_each(training, field<"TrainingInfoProto.initialization_binding">, key);
-        note_each(training, field<"TrainingInfoProto.update_binding">, key);
-    }
+    find_all();
 }
 
 void Renaming::note(std::string_view name, const onnx::Message& message,
@@ -81,7 +77,7 @@ void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& lis
 }
 
 // One walk: an edit of a large graph costs little more than that.
-void Renaming::find_in_graph() {
+void Renaming::find_all() {
     OuterUses uses([&](std::string_view name, const onnx::Message& user,
                        std::uint32_t index) { note_use(name, user, index); },
                    [&](std::string_view name) {
@@ -94,21 +90,51 @@ void Renaming::find_in_graph() {
                          [&](std::string_view name, const auto& maker) { note_made(name, maker); });
         if (row == &field<"GraphProto.node">) {
             uses.find_in_node(Node(graph_.inner(*row, element)), depth);
-        } else if (row == &field<"GraphProto.output"> || row == &field<"GraphProto.value_info">) {
+        } else if (row == &field<"GraphProto.output">) {
+            note_outer(graph_.inner(*row, element).text(field<"ValueInfoProto.name">));
+            note_value_info(graph_.inner(*row, element));
+        } else if (row == &field<"GraphProto.value_info">) {
             note_value_info(graph_.inner(*row, element));
         } else if (row == &field<"GraphProto.quantization_annotation">) {
             note_annotation(graph_.inner(*row, element));
         }
     });
+    for (const onnx::Message& training : training_info_of(document_, graph_)) {
+        find_in_training(training, depth, uses,
+                         [&](const onnx::Message& entry, const wire::FieldRow& row) {
+                             note(entry.text(row), entry, row);
+                         });
+    }
+}
+
+void Renaming::note_outer(std::string_view name) {
+    if (const auto after = after_.find(name); after && !before_.find(name)) {
+        found_[first_of_[*after]].is_outer = true;
+    }
 }
 
 void Renaming::note_use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
+    note_outer(name);
     if (is_node(user)) {
         note(name, user, field<"NodeProto.input">, index);
+        if (before_.find(name)) note_shards(name, user);
     } else if (before_.find(name)) {
         const wire::FieldRow& outputs = field<"GraphProto.output">;
         note_value_info(user.inner(outputs, document_.index(user)->at(outputs, index)));
     }
+}
+
+void Renaming::note_shards(std::string_view name, const onnx::Message& node) {
+    const wire::FieldRow& configurations = field<"NodeProto.device_configurations">;
+    const wire::FieldRow& specs = field<"NodeDeviceConfigurationProto.sharding_spec">;
+    const wire::FieldRow& sharded = field<"ShardingSpecProto.tensor_name">;
+    node.for_each_value(configurations, [&](const wire::Field& each) {
+        const onnx::Message configuration = node.inner(configurations, each);
+        configuration.for_each_value(specs, [&](const wire::Field& element) {
+            const onnx::Message spec = configuration.inner(specs, element);
+            if (spec.text(sharded) == name) note(name, spec, sharded);
+        });
+    });
 }
 
 void Renaming::note_value_info(const onnx::Message& value) {
@@ -143,10 +169,15 @@ void Renaming::check() const {
         }
     }
     for (std::size_t pair = 0; pair < names_.size(); ++pair) {
-        if (!found_[pair].is_hidden) continue;
-        throw std::invalid_argument("a subgraph has a value of its own of the name " +
-                                    quoted(names_[pair].after) +
-                                    ", which would hide the initializer");
+        const std::string after = quoted(names_[pair].after);
+        if (found_[pair].is_hidden) {
+            throw std::invalid_argument("a subgraph has a value of its own of the name " + after +
+                                        ", which would hide the initializer");
+        }
+        if (found_[pair].is_outer) {
+            throw std::invalid_argument("the graph uses a value " + after +
+                                        " from outside, which the initializer would hide");
+        }
     }
 }
 

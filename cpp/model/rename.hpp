@@ -1,5 +1,5 @@
-// Renames initializers of a graph, with everything that refers to them: nodes, subgraphs, inputs,
-// outputs, value infos, annotations and training bindings.
+// Renames initializers of a graph, with everything that refers to them: nodes and their sharding
+// specs, subgraphs, inputs, outputs, value infos, annotations, training algorithms and bindings.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Renaming {
 
     /// Renames all of them, which must be known. Before the first edit, throws Error
     /// `edit.removed`, and std::invalid_argument if a new name is empty, repeats, is taken by a
-    /// value of the graph that keeps its name, or by a value of a subgraph, which would hide the
-    /// initializer.
+    /// value of the graph that keeps its name, by a value of a subgraph, which would hide the
+    /// initializer, or by a value from outside that is used here, which would be hidden.
     void apply() const;
 
   private:
@@ -51,6 +51,7 @@ class Renaming {
         bool is_sparse = false;
         bool is_taken = false;   // another value of the graph has the new name
         bool is_hidden = false;  // a value of a subgraph has the new name
+        bool is_outer = false;   // the graph uses a value of the new name that it does not make
     };
 
     void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,
@@ -58,10 +59,12 @@ class Renaming {
     void note_made(std::string_view name, const onnx::Message& maker);
     void note_each(const onnx::Message& message, const wire::FieldRow& list,
                    const wire::FieldRow& name);
+    void note_outer(std::string_view name);
     void note_use(std::string_view name, const onnx::Message& user, std::uint32_t index);
+    void note_shards(std::string_view name, const onnx::Message& node);
     void note_value_info(const onnx::Message& value);
     void note_annotation(const onnx::Message& annotation);
-    void find_in_graph();
+    void find_all();
     void check() const;
 
     const Document& document_;

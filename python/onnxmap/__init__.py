@@ -79,6 +79,7 @@ if _typing.TYPE_CHECKING:
         make_opsetid,
         make_sparse_tensor,
     )
+    from onnxmap._new_models import from_arrays
     from onnxmap._new_tensors import make_tensor
     from onnxmap._new_types import (
         make_map_type_proto,
@@ -149,6 +150,7 @@ __all__ = [
     "__version__",
     "append",
     "dumps",
+    "from_arrays",
     "from_json",
     "from_text",
     "load",
@@ -219,6 +221,7 @@ _LATER = {
         "make_function", "make_graph", "make_model", "make_node", "make_operatorsetid",
         "make_opsetid", "make_sparse_tensor",
     ),
+    "onnxmap._new_models": ("from_arrays",),
     "onnxmap._new_tensors": ("make_tensor",),
     "onnxmap._new_types": (
         "make_map_type_proto", "make_optional_type_proto", "make_sequence_type_proto",
@@ -240,6 +243,7 @@ def __getattr__(name: str) -> object:
 
             found = getattr(importlib.import_module(module), name)
             found.__module__ = "onnxmap"
+            globals()[name] = found  # found at once from now on
             return found
     if name == "types":  # takes a tenth of the time of this import
         import importlib

@@ -113,9 +113,9 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
     def rename(self, old: str | Mapping[str, str], new: str | None = None) -> None:
         """Rename an initializer, with everything that refers to it.
 
-        That is: inputs of nodes, inputs, outputs and value_infos of the graph, annotations, and
-        subgraphs that have no value of their own of that name; of the main graph, training
-        bindings, too.
+        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the
+        graph, annotations, and subgraphs that have no value of their own of that name; of the main
+        graph, training algorithms and bindings, too.
 
         Args:
             old: the name; or the new names of many initializers by their old ones, which takes
@@ -124,7 +124,8 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
 
         Raises:
             KeyError: there is no initializer of the old name.
-            ValueError: the new name is taken, in the graph or by a value of a subgraph.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the
+                graph uses a value of the new name from outside.
         """
         if isinstance(old, str):
             if new is None:

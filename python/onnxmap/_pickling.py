@@ -15,10 +15,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnxmap import _core
-from onnxmap._enums import DataType
+from onnxmap._enums import DataLocation, DataType
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url
-from onnxmap._proto_writer import EXTERNAL, encode
 from onnxmap.errors import ExternalDataError, FileChangedError
 
 if TYPE_CHECKING:
@@ -185,8 +184,8 @@ def _by_reference(
     else:
         location = name  # a copied folder may hold a file where this one held a link
     entries = {"location": location, "offset": str(offset), "length": str(nbytes)}
-    message = header + encode(
-        "TensorProto", external_data=_entries(entries), data_location=EXTERNAL
+    message = header + _encoded(
+        data_location=int(DataLocation.EXTERNAL), external_data=_entries(entries)
     )
     tensor = _tensor_of(message, _root_of(folder, is_file), options)
     try:
@@ -293,8 +292,8 @@ def _message(tensor: _core.Tensor) -> bytes:
     # The message does not hold the bytes: one of several segments, or an empty range of a file.
     if tensor.dtype == DataType.STRING:
         texts = tensor.numpy().reshape(-1)
-        return _header(tensor) + encode("TensorProto", string_data=list(texts))
-    return _header(tensor) + encode("TensorProto", raw_data=tensor.tobytes())
+        return _header(tensor) + _encoded(string_data=list(texts))
+    return _header(tensor) + _encoded(raw_data=tensor.tobytes())
 
 
 def _header(tensor: _core.Tensor) -> bytes:
@@ -304,8 +303,13 @@ def _header(tensor: _core.Tensor) -> bytes:
         if tensor.proto.HasField(name):
             fields[name] = getattr(tensor, name)
     fields["metadata_props"] = _entries(tensor.metadata_props)
-    return encode("TensorProto", **fields)
+    return _encoded(**fields)
 
 
-def _entries(texts: Any) -> list[bytes]:
-    return [encode("StringStringEntryProto", key=key, value=text) for key, text in texts.items()]
+def _encoded(**fields: Any) -> bytes:
+    """The bytes of a TensorProto."""
+    return _core.new("TensorProto", **fields).SerializeToString()
+
+
+def _entries(texts: Any) -> list[Any]:
+    return [_core.new("StringStringEntryProto", key=key, value=text) for key, text in texts.items()]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._loading import check_name, loads, loads_proto
+from onnxmap._text_heads import BYTE_ORDER_MARK
 from onnxmap.errors import ParseError
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from onnxmap._limits import Limits
     from onnxmap._model import Model
     from onnxmap._paths import Path
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def from_text(
@@ -94,11 +93,11 @@ def _check_type(message_type: str) -> None:
 
 def _decoded(text: object) -> str:
     if isinstance(text, str):
-        return text.removeprefix(_BYTE_ORDER_MARK.decode())
+        return text.removeprefix(BYTE_ORDER_MARK.decode())
     if not isinstance(text, bytes):
         raise TypeError(f"text must be a str or bytes, not {type(text).__name__}")
     try:
-        return text.removeprefix(_BYTE_ORDER_MARK).decode()
+        return text.removeprefix(BYTE_ORDER_MARK).decode()
     except UnicodeDecodeError as error:
         raise ParseError("the text is not UTF-8", code="model.text", offset=error.start) from None
 

@@ -12,6 +12,7 @@ from onnxmap.cli.outcome import DONE, UsageError
 from onnxmap.cli.saving import (
     STANDARD_OUTPUT,
     add_place_options,
+    check_text,
     is_large,
     open_to_edit,
     place,
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap rename-tensor`."""
+    check_text(arguments.new)
     file, out = place(arguments)
     with open_to_edit(file, out, arguments) as model:
         try:

@@ -54,6 +54,16 @@ def add_numbers(parser: argparse._ActionsContainer, numbers: Mapping[str, Any]) 
         complete_with(parser.add_argument(name, **options), nothing)
 
 
+def check_text(word: str) -> None:
+    """Refuse a word of the command line that is not UTF-8: no text in a model may be so.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if any("\udc80" <= character <= "\udcff" for character in word):
+        raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
+
+
 def place(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the file that is edited, and where the result goes, as they are without links.
 

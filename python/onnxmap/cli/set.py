@@ -21,6 +21,7 @@ from onnxmap.cli.outcome import DONE, UsageError
 from onnxmap.cli.saving import (
     STANDARD_OUTPUT,
     add_place_options,
+    check_text,
     is_large,
     open_to_edit,
     place,
@@ -105,8 +106,7 @@ def _changes(words: list[str], deleted: list[str]) -> Changes:
     changes = Changes()
     seen: set[tuple[bool, str]] = set()
     for word in words:
-        if any("\udc80" <= character <= "\udcff" for character in word):
-            raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
+        check_text(word)
         key, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"{word!r} has no value; write {key}=VALUE, or --delete {key}")
@@ -127,19 +127,28 @@ def _changes(words: list[str], deleted: list[str]) -> Changes:
 
 def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
     """Whether a key means a field, and its name; `seen` has those before it, and gets this one."""
-    from onnxmap._schema import message_rows
-
     meant = (key in _FIELDS, key.removeprefix(_METADATA))
     if not meant[1]:
         raise UsageError("a key has at least one character")
-    if key in message_rows("ModelProto") and not meant[0]:
-        raise UsageError(
-            f"set cannot set {key}; for metadata of that name, write {_METADATA}{key}=VALUE"
-        )
+    if not meant[0] and _looks_like_field(key):
+        raise UsageError(f"set cannot set {key}; for metadata of that name, write {_METADATA}{key}")
     if meant in seen:
         raise UsageError(f"{key} is given twice")
     seen.add(meant)
     return meant
+
+
+def _looks_like_field(key: str) -> bool:
+    """Whether a key is like the name of a field, or a path into one: `Doc_string`, `graph.name`."""
+    from onnxmap._schema import message_rows
+
+    fields = {_plain(name) for name in message_rows("ModelProto")}
+    return not key.startswith(_METADATA) and _plain(key.partition(".")[0]) in fields
+
+
+def _plain(name: str) -> str:
+    """A name without what is easily mistaken in it."""
+    return name.replace("_", "").lower().rstrip("s")
 
 
 def _number(name: str, text: str) -> int:
@@ -204,7 +213,7 @@ def _complete_key(prefix: str, parsed_args: argparse.Namespace, **_: object) -> 
     if parsed_args.file != STANDARD_INPUT:
         try:
             with open_model(parsed_args.file, parsed_args) as model:
-                keys += [_METADATA * (key in _FIELDS) + key for key in model.metadata_props]
+                keys += [_METADATA * _looks_like_field(key) + key for key in model.metadata_props]
         except (OnnxMapError, OSError):
             pass
     return [key for key in keys if key.startswith(prefix) and key.isprintable()]

@@ -44,8 +44,11 @@ Bytes model_with(std::string_view w, std::string_view v) {
     const Bytes graph = join(value(11, w), op({w, "", v, w}, "y", body(outer)), blob(2, "g"),
                              op({"x"}, "z", body(hiding)), blob(5, raw_tensor(w, {1})), sparse(v),
                              value(12, w), value(12, "y"), value(13, v), note);
+    const Bytes algorithm =
+        join(op({w, "q"}, "v_new"), op({v}, "r", body(op({w}, "deep"))), value(12, v));
     const Bytes training =
-        blob(20, join(blob(3, string_entry(v, "w")), blob(4, string_entry(w, "v"))));
+        blob(20, join(blob(2, algorithm), blob(3, string_entry(v, "w")),
+                      blob(4, string_entry(w, "v_new")), blob(4, string_entry("q", v))));
     return join(model(graph), training);
 }
 
@@ -96,6 +99,50 @@ TEST_CASE("rename: a subgraph that has a value of the name keeps its own") {
     Renamed model(bytes("h"));
     model.rename({{"h", "other"}});
     CHECK(model.edited.flat() == bytes("other"));
+}
+
+TEST_CASE("rename: an algorithm that makes a value of the name keeps its own") {
+    const auto bytes = [](std::string_view name) {
+        const Bytes algorithm = join(op({"x"}, "w"), op({"w"}, "y"));
+        const Bytes update = blob(4, string_entry(name, "w"));
+        return join(model(join(op({name}, "z"), blob(5, raw_tensor(name, {1})))),
+                    blob(20, join(blob(2, algorithm), update)));
+    };
+    Renamed model(bytes("w"));
+    model.rename({{"w", "other"}});
+    CHECK(model.edited.flat() == bytes("other"));
+    CHECK(refusal_of(bytes("v"), {{"v", "w"}}).starts_with("a subgraph has a value of its own"));
+}
+
+TEST_CASE("rename: sharding specs follow the inputs of their node") {
+    const auto bytes = [](std::string_view w, std::string_view v) {
+        const auto spec = [](std::string_view name) { return blob(2, blob(1, name)); };
+        const Bytes first = blob(10, join(blob(1, "c"), spec(w), spec("y"), spec(w)));
+        const Bytes second = blob(10, join(blob(1, "d"), spec(v)));
+        const Bytes node =
+            blob(1, join(blob(1, w), blob(1, v), blob(1, w), blob(2, "y"), first, second));
+        return model(join(node, blob(5, raw_tensor(w, {1})), blob(5, raw_tensor(v, {1}))));
+    };
+    Renamed model(bytes("w", "v"));
+    model.rename({{"w", "v"}, {"v", "w"}});
+    CHECK(model.edited.flat() == bytes("v", "w"));
+}
+
+TEST_CASE("rename: a value from outside that is used is not hidden") {
+    const Bytes below = join(op({"deep"}, "a"), value(12, "a"));
+    const Bytes bytes = join(op({"input", "i"}, "b", body(below)), value(12, "output"),
+                             blob(5, raw_tensor("i", {1})));
+    const EditedDocument edited(bytes, onnx::message<"GraphProto">);
+    const model::Graph graph(edited.document, edited.root());
+    for (const char* const outer : {"input", "deep", "output"}) {
+        CAPTURE(outer);
+        CHECK_THROWS_WITH_AS(model::Renaming(graph, {{"i", outer}}).apply(),
+                             doctest::Contains("from outside, which the initializer would hide"),
+                             std::invalid_argument);
+    }
+    CHECK_FALSE((*edited).edits().any());
+    model::Renaming(graph, {{"i", "new"}}).apply();
+    CHECK((*edited).edits().any());
 }
 
 TEST_CASE("rename: unknown names are those of no initializer, or of several") {

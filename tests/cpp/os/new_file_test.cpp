@@ -127,7 +127,7 @@ TEST_CASE("new_file: no second name is left if the first cannot be removed") {
 
 TEST_CASE("new_file: zeros that are skipped take no room, also at the end") {
     const TemporaryFolder folder;
-    constexpr std::uint64_t kHole = 64 << 20;
+    constexpr std::uint64_t kHole = 4 << 20;
     {
         os::NewFile file = new_file(folder);
         CHECK(file.skip(0));

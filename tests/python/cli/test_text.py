@@ -1,11 +1,10 @@
-"""The text forms of names, numbers and sizes, and the demo's protobuf writer."""
+"""The text forms of names, numbers and sizes."""
 
 from __future__ import annotations
 
 import onnx
 import pytest
 
-from onnxmap._proto_writer import encode, varint
 from onnxmap._text import bytes_in_words, counted, escape
 from onnxmap.cli.text import cut, seconds_in_words, shape_in_words
 from onnxmap.cli.type_text import type_in_words
@@ -119,25 +118,3 @@ def test_type_in_words(declared: onnx.TypeProto, words: str) -> None:
     info = onnx.ValueInfoProto(name="x", type=declared).SerializeToString()
     value = onnxmap._core.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
     assert type_in_words(value.type) == words
-
-
-@pytest.mark.parametrize(
-    ("number", "encoded"),
-    [(0, b"\0"), (127, b"\x7f"), (128, b"\x80\x01"), (300, b"\xac\x02"), (-1, b"\xff" * 9 + b"\1")],
-)
-def test_varint(number: int, encoded: bytes) -> None:
-    assert varint(number) == encoded
-
-
-def test_encode_writes_what_protobuf_reads() -> None:
-    written = encode(
-        "TensorProto",
-        name="wéight",
-        data_type=1,
-        dims=[2, -3],
-        raw_data=b"\0" * 300,
-        external_data=[encode("StringStringEntryProto", key="k", value="")],
-    )
-    expected = onnx.TensorProto(name="wéight", data_type=1, dims=[2, -3], raw_data=b"\0" * 300)
-    expected.external_data.add(key="k", value="")
-    assert onnx.TensorProto.FromString(written) == expected

@@ -60,6 +60,10 @@ def model_with_uses(w: str = "w", v: str = "v") -> onnx.ModelProto:
     training = model.training_info.add()
     training.update_binding.add(key=w, value="new w")
     training.initialization_binding.add(key=v, value="w")
+    training.algorithm.node.append(node("Adam", [w, "x"], ["new w"]))
+    shards = graph.node[0].device_configurations.add(configuration_id="c")
+    shards.sharding_spec.add(tensor_name=w)
+    model.graph.node[0].CopyFrom(graph.node[0])
     return model
 
 
@@ -130,6 +134,7 @@ CONFLICTS = {
     "the same new name": ({"w": "n", "v": "n"}, "graph has a value"),
     "a value of a subgraph": ({"w": "inner"}, "subgraph has a value"),
     "the output of a node in a subgraph": ({"v": "h"}, "subgraph has a value"),
+    "a value of the training algorithm": ({"w": "new w"}, "subgraph has a value"),
     "no name": ({"w": ""}, "needs a name"),
 }
 
@@ -141,6 +146,33 @@ def test_conflicts_change_nothing(case: str) -> None:
     with pytest.raises(ValueError, match=message):
         model.initializers.rename(names)
     assert not model.edited
+
+
+def test_a_value_from_outside_is_not_hidden() -> None:
+    inner = helper.make_graph([node("Add", ["i", "w"], ["t"])], "t", [], [value("t")], [weight("i")])
+    graph = helper.make_graph(
+        [node("If", ["c"], ["y"], then_branch=inner)], "g", [], [value("y")], [weight("w")]
+    )
+    model = onnxmap.loads(helper.make_model(graph).SerializeToString())
+    branch = model.graph.nodes[0].attributes["then_branch"].value
+    with pytest.raises(ValueError, match="the graph uses a value 'w' from outside"):
+        branch.initializers.rename("i", "w")
+    assert not model.edited
+
+
+def test_what_training_uses_is_not_deleted() -> None:
+    graph = helper.make_graph([], "g", [], [], [weight(name) for name in ("k", "v", "a", "free")])
+    original = helper.make_model(graph)
+    training = original.training_info.add()
+    training.initialization_binding.add(key="k", value="free")
+    training.update_binding.add(key="q", value="v")
+    training.algorithm.node.append(node("Neg", ["a"], ["q"]))
+    model = onnxmap.loads(original.SerializeToString())
+    for name, user in (("k", "TrainingInfo"), ("v", "TrainingInfo"), ("a", "Node Neg")):
+        with pytest.raises(ValueError, match=f"initializer '{name}' is used by <onnxmap.{user}"):
+            del model.initializers[name]
+    del model.initializers["free"]
+    assert model.initializers.names() == ["k", "v", "a"]
 
 
 def test_names_that_are_not_there() -> None:

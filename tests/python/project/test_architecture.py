@@ -58,7 +58,7 @@ LEVELS: list[set[str]] = [
     {"_core"},
     {"_arguments", "_extras", "_limits", "_messages", "_paths", "_text", "errors"},
     {
-        "_display", "_enums", "_names", "_options", "_progress", "_proto_json", "_proto_writer",
+        "_display", "_enums", "_names", "_options", "_progress", "_proto_json",
         "_save_options", "_schema", "_text_heads", "types",
     },
     {
@@ -69,8 +69,8 @@ LEVELS: list[set[str]] = [
     {"_model_saving", "_values", "_writing", "interop"},
     {"_model"},
     {
-        "_appending", "_completion", "_loading", "_loading_data", "_pickled_models", "_saving",
-        "_saving_data", "_text_forms",
+        "_appending", "_completion", "_loading", "_loading_data", "_new_models",
+        "_pickled_models", "_saving", "_saving_data", "_text_forms",
     },
     {""},  # onnxmap itself
     {"cli"},

@@ -1,0 +1,44 @@
+// What the training information of a model uses of its main graph.
+// Source: onnx.proto, TrainingInfoProto: a step of training runs the main graph and the graph
+// `algorithm` as one graph, and bindings assign values to initializers by their names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/name_table.hpp"
+#include "model/outer_uses.hpp"
+#include "onnx/message.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::model {
+
+/// Finds the uses in `algorithm` with an OuterUses, as if that was a subgraph, and calls
+/// visit(entry, field) for each field of a binding that names a value of the main graph. The key is
+/// the initializer; the value, of an update, is an output of `algorithm` or of the main graph.
+template <class Uses, class Visit>
+void find_in_training(const onnx::Message& training, std::uint32_t depth_left, Uses& uses,
+                      Visit&& visit) {
+    using onnx::field;
+    NameTable made;
+    if (const auto algorithm = training.child(field<"TrainingInfoProto.algorithm">)) {
+        uses.find_in_subgraph(*algorithm, depth_left);
+        for_each_made(*algorithm,
+                      [&](std::string_view name, const onnx::Message&) { made.add(name); });
+    }
+    const wire::FieldRow& key = field<"StringStringEntryProto.key">;
+    const wire::FieldRow& value = field<"StringStringEntryProto.value">;
+    const auto for_each_entry = [&](const wire::FieldRow& list, auto&& take) {
+        training.for_each_value(
+            list, [&](const wire::Field& element) { take(training.inner(list, element)); });
+    };
+    for_each_entry(field<"TrainingInfoProto.initialization_binding">,
+                   [&](const onnx::Message& entry) { visit(entry, key); });
+    for_each_entry(field<"TrainingInfoProto.update_binding">, [&](const onnx::Message& entry) {
+        visit(entry, key);
+        if (!made.find(entry.text(value))) visit(entry, value);
+    });
+}
+
+}  // namespace onnxmap::model
