@@ -64,6 +64,10 @@ struct FieldProperty {
 [[noreturn]] py::object fail_missing_attribute(const py::object& self, std::string_view message,
                                                const py::str& name);
 
+/// The tp_setattro of a class with bind_proto(): to assign to an unknown name raises the same error
+/// as to read it.
+int set_or_explain(PyObject* self, PyObject* name, PyObject* value);
+
 /// A property for one field of the message.
 template <class Class>
 void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
@@ -85,6 +89,7 @@ void bind_proto(GuardedClass<Class>& cls, std::string_view message) {
     cls.def("__getattr__", unguarded([message](const py::object& self, const py::str& name) {
                 return fail_missing_attribute(self, message, name);
             }));
+    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_setattro = set_or_explain;
 }
 
 /// A property for each field of the message, except those in `except`, and bind_proto().

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
+from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe, describe_html
 from onnxmap._text import counted
 
@@ -16,19 +17,6 @@ if TYPE_CHECKING:
     from onnxmap._mappings import StringMapping
 
 T_co = TypeVar("T_co", covariant=True)
-
-
-def names_meant(text: str, names: Collection[str]) -> list[str]:
-    """Return `text` if it is one of the names, or cannot be a glob; else the names that it matches.
-
-    A text without `*`, `?` and `[` that is none of the names is returned as well: looking it up
-    raises the error.
-    """
-    if text in names or not any(c in text for c in "*?["):
-        return [text]
-    import fnmatch
-
-    return [name for name in names if fnmatch.fnmatchcase(name, text)]
 
 
 class _ByName(Mapping[str, T_co]):
@@ -131,6 +119,8 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
             if new is None:
                 raise TypeError("rename() needs the new name")
             old = {old: new}
+        elif not isinstance(old, Mapping):
+            raise TypeError(f"a name is a str, not {type(old).__name__}")
         self._core.rename_initializers(dict(old))
 
     def all(self) -> Iterator[_core.Tensor]:
@@ -175,6 +165,8 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
             raise TypeError("names must be a str or a list of str, not bytes")
         if not isinstance(names, str):
             return names
+        from onnxmap._names import names_meant
+
         return names_meant(names, self)
 
 
@@ -406,6 +398,7 @@ class Graph:
         return self._core.proto
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+        __setattr__ = set_or_explain
 
         def __getattr__(self, name: str) -> NoReturn:
             from onnxmap._names import missing_attribute

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from onnxmap import _core, _page_cache
+from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe, describe_html
 from onnxmap._model_fields import ModelFields
 from onnxmap._model_saving import ModelSaving
@@ -379,6 +380,7 @@ class Model(ModelFields, ModelSaving):
         return verify_tensors((tensor for _, tensor in self.tensors()), progress)
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+        __setattr__ = set_or_explain
 
         def __getattr__(self, name: str) -> NoReturn:
             from onnxmap._graph import Graph

@@ -1,4 +1,4 @@
-"""Names that do not exist: errors that say which name to use instead."""
+"""The names that a glob means, and names that do not exist: errors that say which to use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnxmap._text import escape
 from onnxmap.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _MOST_SUGGESTED = 3
 _LONGEST = 200  # characters shown of a name
@@ -23,6 +23,19 @@ _MOST_COMPARED, _USUAL = 500, 30
 _LEAST = 0.6  # difflib's own default
 _LEAST_OF_ATTRIBUTES = 0.75  # their names are short: "opset" is like "close" by 0.6
 _LEAST_CONTAINED = 3  # shorter texts are parts of nearly any name
+
+
+def names_meant(text: str, names: Collection[str]) -> list[str]:
+    """Return `text` if it is one of the names, or cannot be a glob; else the names that it matches.
+
+    A text without `*`, `?` and `[` that is none of the names is returned as well: looking it up
+    raises the error.
+    """
+    if text in names or not any(c in text for c in "*?["):
+        return [text]
+    import fnmatch
+
+    return [name for name in names if fnmatch.fnmatchcase(name, text)]
 
 
 def unknown_name(

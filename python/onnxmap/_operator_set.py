@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from onnxmap import _core
+from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe
 
 # Source: onnx-operators.proto, OperatorSetProto.magic.
@@ -71,6 +72,7 @@ class OperatorSet:
         return _core.friendly(self.proto, "functions")
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
+        __setattr__ = set_or_explain
 
         def __getattr__(self, name: str) -> NoReturn:
             from onnxmap._names import missing_attribute

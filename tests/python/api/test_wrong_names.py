@@ -227,6 +227,9 @@ def test_a_wrong_attribute_says_the_right_one(
     with pytest.raises(AttributeError, match=f"{kind} has no attribute '{wrong}'") as caught:
         getattr(thing, wrong)
     assert str(caught.value).rstrip("?").endswith(f" .{right}")
+    with pytest.raises(AttributeError) as assigned:
+        setattr(thing, wrong, 1)
+    assert str(assigned.value) == str(caught.value)
     assert wrong not in dir(thing)
     assert not hasattr(thing, "nothing_like_it")
 

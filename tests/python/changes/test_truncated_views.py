@@ -66,7 +66,7 @@ def test_numpy_meets_the_lost_pages_of_a_view(tmp_path: Path, earlier: str, kind
     """Our own faults leave no zeros behind: wrong values would be worse than a crash."""
     result = run_python(TOUCH.format(earlier=EARLIER[earlier]), str(tmp_path), kind)
     assert result.stdout == "before\n", result.stderr
-    assert ended_by_bus_error(result), result.stderr
+    assert ended_by_bus_error(result), (result.returncode, result.stderr)
 
 
 def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
         str(tmp_path),
     )
     assert result.stdout == "before\n", result.stderr
-    assert ended_by_bus_error(result), result.stderr
+    assert ended_by_bus_error(result), (result.returncode, result.stderr)
 
 
 def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:

@@ -195,12 +195,20 @@ def test_a_list_of_its_own_elements() -> None:
     assert list(made[0].input) == ["y", "z", "y", "z"]
 
 
-def test_one_text_is_no_list() -> None:
-    node = rich().graph.nodes[1]
-    for text in ("x", b"x"):
-        with pytest.raises(TypeError, match="list"):
-            node.inputs = text  # type: ignore[assignment]
-    assert node.inputs == ["x", "w", ""]
+def test_what_is_no_list() -> None:
+    model = rich()
+    node = model.graph.nodes[1]
+    for value, found in (
+        ("x", "a single text"),
+        (b"x", "a single text"),
+        (3, "int"),
+        (None, "None"),
+    ):
+        with pytest.raises(TypeError, match=f"input: expected a list, not {found}"):
+            node.inputs = value
+    with pytest.raises(TypeError, match="node: expected a list, not int"):
+        model.graph.nodes = 3
+    assert not model.edited
 
 
 def test_messages_of_other_libraries_and_models() -> None:

@@ -149,7 +149,9 @@ def test_conflicts_change_nothing(case: str) -> None:
 
 
 def test_a_value_from_outside_is_not_hidden() -> None:
-    inner = helper.make_graph([node("Add", ["i", "w"], ["t"])], "t", [], [value("t")], [weight("i")])
+    inner = helper.make_graph(
+        [node("Add", ["i", "w"], ["t"])], "t", [], [value("t")], [weight("i")]
+    )
     graph = helper.make_graph(
         [node("If", ["c"], ["y"], then_branch=inner)], "g", [], [value("y")], [weight("w")]
     )
@@ -173,6 +175,15 @@ def test_what_training_uses_is_not_deleted() -> None:
             del model.initializers[name]
     del model.initializers["free"]
     assert model.initializers.names() == ["k", "v", "a"]
+
+
+def test_names_that_are_no_text() -> None:
+    model = loaded()
+    with pytest.raises(TypeError, match="a name is a str, not int"):
+        model.initializers.rename(0, "n")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a name is a str, not int"):
+        model.initializers.rename("w", 0)  # type: ignore[arg-type]
+    assert not model.edited
 
 
 def test_names_that_are_not_there() -> None:

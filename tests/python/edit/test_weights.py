@@ -243,7 +243,7 @@ def test_an_array_is_released_with_the_model() -> None:
     model.initializers["w"] = np.asarray(owner)
     del owner
     removed = model.initializers["w"]
-    del model.graph.nodes[:]
+    del model.graph.nodes[:], model.proto.training_info[:]
     del model.initializers["w"]
     assert removed.numpy().sum() == LARGE  # a removed message can still be read
     del model, removed

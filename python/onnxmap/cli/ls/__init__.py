@@ -10,8 +10,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._graph import names_meant
-from onnxmap._names import unknown_name
+from onnxmap._names import names_meant, unknown_name
 from onnxmap._text import counted
 from onnxmap.cli.columns import lay_out
 from onnxmap.cli.completion import complete_with
