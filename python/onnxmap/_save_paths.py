@@ -99,13 +99,11 @@ def check_replaced(
         if (user := others.user_of(model_name)) is not None:
             raise _own_data(model_name, f"{user!r} has values there")
     for data_name in map(os.fsdecode, data_paths):
-        owner = others.owner_of(data_name)
-        if owner == data_name:
+        if (user := others.user_of(data_name)) is not None:
+            advice = "or save all models of that file together"
+            raise _own_data(data_name, f"{user!r} has values there", advice)
+        if others.owner_of(data_name) is not None:
             raise _own_data(data_name, "that is a model")
-        if owner is not None:
-            raise _own_data(
-                data_name, f"{owner!r} has values there", "or save all models of that file together"
-            )
 
 
 def side_location(path: bytes, documents: Iterable[_core.Document]) -> bytes:

@@ -225,7 +225,10 @@ def _document_of(model: Any) -> _core.Document:
     if not hasattr(model, "SerializeToString") or message_name(model) != "ModelProto":
         found = message_name(model) or type(model).__name__
         raise TypeError(f"expected a Model, not {found}")
-    return loads(model.SerializeToString())._open()
+    data = model.SerializeToString()
+    if not data:  # `loads` would speak of a file
+        return _document_of(_core.new("ModelProto"))
+    return loads(data)._open()
 
 
 def _is_ir(model: object) -> bool:
