@@ -122,6 +122,12 @@ void bind_document(py::module_& module) {
             "path", [](const model::Document& self) { return py::bytes(self.source().path()); },
             "The path or URL of the file; empty for a buffer.")
         .def_property_readonly(
+            "absolute_path",
+            [](const model::Document& self) {
+                return py::bytes(self.store().external.folder().model_path);
+            },
+            "The path of a local file when it was loaded, absolute; else empty.")
+        .def_property_readonly(
             "proto", [](const DocumentPtr& self) { return ProtoView{{self, self->root()}}; })
         .def("root",
              guarded([](const DocumentPtr& self) { return wrap_message({self, self->root()}); }))

@@ -12,6 +12,7 @@
 #include "bindings/python_objects.hpp"
 #include "os/output_folder.hpp"
 #include "save/append_bytes.hpp"
+#include "save/check_loaded.hpp"
 #include "save/external_use.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
@@ -59,9 +60,9 @@ std::unique_ptr<Plan> make_plan(std::string_view external, const py::bytes& loca
     return std::make_unique<Plan>(std::move(options));
 }
 
-void add(Plan& self, const ProtoView& model, const py::bytes& path, bool is_same_folder,
+void add(Plan& self, const ProtoView& model, const py::bytes& side_location, bool is_same_folder,
          const py::bytes& view_location, const py::dict& copies, bool replaces_copies) {
-    save::PlannedModel planned{model.document, std::string(path), is_same_folder,
+    save::PlannedModel planned{model.document, std::string(side_location), is_same_folder,
                                std::string(view_location)};
     for (const auto& [location, copy] : copies) {
         planned.copies.emplace(py::cast<std::string>(location), py::cast<std::string>(copy));
@@ -181,12 +182,13 @@ py::list external_locations(const DocumentPtr& document) {
 
 void bind_save(py::module_& module) {
     py::class_<Plan>(module, "SavePlan", "What a save writes.")
-        .def("add", add, py::arg("model"), py::arg("path"), py::arg("is_same_folder"),
-             py::arg("view_location"), py::arg("copies") = py::dict(),
-             py::arg("replaces_copies") = false,
+        .def("add", add, py::arg("model"), py::arg("side_location") = py::bytes(),
+             py::arg("is_same_folder") = true, py::arg("view_location") = py::bytes(),
+             py::arg("copies") = py::dict(), py::arg("replaces_copies") = false,
              R"(Add a model. Decides where the values of each tensor go.
 
 Args:
+    side_location: of the file for new values of tensors that were external; empty: there is none.
     copies: data files that are copied although the folder is the same: new locations by location.
     replaces_copies: whether files of the new locations may be replaced.)")
         .def("data_files", data_files,
@@ -208,6 +210,7 @@ Args:
              py::arg("follow_symlinks"), py::arg("sync"), py::arg("progress"),
              "Write all files, once.");
     module.attr("VIEW_KEYS") = save::kViewKeys;
+    module.attr("SIDE_END") = py::bytes(std::string(save::kSideEnd));
     module.def("save_plan", make_plan, py::arg("external"), py::arg("location"),
                py::arg("least_nbytes"), py::arg("alignment"), py::arg("attributes"),
                py::arg("most_nbytes"), py::arg("dedupe"), py::arg("over_2gib"));
@@ -249,6 +252,14 @@ Args:
                guarded([](const DocumentPtr& document) { save::open_loaded_files(*document); }),
                py::arg("document"),
                "Open the data files of a model as it was loaded, so that they may be replaced.");
+    module.def(
+        "check_not_appended",
+        [](const DocumentPtr& document) {
+            const WithoutLock unlocked;
+            save::check_not_appended(document->source(),
+                                     document->store().external.folder().model_path);
+        },
+        py::arg("document"), "Raise FileChangedError if the loaded file was appended to since.");
     module.def("external_use", guarded(external_use), py::arg("document"),
                "Return (bytes, bytes in use) of each external file of a model, by path.");
 }

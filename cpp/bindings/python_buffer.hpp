@@ -3,12 +3,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 #include "bindings/interpreter_lock.hpp"
 #include "source/source.hpp"
 
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
+
+/// The file of the np.memmap behind an array or a memoryview; empty if there is none.
+[[nodiscard]] std::string path_of_mapping(py::handle object);
 
 /// A caller's buffer, held as long as any view of it exists.
 class PythonBuffer final : public source::Source {
@@ -31,6 +36,11 @@ class PythonBuffer final : public source::Source {
     }
 
     [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
+
+    [[nodiscard]] std::string mapped_path() const override {
+        const WithLock locked;
+        return path_of_mapping(view_.obj);
+    }
 
   private:
     Py_buffer view_{};

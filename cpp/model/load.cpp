@@ -70,10 +70,8 @@ std::shared_ptr<const Document> load_file(const std::string& path, source::IoMod
     const std::string name = path.substr(path.rfind('/') + 1);
     const std::string lasting = options.folder.empty() ? path : options.folder + "/" + name;
     auto source = source::open_source(std::move(file), mode, os::way_by_path(lasting));
-    if (options.watch) {
-        options.external.model = source;
-        options.external.model_path = lasting;
-    }
+    options.external.model_path = lasting;
+    if (options.watch) options.external.model = source;
     return load_source(std::move(source), options, is_model);
 }
 

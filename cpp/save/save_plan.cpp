@@ -12,6 +12,7 @@
 #include "model/message_walk.hpp"
 #include "model/overlap.hpp"
 #include "model/structure_pages.hpp"
+#include "save/check_loaded.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/read_guard.hpp"
 
@@ -139,8 +140,6 @@ std::uint64_t SavePlan::nbytes_of_files() const {
 void SavePlan::add(PlannedModel planned) {
     Model& model = models_.emplace_back();
     model.planned = std::move(planned);
-    model.side_location = model.planned.path.substr(model.planned.path.rfind('/') + 1);
-    model.side_location += kSideEnd;
     const model::Document& document = *model.planned.document;
     static_cast<void>(document.look_for_changes());
     const std::uint64_t nbytes_before = nbytes_of_files();
@@ -149,9 +148,12 @@ void SavePlan::add(PlannedModel planned) {
                                [&](const std::string& path, const onnx::Message& message) {
                                    add_tensor(model, path, message);
                                });
-        copy_kept(model);
+        copy_data_files(model);
         keep_in_place(model);
     });
+    if (options_.external == PlanOptions::External::view) {
+        check_referred(document.source(), document.store().external.folder().model_path);
+    }
     // Not under the guard: values may be compared for a long time, with looks by the caller.
     for (Moved& each : model.moved) {
         if (!each.place) each.place = groups_[each.group].layout.add(each.values);
@@ -201,13 +203,13 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
             loaded_files_[paths_.of(*opened)].nbytes = opened->source->size();
         }
         if (copy != nullptr) {
-            model.kept.push_back({message, *copy, range_of(*payload)});
+            model.copied.push_back({message, *copy, range_of(*payload)});
         } else if ((options_.external == keep || options_.external == view) &&
                    model.planned.is_same_folder) {
             model.staying.push_back({message, paths_.of(*opened), range_of(*payload)});
         } else if (options_.external == keep) {
             const auto entry = tensor.external();
-            model.kept.push_back({message, std::string(entry->location), range_of(*payload)});
+            model.copied.push_back({message, std::string(entry->location), range_of(*payload)});
         } else if (options_.external == file && is_chosen && is_large) {
             move(model, group(options_.location, layout_, true), message, range_of(*payload));
         } else {
@@ -220,7 +222,7 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         if (range) move(model, group(options_.location, layout_, true), message, *range);
     } else if (options_.external == keep && is_large && payload != nullptr &&
                was_external(message)) {
-        move(model, group(model.side_location, layout_, true), message, range_of(*payload));
+        move(model, group(model.planned.side_location, layout_, true), message, range_of(*payload));
     } else if (options_.external == view && is_chosen && is_large && payload != nullptr &&
                payload->source.get() == &document.source()) {
         model.viewed.push_back({message, payload->offset, nbytes});
@@ -241,20 +243,22 @@ const std::string* SavePlan::copied_to(const PlannedModel& planned,
 // Copies the ranges in use into files of the same names, or of new ones. Ranges that overlap stay
 // together. Values stay aligned as they were: many small ones must not become a large file.
 // Different files have one plain location only if a folder in a location is a link.
-void SavePlan::copy_kept(Model& model) {
-    std::map<std::string, std::vector<const Kept*>> by_location;
-    for (const Kept& each : model.kept) by_location[plain_location(each.location)].push_back(&each);
+void SavePlan::copy_data_files(Model& model) {
+    std::map<std::string, std::vector<const Copied*>> by_location;
+    for (const Copied& each : model.copied) {
+        by_location[plain_location(each.location)].push_back(&each);
+    }
     for (auto& [location, tensors] : by_location) {
-        for (const Kept* each : tensors) model.sources.insert(each->values.source);
+        for (const Copied* each : tensors) model.sources.insert(each->values.source);
         LayoutOptions one_file = layout_;
         one_file.most_nbytes = 0;
         if (!options_.alignment) {
             OffsetBits offsets;
-            for (const Kept* each : tensors) offsets.add(each->values.offset);
+            for (const Copied* each : tensors) offsets.add(each->values.offset);
             one_file.alignment = offsets.common();
         }
         const std::size_t file = group(location, one_file, model.planned.replaces_copies);
-        std::ranges::sort(tensors, {}, [](const Kept* each) { return each->values.offset; });
+        std::ranges::sort(tensors, {}, [](const Copied* each) { return each->values.offset; });
         for (std::size_t i = 0; i < tensors.size();) {
             const SourceRange& first = tensors[i]->values;
             std::uint64_t end = first.offset + first.nbytes;
@@ -277,29 +281,30 @@ void SavePlan::copy_kept(Model& model) {
 }
 
 // The side file of a model is replaced as a whole, so it never has values that nothing uses. Values
-// in the side file of another model are copied, since that model may replace it. A model that is
-// written to a file object has no name, so every side file may be its own.
+// in the side file of another model are copied, since that model may replace it.
 void SavePlan::keep_in_place(Model& model) {
-    const std::string& own_side = model.side_location;
-    const auto location_of = [&](const Kept& each) {
+    const std::string& own_side = model.planned.side_location;
+    const auto location_of = [&](const Staying& each) {
         const model::Tensor tensor(*model.planned.document, each.tensor);
         return plain_location(tensor.external()->location);
     };
-    const auto is_others = [&](const Kept& each) {
-        if (model.planned.path.empty() || !model.planned.copies.empty()) return false;
+    const auto is_others = [&](const Staying& each) {
+        if (own_side.empty()) return false;
         const std::string location = location_of(each);
         return location != own_side && location.ends_with(kSideEnd);
     };
     const bool replaces_side =
         std::ranges::find(groups_, own_side, &Group::location) != groups_.end() ||
         std::ranges::any_of(model.staying, is_others);
-    for (const Kept& each : model.staying) {
+    for (const Staying& each : model.staying) {
         const SourceRange& values = each.values;
         if (is_others(each) || (replaces_side && location_of(each) == own_side)) {
             move(model, group(own_side, layout_, true), each.tensor, values);
         } else {
             referenced_ += values.nbytes;
-            used_ranges_[each.location].add(values.offset, values.offset + values.nbytes);
+            const auto [ranges, is_new] = used_ranges_.try_emplace(each.path);
+            if (is_new) check_referred(*values.source, each.path);
+            ranges->second.add(values.offset, values.offset + values.nbytes);
         }
     }
 }
@@ -387,6 +392,11 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
                             " bytes, and protobuf reads at most 2 GiB; put the weights into a "
                             "data file with external_data=\"weights.data\", or pass "
                             "allow_over_2gib=True");
+        }
+        if (flat.nbytes() == 0 && &document.root().table() == &onnx::message<"ModelProto">) {
+            throw Error("save.empty",
+                        "the model has no field that is set, and no program loads an "
+                        "empty file");
         }
         PartsSink sink(edits, parts);
         flat.write(sink);

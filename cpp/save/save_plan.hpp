@@ -23,7 +23,7 @@
 namespace onnxmap::save {
 
 /// The end of the name of a side file: new values of tensors that were external. The file belongs
-/// to one model, by the name of its file: a later save of that model may replace it.
+/// to one model, and a later save of that model may replace it.
 inline constexpr std::string_view kSideEnd = ".edited.data";
 
 /// What the metadata keys of a view begin with: `file`, `size` and `modified_ns` (nanoseconds) of
@@ -52,7 +52,7 @@ struct PlanOptions {
 /// A model to be written.
 struct PlannedModel {
     std::shared_ptr<const model::Document> document;
-    std::string path;            // of the new file
+    std::string side_location;   // of the side file; empty: the caller writes none
     bool is_same_folder = true;  // its external locations lead to the same files afterwards
     std::string view_location;   // External::view: the loaded file, in the folder of the new model
     // External::keep: the data files that are copied although the folder is the same, by location,
@@ -89,14 +89,15 @@ class SavePlan {
     explicit SavePlan(PlanOptions options);
 
     /// Decides where the values of each tensor go. Throws Error `tensor.*`, `ext.*`,
-    /// `file.changed`, `limit.overlap`.
+    /// `limit.overlap`; `file.changed`, also if a file to which the new model refers is not the one
+    /// that was loaded.
     void add(PlannedModel planned);
 
     /// The data files, once all models were added.
     [[nodiscard]] std::vector<DataFile>& data_files();
 
     /// The bytes of each model, in the order of add(). `checksums`: the SHA-1 of each data file, or
-    /// nothing. Throws Error `save.too_large`.
+    /// nothing. Throws Error `save.too_large`; `save.empty` for a ModelProto without any field.
     [[nodiscard]] std::vector<Parts> models(const std::vector<std::string>& checksums);
 
     /// Bytes of existing files that the new models refer to.
@@ -117,9 +118,14 @@ class SavePlan {
         onnx::Message tensor;
         SourceRange values;
     };
-    struct Kept {
+    struct Copied {
         onnx::Message tensor;
-        std::string location;  // or path
+        std::string location;  // in the folder of the new model
+        SourceRange values;
+    };
+    struct Staying {
+        onnx::Message tensor;
+        std::string path;  // of a file that stays
         SourceRange values;
     };
     struct Viewed {
@@ -129,11 +135,10 @@ class SavePlan {
     };
     struct Model {
         PlannedModel planned;
-        std::string side_location;  // for the new values of tensors that were external
         std::vector<Moved> moved;
         std::vector<Inlined> inlined;
-        std::vector<Kept> kept;     // to be copied, by location
-        std::vector<Kept> staying;  // in files that stay, by path
+        std::vector<Copied> copied;
+        std::vector<Staying> staying;
         std::vector<Viewed> viewed;
         std::set<std::shared_ptr<const source::Source>> sources;  // of values that are written
         OffsetBits offsets;        // of the values of initializers in the model, as it was loaded
@@ -155,7 +160,7 @@ class SavePlan {
                                     bool replaces);
     [[nodiscard]] const std::string* copied_to(const PlannedModel& planned,
                                                const model::Tensor& tensor) const;
-    void copy_kept(Model& model);
+    void copy_data_files(Model& model);
     void keep_in_place(Model& model);
     void lay_out();
     [[nodiscard]] Parts parts_of(Model& model, const std::vector<std::string>& checksums);

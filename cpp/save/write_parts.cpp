@@ -69,9 +69,11 @@ class Writing {
         if (part.kind() == Part::Kind::range) {
             (part.source().in_memory() ? counts_.written : counts_.copied) += part.nbytes();
             write_range(part);
-        } else {
+        } else if (part.kind() == Part::Kind::memory) {
             counts_.written += part.nbytes();
-            part.kind() == Part::Kind::memory ? put(part.memory()) : put_zeros(part.nbytes());
+            put(part.memory());
+        } else {
+            put_zeros(part.nbytes());
         }
     }
 
@@ -169,6 +171,7 @@ class Writing {
                 return;
             }
         }
+        counts_.written += nbytes;
         while (nbytes > 0) {
             if (buffer_.size() == kBuffer) flush();
             const std::uint64_t count = std::min(nbytes, kBuffer - buffer_.size());

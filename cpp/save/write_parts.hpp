@@ -16,7 +16,7 @@ namespace onnxmap::save {
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct ByteCounts {
-    std::uint64_t written = 0;  // from memory, and zeros, stored or not
+    std::uint64_t written = 0;  // from memory, and zeros; without holes
     std::uint64_t copied = 0;   // from files, by the kernel or through a buffer
 
     ByteCounts& operator+=(const ByteCounts& more) noexcept {

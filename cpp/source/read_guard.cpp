@@ -1,13 +1,18 @@
 #include "source/read_guard.hpp"
 
 #include <cerrno>
+#include <string>
 
 namespace onnxmap::source {
 
 void fail_for_lost_bytes(const Source& source) {
     source.check_unchanged();
     if (!source.path().empty()) throw FileError(EIO, source.path());
-    throw Error("file.changed", "the file behind the buffer has lost bytes that were mapped");
+    const std::string path = source.mapped_path();
+    Error error("file.changed", (path.empty() ? "the file behind the buffer" : quoted(path)) +
+                                    " has lost bytes that were mapped");
+    error.file = path;
+    throw error;
 }
 
 }  // namespace onnxmap::source

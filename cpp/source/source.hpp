@@ -129,6 +129,8 @@ class Source {
     /// That file, open; null if there is none. Throws Error `file.changed`, and FileError.
     [[nodiscard]] virtual std::shared_ptr<const os::File> file() const { return nullptr; }
 
+    /// The path of the file that a buffer is a mapping of, if its owner can tell; else empty.
+    [[nodiscard]] virtual std::string mapped_path() const { return {}; }
     /// Adds another way to the file of the source.
     virtual void add_way(std::shared_ptr<const os::WayToFile>) const {}
 

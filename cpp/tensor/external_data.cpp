@@ -175,7 +175,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     if (folder_.root.empty()) {
         fail("ext.no_root", tensor, location,
              "its data is in " + quoted(location) +
-                 ", but a model from a buffer has no folder; pass external_root to loads()");
+                 ", but a model from a buffer has no folder; name it with external_root=...");
     }
     // Opens the file without the mutex: opening may take a while and may need the interpreter lock.
     // If two threads open one file, both get the same source, and the other source is dropped after

@@ -46,7 +46,7 @@ struct ExternalFolder {
     // If set: the file of the model, which must not have been replaced when one of the external
     // files is opened for the first time.
     std::shared_ptr<const source::Source> model = nullptr;
-    std::string model_path = {};  // its absolute path
+    std::string model_path = {};  // the absolute path of the model, if it is a local file
 };
 
 /// The external files of one model. Each is opened and mapped once, on first use, and closed when

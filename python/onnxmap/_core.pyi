@@ -39,6 +39,7 @@ __all__: list[str] = [
     "Operator",
     "ProtoView",
     "QuantizationAnnotation",
+    "SIDE_END",
     "SavePlan",
     "ShardedDim",
     "ShardingSpec",
@@ -56,6 +57,7 @@ __all__: list[str] = [
     "ValueList",
     "append_bytes",
     "attribute_entries",
+    "check_not_appended",
     "data_type_bits",
     "data_type_facts",
     "document_of",
@@ -122,6 +124,12 @@ class Document:
     def why_not(self) -> str:
         """
         Return why the file is not what it was loaded as, judged by its first bytes; an empty text if it begins so.
+        """
+
+    @property
+    def absolute_path(self) -> bytes:
+        """
+        The path of a local file when it was loaded, absolute; else empty.
         """
 
     @property
@@ -1829,9 +1837,9 @@ class SavePlan:
     def add(
         self,
         model: ProtoView,
-        path: bytes,
-        is_same_folder: bool,
-        view_location: bytes,
+        side_location: bytes = b"",
+        is_same_folder: bool = True,
+        view_location: bytes = b"",
         copies: Any = {},
         replaces_copies: bool = False,
     ) -> None:
@@ -1839,6 +1847,7 @@ class SavePlan:
         Add a model. Decides where the values of each tensor go.
 
         Args:
+            side_location: of the file for new values of tensors that were external; empty: there is none.
             copies: data files that are copied although the folder is the same: new locations by location.
             replaces_copies: whether files of the new locations may be replaced.
         """
@@ -1893,6 +1902,11 @@ def append_bytes(document: Document, path: bytes, bytes: bytes) -> None:
     """
 
 def attribute_entries(view: ProtoView, field: str) -> dict[str, Attribute]: ...
+def check_not_appended(document: Document) -> None:
+    """
+    Raise FileChangedError if the loaded file was appended to since.
+    """
+
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Return the bits of one element; 0 if the elements have no fixed width.
@@ -2113,4 +2127,5 @@ def wrap(view: ProtoView) -> Any:
     Return the object of a message's class, or a ProtoView if its type has no class.
     """
 
+SIDE_END: bytes
 VIEW_KEYS: str = "onnxmap.view."

@@ -27,7 +27,8 @@ class SaveReport:
     files: list[str] = field(default_factory=list)
     """The paths of the files that were written: the data files, then the models."""
     bytes_written: int = 0
-    """Bytes from memory: structure, padding, and values that no file had."""
+    """Bytes from memory: structure, padding, and values that no file had. Holes, which large
+    alignments leave in a file, do not count."""
     bytes_copied: int = 0
     """Bytes that went from files to files."""
     bytes_referenced: int = 0
@@ -98,7 +99,9 @@ class SaveOptions:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-            if value < (name != "size_threshold_bytes"):
+            if name == "size_threshold_bytes" and value < 0:
+                raise ValueError(f"{name} must not be negative, not {value}")
+            if name != "size_threshold_bytes" and value < 1:
                 raise ValueError(f"{name} must be positive, not {value}")
             if value >= 1 << 63:
                 raise ValueError(f"{name} must be below 2**63, not {value}")

@@ -8,13 +8,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._options import Options
+from onnxmap._neighbours import Neighbours, external_paths, file_id, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from onnxmap._neighbours import FileId
     from onnxmap._paths import Path
 
 _LONGEST_NAME = 255  # bytes
@@ -44,7 +45,7 @@ def is_root(document: _core.Document, folder: bytes) -> bool:
 
 def viewed_name(document: _core.Document, path: bytes) -> bytes:
     """The name of the file that a model was loaded from, for a view of it at `path`."""
-    loaded = absolute_path(document.path)
+    loaded = document.absolute_path
     if document.io not in ("mmap", "read"):
         raise SaveError("only a model that was loaded from a file has a view", code="save.view")
     folder, base = os.path.split(loaded)
@@ -68,35 +69,69 @@ def check_replaced(
     data_paths: Iterable[bytes],
     documents: Iterable[_core.Document],
     data_files: Mapping[str, tuple[int, int]],
+    overwrite: bool,
 ) -> None:
-    """Refuse to replace files that the new models need, or that the loaded ones would miss.
+    """Refuse to replace files that the new models need, or that models which stay would miss.
+
+    These are the loaded models, and the `*.onnx` files in the folders of the replaced files. A file
+    that cannot be read as a model does not count. A model may be replaced although views show it:
+    they notice that.
 
     Args:
         paths: where the models will be written.
         data_paths: where their data files will be written.
         documents: the models.
         data_files: bytes, and bytes that the new models use, of the data files that were loaded.
+        overwrite: whether names may be taken at all.
     """
-    loaded = {absolute_path(each.path) for each in documents if each.io in ("mmap", "read")}
-    kept = {path for path in loaded if not any(_is_file(path, new) for new in paths)}
+    loaded = _loaded_paths(documents)
     for new in paths:
         for path, (_, used) in data_files.items():
             if used and _is_file(os.fsencode(path), new):
-                raise _own_data(path, "values of its tensors are there", "or external_data=False")
+                raise _own_data(path, "values of its tensors are there")
     for new in data_paths:
         for model in loaded:
             if _is_file(model, new):
                 raise _own_data(os.fsdecode(model), "the model was loaded from it")
-        for model in kept if os.path.lexists(new) else ():
-            if any(_is_file(path, new) for path in _external_paths(model)):
-                reason = f"{os.fsdecode(model)!r}, which stays, has values there"
-                raise _own_data(os.fsdecode(new), reason)
+    if not overwrite:
+        return
+    not_models = [path for path in paths if os.path.lexists(path) and not _is_model(path)]
+    others = _others([*not_models, *data_paths], paths, loaded)
+    for model_name in map(os.fsdecode, not_models):
+        if (user := others.user_of(model_name)) is not None:
+            raise _own_data(model_name, f"{user!r} has values there")
+    for data_name in map(os.fsdecode, data_paths):
+        if (user := others.user_of(data_name)) is not None:
+            advice = "or save all models of that file together"
+            raise _own_data(data_name, f"{user!r} has values there", advice)
+        if others.owner_of(data_name) is not None:
+            raise _own_data(data_name, "that is a model")
+
+
+def side_location(path: bytes, documents: Iterable[_core.Document]) -> bytes:
+    """The name of the side file of a model that will be written to `path`.
+
+    It is free, or only the old model at `path` uses it, so that the file is replaced with its
+    model.
+    """
+    folder, name = os.path.split(path)
+    if not os.path.lexists(os.path.join(folder, name + _core.SIDE_END)):
+        return name + _core.SIDE_END
+    others = _others([path], [path], _loaded_paths(documents))
+    own = _ids_of_data(path)
+    number = 1
+    while True:
+        location = name + (b"" if number == 1 else b".%d" % number) + _core.SIDE_END
+        side = os.fsdecode(os.path.join(folder, location))
+        is_own = file_id(side) in own and others.owner_of(side) is None
+        if is_own or not os.path.lexists(side):
+            return location
+        number += 1
 
 
 def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
     """Whether new files at these paths replace the file of a model."""
-    loaded = absolute_path(document.path)
-    return document.io in ("mmap", "read") and any(_is_file(loaded, new) for new in paths)
+    return any(_is_file(loaded, new) for loaded in _loaded_paths([document]) for new in paths)
 
 
 def files_that_stay(
@@ -126,7 +161,7 @@ def check_reachable(
 
     A model in a cache of Hugging Face is a link to a folder of other names, and so are its data.
     """
-    loaded = [absolute_path(each.path) for each in documents if each.io in ("mmap", "read")]
+    loaded = _loaded_paths(documents)
     of_links = {os.path.dirname(os.path.realpath(each)) for each in loaded if os.path.islink(each)}
     for path, (_, used) in data_files.items():
         target = os.path.realpath(os.fsencode(path))
@@ -176,14 +211,43 @@ def _is_in(path: bytes, folder: bytes) -> bool:
     return os.path.commonpath([path, folder]) == folder
 
 
-def _external_paths(model: bytes) -> set[bytes]:
-    """The paths that the external data in a model file name."""
-    folder = os.path.dirname(model)
+def _loaded_paths(documents: Iterable[_core.Document]) -> set[bytes]:
+    return {each.absolute_path for each in documents if each.io in ("mmap", "read")}
+
+
+def _others(
+    replaced: Iterable[bytes], models: Iterable[bytes], loaded: Iterable[bytes]
+) -> Neighbours:
+    """The models that stay, of the folders in which files are replaced, and among the loaded ones.
+
+    Args:
+        replaced: paths that will be written; those that are free do not count.
+        models: the paths of the new models.
+        loaded: the paths of the loaded models.
+    """
+    taken = [os.fsdecode(path) for path in replaced if os.path.lexists(path)]
+    if not taken:
+        return Neighbours()
+    new = [os.fsdecode(path) for path in models]
+    folders = [os.path.dirname(path) for path in [*taken, *new]]
+    return neighbours(folders, new, [os.fsdecode(path) for path in loaded])
+
+
+def _is_model(path: bytes) -> bool:
     try:
-        document = _core.load_file(model, "ModelProto", Options(check="lazy"), folder, folder)
-        return {os.path.join(folder, each) for each in _core.external_locations(document)}
-    except (OnnxMapError, OSError):  # no model is there any more
+        external_paths(os.fsdecode(path))
+    except (OnnxMapError, OSError):
+        return False
+    return True
+
+
+def _ids_of_data(model: bytes) -> set[FileId]:
+    """The data files of a model that may be there."""
+    try:
+        found = {file_id(path) for path in external_paths(os.fsdecode(model))}
+    except (OnnxMapError, OSError):
         return set()
+    return {each for each in found if each is not None}
 
 
 def _own_data(path: str, reason: str, advice: str = "") -> SaveError:

@@ -52,10 +52,11 @@ def save(
             in order, and no data file can be written beside it.
         external_data: where the values of tensors go. None: each stays where it is. In another
             folder, data files in use are copied under the same names, which must be free; new
-            values of a tensor that was external go to PATH.edited.data. False: into the model. The
-            name of a data file: values of initializers, at any depth, go there. "view": only the
-            structure is written, and inline values stay in the file that was loaded, which must be
-            in the same folder and must not change.
+            values of a tensor that was external go to PATH.edited.data, or to PATH.2.edited.data
+            and so on if another model may use that. False: into the model. The name of a data file:
+            values of initializers, at any depth, go there. "view": only the structure is written,
+            and inline values stay in the file that was loaded, which must be in the same folder and
+            must not change.
         size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors and texts.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
             of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
@@ -67,8 +68,8 @@ def save(
             `weights-00001-of-00003.data`, if it is larger.
         dedupe: store tensors with equal bytes once in the data file.
         allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
-        overwrite: replace files that exist, also a data file that another model uses. False: any
-            name that is taken is an error.
+        overwrite: replace files that exist, but no data file that another `*.onnx` of its folder
+            uses. False: any name that is taken is an error.
         follow_symlinks: if `path` is a symbolic link, replace its target, not the link.
         sync: wait until the disk has the files.
         progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
@@ -78,13 +79,14 @@ def save(
 
     Raises:
         SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
-            would replace a file that one of the models needs (`save.own_data`); or the save failed,
-            and old files could not get their names back: the error says where they are
-            (`save.not_restored`).
+            would replace a file that one of the models, or another model, needs (`save.own_data`);
+            the model is empty (`save.empty`); or the save failed, and old files could not get their
+            names back: the error says where they are (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder.
         FileExistsError: a name is taken that must not be replaced.
         TensorError, ExternalDataError: values that must be moved cannot be read.
-        FileChangedError: a file changed since it was loaded.
+        FileChangedError: a file changed since it was loaded; a file to which the new model would
+            refer was replaced or deleted; or the file that would be replaced was appended to.
         OSError: the system cannot write, for example because the disk is full. If the disk reports
             an error after a single model got its name, the new files are in place.
     """
@@ -142,6 +144,11 @@ def save_all(
         raise TypeError(f"models must be a mapping of paths to models, not {what}")
     if not models:
         raise ValueError("there are no models to save")
+    if external_data in (None, False, "view"):
+        raise ValueError(
+            "external_data must be the name of the data file of the models, not "
+            f"{external_data!r}; save() writes one model in other ways"
+        )
     documents = {path: _document_of(model) for path, model in models.items()}
     return write_documents(documents, options)
 
@@ -218,7 +225,10 @@ def _document_of(model: Any) -> _core.Document:
     if not hasattr(model, "SerializeToString") or message_name(model) != "ModelProto":
         found = message_name(model) or type(model).__name__
         raise TypeError(f"expected a Model, not {found}")
-    return loads(model.SerializeToString())._open()
+    data = model.SerializeToString()
+    if not data:  # `loads` would speak of a file
+        return _document_of(_core.new("ModelProto"))
+    return loads(data)._open()
 
 
 def _is_ir(model: object) -> bool:

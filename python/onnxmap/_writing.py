@@ -21,6 +21,7 @@ from onnxmap._save_paths import (
     is_root,
     local_path,
     plain_path,
+    side_location,
     viewed_name,
 )
 
@@ -64,12 +65,13 @@ def write_documents(
     plan = options.plan()
     check_folder(paths[0])
     external = options.external_data
+    is_plain = external is None and copies is None
     if external and external != "view":
         check_location(folder, os.fsencode(external))
     for path, document in zip(paths, documents.values(), strict=True):
         plan.add(
             document.proto,
-            path,
+            side_location(path, documents.values()) if is_plain else b"",
             is_same_folder=copies is not None or is_root(document, folder),
             view_location=viewed_name(document, path) if external == "view" else b"",
             copies=dict(copies or {}),
@@ -79,10 +81,12 @@ def write_documents(
     data_paths = [_data_path(folder, location, replaces) for location, _, _, replaces in data_files]
     referenced, loaded = plan.referenced, plan.loaded_files()
     for document in documents.values():
-        if document.edited and is_replaced(document, paths):
-            _core.open_loaded_files(document)
+        if is_replaced(document, paths):
+            _core.check_not_appended(document)
+            if document.edited:
+                _core.open_loaded_files(document)
     if copies is None:
-        check_replaced(paths, data_paths, documents.values(), loaded)
+        check_replaced(paths, data_paths, documents.values(), loaded, options.overwrite)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
     staying = files_that_stay(loaded, (*data_paths, *paths))
@@ -110,8 +114,9 @@ def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> Save
     """Write any message of a `.proto` to a file."""
     name = local_path(path)
     plan = SaveOptions().plan()
-    plan.add(message, name, is_same_folder=True, view_location=b"")
+    plan.add(message)
     plan.finish([])
+    check_replaced([name], [], [], {}, overwrite)
     return SaveReport(
         files=[os.fsdecode(name)], **plan.write([name], [], overwrite, False, sync, None)
     )
@@ -126,7 +131,7 @@ def _write_to(document: _core.Document, file: Any, options: SaveOptions) -> Save
     if options.external_data:
         raise ValueError("a file object has no folder for a data file; pass a path")
     plan = options.plan()
-    plan.add(document.proto, b"", is_same_folder=True, view_location=b"")
+    plan.add(document.proto)
     if plan.data_files():
         raise ValueError(
             "values that were in a data file have changed, and a file object has no folder for a "

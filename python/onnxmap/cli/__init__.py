@@ -138,10 +138,12 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    usage = None
     try:
         if sys.stdout is None:  # as by `>&-`
             raise UsageError("standard output is closed")
         arguments = _parse(argv)
+        usage = arguments.parser.format_usage()
         status: int = arguments.run(arguments)
         # At interpreter exit, the error of a closed pipe could no longer be caught.
         sys.stdout.flush()
@@ -153,7 +155,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (OnnxMapError, OSError, UsageError) as failure:
-        complain(failure)
+        complain(failure, usage)
         try:
             if sys.stdout is not None:
                 sys.stdout.flush()

@@ -11,14 +11,9 @@ import argparse
 import os
 from dataclasses import asdict
 
+from onnxmap._neighbours import MODEL_SUFFIX, neighbours
 from onnxmap._paths import is_url
-from onnxmap.cli.data_files import (
-    MODEL_SUFFIX,
-    data_files,
-    has_checksums,
-    neighbours,
-    new_locations,
-)
+from onnxmap.cli.data_files import data_files, has_checksums, new_locations
 from onnxmap.cli.destination import add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.outcome import DONE, UsageError
@@ -70,10 +65,11 @@ def _copies(file: str, out: str, files: dict[str, str | None]) -> dict[str, str]
     own = set(files)
     if not os.path.samefile(folder, os.path.dirname(out)):
         paths = {location: path for location, path in files.items() if path is not None}
-        others = neighbours({folder, *map(os.path.dirname, paths.values())}, [file])
+        folders = [folder, *map(os.path.dirname, paths.values())]
+        others = neighbours(folders, [file, os.path.realpath(file)])
         own = {
             location
             for location, path in paths.items()
-            if others.is_used(path) or location.lower().endswith(MODEL_SUFFIX)
+            if others.owner_of(path) or location.lower().endswith(MODEL_SUFFIX)
         }
     return new_locations(files, os.path.basename(file), name, own)

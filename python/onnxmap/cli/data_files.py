@@ -1,25 +1,20 @@
-"""The data files of a model that is copied or moved: their names, and who else uses them."""
+"""The data files of a model that is copied or moved, and their names."""
 
 from __future__ import annotations
 
-import mmap
 import os
 import posixpath
-import warnings
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from onnxmap._neighbours import MODEL_SUFFIX, FileId, file_id
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     import onnxmap
 
-MODEL_SUFFIX = ".onnx"
 # What stands between the stem of a model's name and the rest of a data file's.
 _SEPARATORS = "._-"
-
-FileId = tuple[int, int]
 
 
 def data_files(model: onnxmap.Model) -> dict[str, str | None]:
@@ -49,88 +44,6 @@ def has_checksums(model: onnxmap.Model) -> bool:
         for _, tensor in model.tensors()
         for entry in tensor.proto.external_data
     )
-
-
-def file_id(path: str) -> FileId | None:
-    """Return what tells a file from all others; None if there is none at the path."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_dev, state.st_ino
-
-
-@dataclass
-class Neighbours:
-    """The other models in some folders, and the files that they use.
-
-    Attributes:
-        users: by file, the path of a model that uses it. Each model uses its own file.
-        unreadable: the path of a model that cannot be read, so nobody knows what it uses.
-    """
-
-    users: dict[FileId, str] = field(default_factory=dict)
-    unreadable: str | None = None
-
-    def is_used(self, path: str) -> bool:
-        """Return whether a model is known to use the file."""
-        return self.known_user_of(path) is not None
-
-    def known_user_of(self, path: str) -> str | None:
-        """Return the path of a model that is known to use the file."""
-        known = file_id(path)
-        return None if known is None else self.users.get(known)
-
-    def user_of(self, path: str) -> str | None:
-        """Return the path of a model that uses the file, or may use it."""
-        known = file_id(path)
-        if known is None:
-            return None
-        return self.users.get(known, self.unreadable)
-
-
-def neighbours(folders: Iterable[str], but: Collection[str]) -> Neighbours:
-    """Find the `*.onnx` files in the folders, and what they use.
-
-    Args:
-        folders: the folders.
-        but: paths of models that do not count.
-    """
-    found = Neighbours()
-    left_out = {file_id(path) for path in but}
-    for folder in {os.path.realpath(folder) for folder in folders}:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            continue
-        for name in names:
-            path = os.path.join(folder, name)
-            is_model = name.lower().endswith(MODEL_SUFFIX) and os.path.isfile(path)
-            if is_model and file_id(path) not in left_out:
-                _add(found, path)
-    return found
-
-
-def _add(found: Neighbours, path: str) -> None:
-    import onnxmap
-
-    used = [path]
-    try:
-        # `load` would refuse a view of a file that has changed.
-        with open(path, "rb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            used += onnxmap.loads(
-                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ),
-                external_root=os.path.dirname(path),
-                link_policy="trusted",
-                allow_hardlinks=True,
-                check="lazy",
-            ).external_files
-    except (OnnxMapError, OSError, ValueError):
-        found.unreadable = path
-    for each in used:
-        if (known := file_id(each)) is not None:
-            found.users.setdefault(known, path)
 
 
 def new_locations(

@@ -8,9 +8,9 @@ import posixpath
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from onnxmap._neighbours import neighbours
 from onnxmap._paths import is_url
 from onnxmap.cli.completion import complete_with
-from onnxmap.cli.data_files import neighbours
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options
 from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.saving import add_sync_option
@@ -64,12 +64,13 @@ def _name(file: str) -> str:
 
 
 def check_free(out: str, locations: Iterable[str], arguments: argparse.Namespace) -> None:
-    """Refuse to write data files whose names are taken.
+    """Refuse to write files whose names are taken.
 
     Args:
-        out: the path of the new model.
+        out: the path of the new model, whose name `destination` has checked.
         locations: where its data files will be.
-        arguments: with `overwrite`, only files that another model uses are refused.
+        arguments: with `overwrite`, only files that another model uses, or the old one, are
+            refused.
 
     Raises:
         UsageError: a name is taken.
@@ -83,11 +84,16 @@ def check_free(out: str, locations: Iterable[str], arguments: argparse.Namespace
         check_location(os.fsencode(folder), os.fsencode(location))
     paths = [os.path.join(folder, location) for location in locations]
     taken = [path for path in paths if os.path.lexists(path)]
-    if not taken:
-        return
     if not arguments.overwrite:
-        raise UsageError(f"{taken[0]} exists; --overwrite replaces it")
-    others = neighbours({folder, *map(os.path.dirname, taken)}, [out])
+        if taken:
+            raise UsageError(f"{taken[0]} exists; --overwrite replaces it")
+        return
+    if not taken and not os.path.lexists(out):
+        return
+    old = [] if is_url(os.fsencode(arguments.file)) else [os.path.abspath(arguments.file)]
+    others = neighbours([folder, *map(os.path.dirname, taken)], [out], old)
+    if (user := others.user_of(out)) is not None:
+        raise UsageError(f"{out} has values of {user}")
     for path in taken:
-        if (user := others.user_of(path)) is not None:
-            raise UsageError(f"{path} exists, and {user} may use it")
+        if (owner := others.owner_of(path) or others.unreadable) is not None:
+            raise UsageError(f"{path} exists, and {owner} may use it")

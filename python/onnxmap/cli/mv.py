@@ -14,17 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from onnxmap._neighbours import MODEL_SUFFIX, Neighbours, neighbours
 from onnxmap._paths import is_url
 from onnxmap._text import escape
-from onnxmap.cli.data_files import (
-    MODEL_SUFFIX,
-    Neighbours,
-    data_files,
-    has_checksums,
-    neighbours,
-    new_locations,
-    renamed,
-)
+from onnxmap.cli.data_files import data_files, has_checksums, new_locations, renamed
 from onnxmap.cli.destination import add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.outcome import DONE, UsageError
@@ -88,8 +81,8 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
     files = data_files(model)
     plan.paths = {location: path for location, path in files.items() if path is not None}
     folder = os.path.dirname(file)
-    others = neighbours({folder, *map(os.path.dirname, plan.paths.values())}, [file])
-    if (user := others.known_user_of(file)) is not None:
+    others = neighbours([folder, *map(os.path.dirname, plan.paths.values())], [file])
+    if (user := others.user_of(file)) is not None:
         raise UsageError(f"{user} is a view of {file}, and would lose its weights")
     is_same_folder = os.path.samefile(folder, os.path.dirname(out))
     own = set()
@@ -97,7 +90,7 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
         own = {
             location
             for location, path in plan.paths.items()
-            if others.is_used(path) or location.lower().endswith(MODEL_SUFFIX)
+            if others.owner_of(path) or location.lower().endswith(MODEL_SUFFIX)
         }
     names = os.path.basename(file), os.path.basename(out)
     new = new_locations(files, *names, own)
@@ -128,9 +121,10 @@ def _why_it_stays(plan: _Plan, location: str, folder: str, others: Neighbours) -
     inside = os.path.join(os.path.realpath(folder), "")
     if not real.startswith(inside) or real != os.path.realpath(os.path.join(folder, location)):
         return "it is in another folder"
-    if (user := others.user_of(path)) is not None:
-        known = others.is_used(path)
-        return f"{escape(os.path.basename(user))} {'uses' if known else 'may use'} it"
+    if (user := others.owner_of(path)) is not None:
+        return f"{escape(os.path.basename(user))} uses it"
+    if others.unreadable is not None:
+        return f"{escape(os.path.basename(others.unreadable))} may use it"
     return None
 
 

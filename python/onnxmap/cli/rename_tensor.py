@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from onnxmap._names import unknown_name
 from onnxmap._text import counted, escape
 from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
@@ -40,11 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     check_text(arguments.new)
     file, out = place(arguments)
     with open_to_edit(file, out, arguments) as model:
+        if arguments.old not in model.initializers:
+            known = model.initializers.names()
+            raise UsageError(str(unknown_name("tensor", arguments.old, known)))
         try:
             model.initializers.rename(arguments.old, arguments.new)
-        except OnnxMapError as error:
-            if isinstance(error, KeyError):
-                raise UsageError(str(error)) from None
+        except OnnxMapError:
             raise
         except ValueError as error:
             raise UsageError(str(error)) from None

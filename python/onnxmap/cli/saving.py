@@ -119,6 +119,8 @@ def save_to(
     path: Any = out
     if out == STANDARD_OUTPUT:
         path = _standard_output(arguments)
+    elif arguments.file == STANDARD_INPUT and arguments.external_root is None:
+        _check_data_files(model, out)
     try:
         with SavingBar() as bar:
             return onnxmap.save(model, path, sync=not arguments.no_sync, progress=bar, **options)
@@ -128,6 +130,19 @@ def save_to(
         raise
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _check_data_files(model: onnxmap.Model, out: str) -> None:
+    """Refuse a model from standard input whose data files are not where it is saved."""
+    from onnxmap import _core
+
+    folder = os.path.dirname(os.path.abspath(out))
+    for location in map(os.fsdecode, _core.external_locations(model._open())):
+        if not os.path.exists(os.path.join(folder, location)):
+            raise UsageError(
+                f"the model on standard input has values in {location}, which is not in {folder}; "
+                "name the folder of its data files with --external-root DIR"
+            )
 
 
 def _standard_output(arguments: argparse.Namespace) -> Any:

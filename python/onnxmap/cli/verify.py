@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxmap._text import escape
 from onnxmap.cli.model_file import add_opening_options, open_model
-from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain
+from onnxmap.cli.outcome import BAD_INPUT, DONE, FINDINGS, complain, in_options
 from onnxmap.cli.saving_bar import SECONDS_BEFORE_A_BAR
 from onnxmap.cli.text import short_path
 from onnxmap.errors import OnnxMapError
@@ -73,7 +73,7 @@ def _loaded(name: str, arguments: argparse.Namespace) -> onnxmap.Model | None:
     try:
         return open_model(name, arguments)
     except (OnnxMapError, OSError) as failure:
-        complain(failure)
+        complain(failure, arguments.parser.format_usage())
         return None
 
 
@@ -106,7 +106,7 @@ def _row(model: str, outcome: Outcome) -> Row:
     if failure is not None:
         code = failure.code if isinstance(failure, OnnxMapError) else ""
         status = _STATUS_OF_CODE.get(code, UNREADABLE)
-        return Row(model, file.path, status, declared, outcome.digest, str(failure))
+        return Row(model, file.path, status, declared, outcome.digest, in_options(str(failure)))
     return Row(model, file.path, OK if file.declared else NOT_DECLARED, declared, outcome.digest)
 
 

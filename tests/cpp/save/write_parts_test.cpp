@@ -158,6 +158,26 @@ TEST_CASE("write_parts: ranges of every kind of source are the bytes of the sour
     CHECK(remote->requests < 30);
 }
 
+TEST_CASE("write_parts: zeros count as written unless the sink leaves a hole") {
+    class Holes final : public save::Sink {
+      public:
+        void write(ByteView bytes) override { stored += bytes.size(); }
+        [[nodiscard]] bool skip(std::uint64_t) override { return true; }
+
+        std::uint64_t stored = 0;
+    };
+    Parts parts;
+    parts.copy("header");
+    parts.zeros(100);
+    parts.copy("values");
+    parts.zeros(std::uint64_t{1} << 40);
+    parts.copy("end");
+    Holes sink;
+    const save::ByteCounts counts = save::write_parts(parts, sink);
+    CHECK(counts.written == 6 + 100 + 6 + 3);
+    CHECK(sink.stored == counts.written);
+}
+
 TEST_CASE("write_parts: small parts are written together") {
     Parts parts;
     const auto source = std::make_shared<MemorySource>(as_bytes(numbered(1000)));

@@ -193,6 +193,29 @@ class TestRefusals:
         assert values_of(tmp_path / name) == values
         assert not {"m.onnx", "m.data"} & names_in(tmp_path)
 
+    @pytest.mark.parametrize("command", ["mv", "cp"])
+    @pytest.mark.parametrize("user", ["other.onnx", "m.onnx"])
+    def test_the_new_name_is_that_of_a_data_file(
+        self, run: Run, tmp_path: Path, command: str, user: str
+    ) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": None if user == "other.onnx" else "w.bin"})
+        if user == "other.onnx":
+            save_weighted(tmp_path / user, {"b": "w.bin"}, first_seed=5)
+        before = {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)}
+        ran = run(command, tmp_path / "m.onnx", tmp_path / "w.bin", "--overwrite")
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err == f"onnxmap: {tmp_path}/w.bin has values of {tmp_path / user}\n"
+        assert {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)} == before
+
+    @pytest.mark.parametrize("command", ["mv", "cp"])
+    def test_a_model_of_any_name_is_not_replaced_by_its_data(
+        self, run: Run, tmp_path: Path, command: str
+    ) -> None:
+        save_weighted(tmp_path / "model", {"a": "w.bin"})
+        ran = run(command, tmp_path / "model", tmp_path / "w.bin", "--overwrite")
+        assert ran.status == 2
+        assert f"w.bin has values of {tmp_path / 'model'}" in ran.err
+
     def test_a_model_with_a_view_stays(self, run: Run, tmp_path: Path) -> None:
         values = save_weighted(tmp_path / "m.onnx", {"a": None})
         view = tmp_path / "v.onnx"

@@ -25,6 +25,7 @@ from onnxmap.cli.model_file import (
     open_message,
     open_model,
 )
+from onnxmap.cli.outcome import in_options
 
 
 @pytest.fixture
@@ -65,8 +66,36 @@ def test_policies(run: Run, split: Path, link: str, option: str) -> None:
     assert "w.bin" in run("show", split).out
     assert "link" in run("show", split).out
     assert files_of(run("show", split, "--json", option)) == {"w.bin": None}
-    assert run("verify", split).status == 1
+    told = run("verify", split)
+    assert told.status == 1
+    words = option.replace("=", " ")
+    assert words in told.out
+    out = split.parent / "n.onnx"
+    for command in (("cp", split, out), ("save", split, out, "--inline")):
+        ran = run(*command)
+        assert ran.status == 2
+        assert words in ran.err
+        assert "save has these" not in ran.err
     assert run("verify", split, option).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "said"),
+    [
+        ("pass lenient=True, please", "[--lenient]", "pass --lenient, please"),
+        ('io="read" reads it', "", "--io read reads it (onnxmap save has these options)"),
+        (
+            'external_data=False or external_data="w"',
+            "[--inline] [--external-data F]",
+            "--inline or --external-data w",
+        ),
+        ("it has external_root=...", "--external-root", "it has --external-root DIR"),
+        ("a tensor named copy=True", "", "a tensor named copy=True"),
+        ("raise it with limits=Limits(depth=9)", "", "raise it with limits=Limits(depth=9)"),
+    ],
+)
+def test_advice_names_options(words: str, usage: str, said: str) -> None:
+    assert in_options(words, usage) == said
 
 
 def test_bench_opens_as_it_is_told(

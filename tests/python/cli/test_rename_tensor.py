@@ -38,6 +38,7 @@ def test_to_another_file(run: Run, model: Path) -> None:
     ("names", "said"),
     [
         (("outsid", "x"), "no tensor is named 'outsid'; did you mean 'outside'?"),
+        (("side*", "x"), "'side*'; did you mean 'inside' or 'outside'?\n"),
         (("outside", "inside"), "has a value of the name 'inside' already"),
         (("outside", "y"), "has a value of the name 'y' already"),
         (("outside", ""), "an initializer needs a name"),

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from support.command_line import Run, on_terminal
+from support.command_line import Ran, Run, on_terminal
 from support.weighted_models import (
     Values,
     locations_of,
@@ -164,7 +164,11 @@ class TestOptions:
         (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
         ran = run("save", tmp_path / "m.onnx", tmp_path / "n.onnx", "--inline")
         assert ran.status == 2
-        assert "(onnxmap save has --external-data F and --allow-over-2gib)" in ran.err
+        advice = "with --external-data weights.data, or pass --allow-over-2gib"
+        assert ran.err.endswith(f"{advice}\n")
+        ran = run("set", tmp_path / "m.onnx", "k=v", "-o", tmp_path / "n.onnx")
+        assert ran.status == 0
+        (tmp_path / "n.onnx").unlink()
         assert names_in(tmp_path) == {"m.onnx", "w.bin"}
 
     def test_the_options_of_opening(self, run: Run, model: Path, values: Values) -> None:
@@ -222,6 +226,31 @@ class TestStreams:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert run("save", "-", model.parent / "n.onnx").status == 0
         assert (model.parent / "n.onnx").read_bytes() == model.read_bytes()
+
+    @pytest.mark.parametrize("words", [("save", "-"), ("set", "-", "k=v", "-o")])
+    def test_standard_input_with_data_files_elsewhere(
+        self,
+        run: Run,
+        model: Path,
+        values: Values,
+        monkeypatch: pytest.MonkeyPatch,
+        words: tuple[str, ...],
+    ) -> None:
+        """Without its folder, the new model would refer to files that are not there."""
+        to = model.parent / "to"
+        to.mkdir()
+
+        def pipe(*options: object) -> Ran:
+            stdin = SimpleNamespace(buffer=io.BytesIO(model.read_bytes()))
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return run(*words, to / "n.onnx", *options)
+
+        ran = pipe()
+        assert (ran.status, ran.out) == (2, "")
+        assert f"has values in w.bin, which is not in {to}; name the folder of its data" in ran.err
+        assert names_in(to) == set()
+        assert pipe("--external-root", model.parent).status == 0
+        assert values_of(to / "n.onnx") == values
 
     def test_a_terminal_gets_no_model(self, model: Path) -> None:
         screen = on_terminal(80, "save", model, "-")

@@ -63,8 +63,9 @@ LEVELS: list[set[str]] = [
     },
     {
         "_bulk", "_checksums", "_graph", "_mappings", "_model_fields", "_new_attributes",
-        "_new_messages", "_new_tensors", "_new_types", "_operator_set", "_page_cache", "_pickling",
-        "_remote", "_save_paths", "_slicing", "_sparse", "_tofile", "_weights",
+        "_neighbours", "_new_messages", "_new_tensors", "_new_types", "_operator_set",
+        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_tofile",
+        "_weights",
     },
     {"_model_saving", "_values", "_writing", "interop"},
     {"_model"},

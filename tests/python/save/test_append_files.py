@@ -89,6 +89,29 @@ def test_models_in_this_process_stay_usable(io: Any, path: Path) -> None:
     assert onnxmap.load_arrays(saved).keys() == expected.keys()
 
 
+@pytest.mark.parametrize("edits", [True, False])
+def test_a_save_over_the_file_would_lose_what_was_appended(edits: bool, path: Path) -> None:
+    model = onnxmap.load(path)
+    onnxmap.append(path, metadata_props={"reviewed": "yes"})
+    if edits:
+        model.doc_string = "edited"
+    before = contents(path.parent)
+    link = path.parent / "link.onnx"
+    for options in ({}, {"external_data": False}, {"external_data": "w.out"}):
+        with pytest.raises(onnxmap.FileChangedError, match="was appended to after") as caught:
+            model.save(path, **options)
+        assert (caught.value.code, caught.value.path) == ("file.changed", str(path))
+    assert contents(path.parent) == before
+    link.symlink_to(path.name)
+    with pytest.raises(onnxmap.FileChangedError):
+        model.save(link, follow_symlinks=True)
+    model.save(path.parent / "elsewhere.onnx", sync=False)
+    again = onnxmap.load(path)
+    again.doc_string = "edited"
+    again.save(path, sync=False)
+    assert onnxmap.load(path).metadata_props["reviewed"] == "yes"
+
+
 def test_a_change_by_another_process_is_still_noticed(path: Path) -> None:
     model = onnxmap.load(path)
     onnxmap.append(path, doc_string="ours")

@@ -90,7 +90,8 @@ def test_a_large_alignment_leaves_holes(tmp_path: Path) -> None:
     """The zeros between tensors would fill the disk."""
     model = onnxmap.load(write_sizes(tmp_path, 1032, 2004, 1024))
     saved, step = tmp_path / "saved.onnx", 1 << 32
-    onnxmap.save(model, saved, external_data="w", alignment=step, sync=False)
+    report = onnxmap.save(model, saved, external_data="w", alignment=step, sync=False)
+    assert report.bytes_written + report.bytes_copied == 1032 + 2004 + 1024 + saved.stat().st_size
     assert [offset for _, offset, _ in places(saved).values()] == [0, step, 2 * step]
     status = (tmp_path / "w").stat()
     assert status.st_size == 2 * step + 1024
@@ -293,6 +294,9 @@ def test_wrong_sets_of_models(tmp_path: Path) -> None:
     for wrong in (None, [model], model):
         with pytest.raises(TypeError, match="models must be a mapping of paths to models, not"):
             onnxmap.save_all(wrong, "w")
+    for external in (None, False, "view"):
+        with pytest.raises(ValueError, match="must be the name of the data file of the models"):
+            onnxmap.save_all({tmp_path / "a": model}, external)
     with pytest.raises(ValueError, match="one folder"):
         onnxmap.save_all({tmp_path / "a": model, tmp_path / "sub" / "b": model}, "w")
     with pytest.raises(onnxmap.SaveError) as caught:

@@ -42,6 +42,29 @@ def test_data_of_a_model_that_stays(source: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("change", ["replaced", "deleted", "written"])
+def test_a_reference_to_data_that_are_there_no_longer(
+    change: str, source: Path, tmp_path: Path
+) -> None:
+    """The loaded model still reads its values, but a new one would read others, or none."""
+    model, data = onnxmap.load(source), tmp_path / "w.data"
+    assert (model.initializers["w"].numpy() == VALUES).all()
+    if change == "written":
+        data.write_bytes(data.read_bytes() + b"more")
+    else:
+        data.unlink()
+    if change == "replaced":
+        data.write_bytes((-VALUES).tobytes())
+    before = contents(tmp_path)
+    with pytest.raises(onnxmap.FileChangedError) as caught:
+        model.save(tmp_path / "b.onnx")
+    assert caught.value.path == str(data)
+    assert contents(tmp_path) == before
+    if change != "written":
+        model.save(tmp_path / "b.onnx", external_data=False, sync=False)
+        assert (onnxmap.load(tmp_path / "b.onnx").initializers["w"].numpy() == VALUES).all()
+
+
 def test_data_of_a_model_that_is_replaced(source: Path, tmp_path: Path) -> None:
     edited(source).save(source, external_data="w.data", sync=False)
     model = onnxmap.load(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import io
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,28 @@ def test_wrong_options(case: str, tmp_path: Path) -> None:
     with pytest.raises(error, match="^" + "|^".join((*options, ".*2.63"))):
         onnxmap.save(model, tmp_path / "saved.onnx", **options)
     assert contents(tmp_path) == before
+
+
+def test_a_threshold_may_be_0(tmp_path: Path) -> None:
+    model = onnxmap.load(SAVE_MODELS["chain"](tmp_path))
+    with pytest.raises(ValueError, match="size_threshold_bytes must not be negative, not -1"):
+        model.save(tmp_path / "saved.onnx", size_threshold_bytes=-1)
+    model.save(tmp_path / "saved.onnx", "w.data", size_threshold_bytes=0, sync=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"external_data": False}, {"external_data": "w"}])
+def test_a_model_without_any_field(options: dict[str, Any], tmp_path: Path) -> None:
+    """No program loads an empty file as a model."""
+    for empty in (onnxmap.new("ModelProto"), onnx.ModelProto()):
+        for target in (tmp_path / "saved.onnx", io.BytesIO()):
+            if options.get("external_data") and isinstance(target, io.BytesIO):
+                continue
+            with pytest.raises(onnxmap.SaveError, match="has no field that is set") as caught:
+                onnxmap.save(empty, target, **options)
+            assert caught.value.code == "save.empty"
+        assert onnxmap.dumps(empty) == b""
+    assert list(tmp_path.iterdir()) == []
+    onnxmap.save_value([], tmp_path / "value.pb", "sequence", sync=False)
 
 
 def test_the_method_has_the_options_of_the_function() -> None:

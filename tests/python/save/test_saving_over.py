@@ -176,6 +176,10 @@ def test_a_model_never_replaces_its_own_data(way: str, external: Any, tmp_path: 
     assert contents(tmp_path) == before
     if way == "its name":
         values = values_of(tmp_path / "model.onnx")
+        with pytest.raises(onnxmap.SaveError, match=r"model\.onnx' has values there"):
+            model.save(taken, external_data=False)
+        assert contents(tmp_path) == before
+        (tmp_path / "model.onnx").unlink()
         model.save(taken, external_data=False)
         assert values_of(taken) == values
 

@@ -32,12 +32,12 @@ ways = {
     "checksums": lambda: model.save(saved, external_data="w", checksum=True),
     "equal values": lambda: model.save(saved, external_data="w", dedupe=True),
 }
-code = None
+told = None
 try:
     ways[how]()
 except onnxmap.FileChangedError as error:
-    code = error.code
-report(code=code)
+    told = [error.code, error.path, str(error)]
+report(told=told)
 """
 
 
@@ -48,5 +48,7 @@ report(code=code)
 def test_the_file_of_an_array_was_truncated(how: str, nbytes: int, tmp_path: Path) -> None:
     write(model_of([floats("w", 3)]), tmp_path / "model.onnx")
     before = contents(tmp_path)
-    assert facts_from(SAVE, str(tmp_path), str(nbytes), how) == {"code": "file.changed"}
+    code, path, text = facts_from(SAVE, str(tmp_path), str(nbytes), how)["told"]
+    assert (code, path) == ("file.changed", str(tmp_path / "array"))
+    assert text == f"{path!r} has lost bytes that were mapped"
     assert contents(tmp_path) == {**before, "array": b"\0"}

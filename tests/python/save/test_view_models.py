@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,25 @@ def test_refused_up_front(tmp_path: Path) -> None:
             onnxmap.save(given, path, external_data="view")
         assert getattr(caught.value, "code", "save.view") == "save.view", case
         assert contents(tmp_path) == before, case
+
+
+@pytest.mark.parametrize("change", ["replaced", "deleted", "written"])
+def test_a_view_of_what_is_there_no_longer(change: str, tmp_path: Path) -> None:
+    """It would refer to the values of another model, or to none."""
+    source = SAVE_MODELS["chain"](tmp_path)
+    model = onnxmap.load(source)
+    if change == "written":
+        source.write_bytes(source.read_bytes() + b"\x32\x01d")
+    else:
+        shutil.copy(source, tmp_path / "new")
+        source.unlink()
+    if change == "replaced":
+        (tmp_path / "new").rename(source)
+    before = contents(tmp_path)
+    with pytest.raises(onnxmap.FileChangedError) as caught:
+        model.save(tmp_path / "view.onnx", external_data="view")
+    assert caught.value.path == str(source)
+    assert contents(tmp_path) == before
 
 
 def test_a_view_does_not_replace_what_it_shows(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap._schema import type_name
 from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.outcome import in_options
 from onnxmap.cli.screen import draw, open_screen
 from onnxmap.cli.show.page import PLACES, page
 from onnxmap.cli.type_text import type_in_words
@@ -147,4 +148,4 @@ def _external_files(tensors: Iterable[onnxmap.Tensor]) -> list[dict[str, Any]]:
 
 
 def _reason(failure: Exception) -> str:
-    return "missing" if isinstance(failure, FileNotFoundError) else str(failure)
+    return "missing" if isinstance(failure, FileNotFoundError) else in_options(str(failure))

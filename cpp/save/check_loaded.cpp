@@ -1,0 +1,33 @@
+#include "save/check_loaded.hpp"
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "os/held_file.hpp"
+#include "save/refuse.hpp"
+
+namespace onnxmap::save {
+
+void check_referred(const source::Source& source, const std::string& path) {
+    const auto loaded = source.identity();
+    if (!loaded) return;
+    source.check_unchanged();
+    if (!os::look_for(*os::way_by_path(path), *loaded)) {
+        refuse("file.changed", path,
+               " was moved, deleted or replaced since it was loaded, so nothing can refer to its "
+               "values; load the model again, or put all values into the new files");
+    }
+}
+
+void check_not_appended(const source::Source& source, const std::string& path) {
+    const auto loaded = source.identity();
+    if (!loaded) return;
+    const auto now = os::look_for(*os::way_by_path(path), *loaded);
+    if (now && *now != *loaded) {
+        refuse("file.changed", path,
+               " was appended to after it was loaded, and the new file would lack that; load it "
+               "again");
+    }
+}
+
+}  // namespace onnxmap::save
