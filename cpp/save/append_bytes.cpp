@@ -31,7 +31,7 @@ os::AppendFile open_to_append(const std::string& path) {
 void wait_for_lock(os::AppendFile& file, const std::string& path, const std::function<void()>& look,
                    std::chrono::milliseconds patience) {
     using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds kPause{5};
+    constexpr std::chrono::milliseconds kPause{1};
     const Clock::time_point end = Clock::now() + patience;
     while (!file.try_lock()) {
         look();
