@@ -25,8 +25,7 @@ constexpr int kAppendFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NO
 constinit ForkSafeMutex appending;
 
 bool lacks_locks(int number) noexcept {
-    return number == ENOLCK || number == ENOSYS || number == EINVAL || number == ENOTSUP ||
-           number == EOPNOTSUPP;
+    return number == ENOLCK || number == ENOSYS || number == EINVAL || number == EOPNOTSUPP;
 }
 
 timespec time_of(std::int64_t nanoseconds) noexcept {
