@@ -95,14 +95,24 @@ py::object fail_missing_attribute(const py::object& self, std::string_view messa
     throw_python(package::missing_attribute()(py::type::of(self), message, name));
 }
 
+void set_own(const py::object& self, std::string_view message, const py::str& name,
+             const py::object& value) {
+    if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), value.ptr()) == 0) return;
+    const py::error_already_set error;  // hasattr() works without a pending error only
+    if (!error.matches(PyExc_AttributeError) || py::hasattr(py::type::of(self), name)) throw error;
+    fail_missing_attribute(self, message, name);
+}
+
 void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
     if (model::holds_strings(row)) {
         package::set_entries()(friendly_value(handle, row), value);
     } else if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
-        std::vector<Handle> elements;
-        for (const py::handle each : value) elements.push_back(message_for(row.type_name, each));
+        std::vector<Original> elements;
+        for (const py::handle each : elements_of(row, value)) {
+            elements.push_back(original_for(handle, row.type_name, each, false));
+        }
         replace_all(handle, row, elements);
     } else if (row.repeated()) {
         if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {

@@ -64,6 +64,11 @@ struct FieldProperty {
 [[noreturn]] py::object fail_missing_attribute(const py::object& self, std::string_view message,
                                                const py::str& name);
 
+/// Sets an attribute that the class of an object has. For other names, throws the same error as for
+/// reading them.
+void set_own(const py::object& self, std::string_view message, const py::str& name,
+             const py::object& value);
+
 /// A property for one field of the message.
 template <class Class>
 void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
@@ -85,6 +90,10 @@ void bind_proto(GuardedClass<Class>& cls, std::string_view message) {
     cls.def("__getattr__", unguarded([message](const py::object& self, const py::str& name) {
                 return fail_missing_attribute(self, message, name);
             }));
+    cls.def("__setattr__",
+            unguarded([message](const py::object& self, const py::str& name,
+                                const py::object& value) { set_own(self, message, name, value); }),
+            py::arg("name"), py::arg("value"));
 }
 
 /// A property for each field of the message, except those in `except`, and bind_proto().

@@ -9,6 +9,7 @@ from onnxmap import _core, _page_cache
 from onnxmap._display import describe, describe_html
 from onnxmap._model_fields import ModelFields
 from onnxmap._model_saving import ModelSaving
+from onnxmap._own_attributes import OwnAttributes
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from onnxmap.interop.dask import ChunksArgument
 
 
-class Model(ModelFields, ModelSaving):
+class Model(ModelFields, ModelSaving, OwnAttributes):
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.

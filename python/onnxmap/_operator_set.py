@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from onnxmap import _core
 from onnxmap._display import describe
+from onnxmap._own_attributes import OwnAttributes
 
 # Source: onnx-operators.proto, OperatorSetProto.magic.
 MAGIC = "ONNXOPSET"
 
 
-class OperatorSet:
+class OperatorSet(OwnAttributes):
     """A set of operators: an OperatorSetProto."""
 
     __slots__ = ("proto",)

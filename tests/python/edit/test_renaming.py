@@ -149,7 +149,9 @@ def test_conflicts_change_nothing(case: str) -> None:
 
 
 def test_a_value_from_outside_is_not_hidden() -> None:
-    inner = helper.make_graph([node("Add", ["i", "w"], ["t"])], "t", [], [value("t")], [weight("i")])
+    inner = helper.make_graph(
+        [node("Add", ["i", "w"], ["t"])], "t", [], [value("t")], [weight("i")]
+    )
     graph = helper.make_graph(
         [node("If", ["c"], ["y"], then_branch=inner)], "g", [], [value("y")], [weight("w")]
     )

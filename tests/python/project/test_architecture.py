@@ -56,7 +56,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # `_core` calls upwards only through the rows of package_seam.hpp.
 LEVELS: list[set[str]] = [
     {"_core"},
-    {"_arguments", "_extras", "_limits", "_messages", "_paths", "_text", "errors"},
+    {
+        "_arguments", "_extras", "_limits", "_messages", "_own_attributes", "_paths", "_text",
+        "errors",
+    },
     {
         "_display", "_enums", "_names", "_options", "_progress", "_proto_json",
         "_save_options", "_schema", "_text_heads", "types",
