@@ -214,7 +214,7 @@ class ReturnTypes(ast.NodeTransformer):
         if node.name in ("__init__", "__eq__", "__hash__"):
             return None
         # Only the generic view has names that no stub lists. Elsewhere it raises the error.
-        if node.name == "__getattr__" and self.class_name != "ProtoView":
+        if node.name in ("__getattr__", "__setattr__") and self.class_name != "ProtoView":
             return None
         name = f"{self.class_name}.{node.name}".lstrip(".")
         if any(ast.unparse(one).endswith(".setter") for one in node.decorator_list):

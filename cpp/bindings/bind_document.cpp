@@ -65,27 +65,28 @@ class PathRoom {
     std::uint64_t left_;
 };
 
-py::list tensors(const DocumentPtr& document) {
+// Pairs of a path and an object for each message that for_each(visit) visits.
+template <class Bound, class ForEach>
+py::list with_paths(const DocumentPtr& document, ForEach&& for_each) {
     static_cast<void>(document->look_for_changes());
     py::list found;
     PathRoom room(*document);
-    model::for_each_tensor(*document, [&](const std::string& path, const onnx::Message& tensor) {
+    for_each([&](const std::string& path, const onnx::Message& message) {
         room.take(path);
-        found.append(py::make_tuple(to_str(path), Tensor{{document, tensor}}));
+        found.append(py::make_tuple(to_str(path), Bound{{document, message}}));
     });
     return found;
 }
 
+py::list tensors(const DocumentPtr& document) {
+    return with_paths<Tensor>(document,
+                              [&](const auto& visit) { model::for_each_tensor(*document, visit); });
+}
+
 py::list nodes(const DocumentPtr& document) {
-    static_cast<void>(document->look_for_changes());
-    py::list found;
-    PathRoom room(*document);
-    model::for_each_node(document->root(), document->limits().depth,
-                         [&](const std::string& path, const onnx::Message& node) {
-                             room.take(path);
-                             found.append(py::make_tuple(to_str(path), Node{{document, node}}));
-                         });
-    return found;
+    return with_paths<Node>(document, [&](const auto& visit) {
+        model::for_each_node(document->root(), document->limits().depth, visit);
+    });
 }
 
 py::bytes read(const DocumentPtr& document, std::uint64_t offset, std::uint64_t nbytes) {

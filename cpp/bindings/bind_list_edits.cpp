@@ -8,6 +8,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
 
@@ -41,35 +42,38 @@ std::uint64_t existing(const MessageList& self, py::ssize_t index) {
     return static_cast<std::uint64_t>(index);
 }
 
+Original original_of(const MessageList& self, const py::handle& message) {
+    return original_for(self.parent, self.row->type_name, message, self.as_proto);
+}
+
 void insert(const MessageList& self, const py::object& index, const py::object& message) {
-    const Handle original = message_for(self.row->type_name, message);
+    const Original original = original_of(self, message);
     insert_copy(self.parent, *self.row, place(self, index), original);
 }
 
 void append(const MessageList& self, const py::object& message) {
-    insert_copy(self.parent, *self.row, UINT64_MAX, message_for(self.row->type_name, message));
+    insert_copy(self.parent, *self.row, UINT64_MAX, original_of(self, message));
 }
 
 // Messages to be added. All of them are checked before the first is added.
-std::vector<Handle> originals_of(const MessageList& self, const py::object& messages) {
-    if (messages.is_none()) throw py::type_error("expected an iterable, not None");
-    std::vector<Handle> originals;
-    for (const py::handle each : messages)
-        originals.push_back(message_for(self.row->type_name, each));
+std::vector<Original> originals_of(const MessageList& self, const py::object& messages) {
+    std::vector<Original> originals;
+    for (const py::handle each : elements_of(*self.row, messages))
+        originals.push_back(original_of(self, each));
     return originals;
 }
 
 void extend(const MessageList& self, const py::object& messages) {
-    const std::vector<Handle> originals = originals_of(self, messages);
+    const std::vector<Original> originals = originals_of(self, messages);
     below_guard(self,
                 [&] { std::ignore = to_change(self.parent); });  // present, even if it is empty
-    for (const Handle& each : originals) insert_copy(self.parent, *self.row, UINT64_MAX, each);
+    for (const Original& each : originals) insert_copy(self.parent, *self.row, UINT64_MAX, each);
 }
 
 py::object add(const MessageList& self, const py::kwargs& fields) {
     Handle made = new_message(onnx::kSchema.message_of(*self.row));
     set_fields(made, fields);
-    return wrapped(self, insert_copy(self.parent, *self.row, UINT64_MAX, made));
+    return wrapped(self, insert_copy(self.parent, *self.row, UINT64_MAX, {made, {}}));
 }
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
@@ -151,7 +155,7 @@ void check_replaceable(const MessageList& self) {
 
 void replace_at(const MessageList& self, py::ssize_t index, const py::object& message) {
     check_replaceable(self);
-    const Handle original = message_for(self.row->type_name, message);
+    const Original original = original_of(self, message);
     const std::uint64_t position = existing(self, index);
     insert_copy(self.parent, *self.row, position, original);
     erase(self, {position + 1});
@@ -159,7 +163,7 @@ void replace_at(const MessageList& self, py::ssize_t index, const py::object& me
 
 void replace_range(const MessageList& self, const py::slice& slice, const py::object& messages) {
     check_replaceable(self);
-    const std::vector<Handle> originals = originals_of(self, messages);
+    const std::vector<Original> originals = originals_of(self, messages);
     const Range range = selected(self, slice);
     auto positions = positions_in(range);
     const std::uint64_t added = originals.size();

@@ -239,6 +239,11 @@ void bind_messages(py::module_& module) {
         "hold_values", guarded(hold_values), py::arg("tensor"), py::arg("values"),
         "Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not "
         "copied. Return False if it has none in one place in memory, or in a file that is mapped.");
+    module.def(
+        "note_replaced",
+        [](const ProtoView& tensor) { tensor.document->editable().note_replaced(tensor.made); },
+        py::arg("tensor"),
+        "Let objects of a message that were made before show it as it was when they were made.");
     module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),
                "Return the offset and the length of the raw_data of a TensorProto in the file from "
                "which its model was loaded; None if it is empty, or was edited.");
@@ -309,6 +314,22 @@ Raises:
 Example:
     >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"]))",
         py::arg("message_type"), py::pos_only());
+    module.def(
+        "new_beside",
+        [](const ProtoView& view, std::string_view name) {
+            const auto& folder = view.document->store().external.folder();
+            return ProtoView{new_message(*onnx::find_message(name), folder)};
+        },
+        py::arg("view"), py::arg("message_type"),
+        "Return a new message whose external data are in the folder of those of a view.");
+    module.def(
+        "copy_into",
+        [](const ProtoView& target, const py::object& message) {
+            copy(target, original_for(target, target.made.table().name, message, true));
+        },
+        py::arg("target"), py::arg("message"),
+        "Replace all fields of a message by those of another one. External tensors of an object of "
+        "a model with another folder become inline ones, which refer to their files.");
     module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
                py::arg("view"),
                "Return the object of a message's class, or a ProtoView if its type has no class.");

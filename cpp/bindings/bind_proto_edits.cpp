@@ -61,13 +61,7 @@ void merge_from(const ProtoView& self, const py::object& other) {
 }
 
 void copy_from(const ProtoView& self, const py::object& other) {
-    const Handle original = message_for(self.made.table().name, other);
-    if (is_same(self, original)) return;
-    // The original may be a part of this message, which is cleared.
-    const Handle kept = new_message(self.made.table());
-    merge(kept, original);
-    clear(self);
-    merge(self, kept);
+    copy(self, {message_for(self.made.table().name, other), {}});
 }
 
 // The bytes, loaded as a message of the same type. Throws ParseError.
@@ -84,9 +78,7 @@ py::ssize_t merge_bytes(const ProtoView& self, const py::object& bytes) {
 }
 
 py::ssize_t parse_bytes(const ProtoView& self, const py::object& bytes) {
-    const Handle made = parsed(self, bytes);
-    clear(self);
-    merge(self, made);
+    copy(self, {parsed(self, bytes), {}});
     return py::len(bytes);
 }
 

@@ -19,8 +19,10 @@ namespace onnxmap::bindings {
 
 namespace {
 
-Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> source) {
+Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> source,
+              const tensor::ExternalFolder& folder = {}) {
     model::LoadOptions options;
+    options.external = folder;
     options.root = &table;
     const DocumentPtr document = model::load_source(std::move(source), options, false);
     return {document, document->root()};
@@ -54,32 +56,36 @@ std::optional<Handle> library_message(std::string_view type_name, const py::hand
 
 template <class List>
 bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
-    return list.row == &row && is_same(list.parent, handle);
+    return list.row == &row && below_guard(handle, [&] { return is_same(list.parent, handle); });
 }
 
 // Replaces a singular message by a copy of another one.
-void replace(const Handle& handle, const wire::FieldRow& row, const Handle& original) {
+void replace(const Handle& handle, const wire::FieldRow& row, const Original& original) {
     below_guard(handle, [&] {
         const model::Document& document = *handle.document;
         model::clear(document, to_change(handle), row);
         const onnx::Message place = model::make_present(document, to_change(handle), row);
         merge({handle.document, place}, original);
+        original.values.give_to(document, place.current());
     });
+}
+
+// What a field of messages may be set to: a dict is a message, too.
+Original element_for(const Handle& to, const wire::FieldRow& row, const py::handle& object) {
+    if (!py::isinstance<py::dict>(object)) return original_for(to, row.type_name, object, true);
+    Handle made = new_message(onnx::kSchema.message_of(row));
+    set_fields(made, py::reinterpret_borrow<py::dict>(object));
+    return {std::move(made), {}};
 }
 
 }  // namespace
 
-Handle new_message(const wire::MessageTable& table) {
-    return loaded(table, std::make_shared<source::OwnedBytes>(0));
+Handle new_message(const wire::MessageTable& table, const tensor::ExternalFolder& folder) {
+    return loaded(table, std::make_shared<source::OwnedBytes>(0), folder);
 }
 
 Handle parsed_message(const wire::MessageTable& table, const py::object& bytes) {
     return loaded(table, std::make_shared<PythonBuffer>(bytes));
-}
-
-bool is_same(const Handle& a, const Handle& b) {
-    if (a.document != b.document) return false;
-    return below_guard(a, [&] { return a.message().is(b.message()); });
 }
 
 bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
@@ -94,6 +100,7 @@ bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handl
 onnx::Message to_change(const Handle& handle) {
     const model::Document& document = *handle.document;
     if (!handle.absent) {
+        if (handle.is_replaced()) model::fail_removed(handle.made);
         onnx::Message message = handle.message();
         model::check_editable(document, message);
         return message;
@@ -148,11 +155,13 @@ Handle message_for(std::string_view type_name, const py::handle& object) {
     return *std::move(found);
 }
 
-Handle element_for(const wire::FieldRow& row, const py::handle& object) {
-    if (!py::isinstance<py::dict>(object)) return message_for(row.type_name, object);
-    Handle made = new_message(onnx::kSchema.message_of(row));
-    set_fields(made, py::reinterpret_borrow<py::dict>(object));
-    return made;
+Original original_for(const Handle& to, std::string_view type_name, const py::handle& object,
+                      bool to_proto) {
+    Handle found = message_for(type_name, object);
+    if (to_proto && py::isinstance<ProtoView>(object)) return {std::move(found), {}};
+    return below_guard(found, [&]() -> Original {
+        return {found, {*to.document, {*found.document, found.message()}}};
+    });
 }
 
 void set_fields(const Handle& handle, const py::dict& fields) {
@@ -168,10 +177,11 @@ void set_fields(const Handle& handle, const py::dict& fields) {
         if (!row->repeated() && !row->is_message()) {
             assign(handle, *row, value);
         } else if (!row->repeated()) {
-            replace(handle, *row, element_for(*row, value));
+            replace(handle, *row, element_for(handle, *row, value));
         } else if (row->is_message()) {
-            std::vector<Handle> elements;
-            for (const py::handle each : value) elements.push_back(element_for(*row, each));
+            std::vector<Original> elements;
+            for (const py::handle each : elements_of(*row, value))
+                elements.push_back(element_for(handle, *row, each));
             replace_all(handle, *row, elements);
         } else {
             assign_all(handle, *row, value);
@@ -180,19 +190,22 @@ void set_fields(const Handle& handle, const py::dict& fields) {
 }
 
 onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
-                          const Handle& original) {
+                          const Original& original) {
     return below_guard(parent, [&] {
-        return below_guard(original, [&] {
+        onnx::Message made = below_guard(original, [&] {
             return model::insert(*parent.document, to_change(parent), row, i,
                                  model::Original{*original.document, original.message()});
         });
+        original.values.give_to(*parent.document, made);
+        return made.current();
     });
 }
 
-void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others) {
+void replace_all(const Handle& parent, const wire::FieldRow& row,
+                 std::span<const Original> others) {
     below_guard(parent, [&] {
         const std::uint64_t before = parent.document->index(to_change(parent))->count(row);
-        for (const Handle& each : others) insert_copy(parent, row, UINT64_MAX, each);
+        for (const Original& each : others) insert_copy(parent, row, UINT64_MAX, each);
         std::vector<std::uint64_t> gone(before);
         std::iota(gone.begin(), gone.end(), 0);
         if (before > 0) model::erase(*parent.document, to_change(parent), row, gone);
@@ -205,6 +218,18 @@ void merge(const Handle& handle, const Handle& original) {
             const onnx::Message from = original.message();
             model::merge_from(*handle.document, to_change(handle), {*original.document, from});
         });
+    });
+}
+
+void copy(const Handle& handle, const Original& original) {
+    if (below_guard(handle, [&] { return is_same(handle, original); })) return;
+    // The original may be a part of this message, which is cleared.
+    const Handle kept = new_message(handle.made.table());
+    merge(kept, original);
+    below_guard(handle, [&] {
+        model::clear_all(*handle.document, to_change(handle));
+        merge(handle, kept);
+        original.values.give_to(*handle.document, handle.message());
     });
 }
 

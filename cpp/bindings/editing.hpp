@@ -13,20 +13,19 @@
 
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
+#include "model/brought_values.hpp"
 #include "model/edit_message.hpp"
 
 namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// A new, empty message in a document of its own.
-[[nodiscard]] Handle new_message(const wire::MessageTable& table);
+/// A new, empty message in a document of its own. `folder`: of its external data.
+[[nodiscard]] Handle new_message(const wire::MessageTable& table,
+                                 const tensor::ExternalFolder& folder = {});
 
 /// A message that `bytes`, a buffer, is parsed as. Throws Error `wire.*`.
 [[nodiscard]] Handle parsed_message(const wire::MessageTable& table, const py::object& bytes);
-
-/// Whether both are the same message of the same document.
-[[nodiscard]] bool is_same(const Handle& a, const Handle& b);
 
 /// The message of a handle, to be edited. Throws Error `edit.removed`.
 [[nodiscard]] onnx::Message to_change(const Handle& handle);
@@ -70,16 +69,28 @@ void set_fields(const Handle& handle, const py::dict& fields);
 /// A message: a ProtoView, an object of a message's class, or a message of the protobuf library.
 /// Throws TypeError if it is no message of this type.
 [[nodiscard]] Handle message_for(std::string_view type_name, const py::handle& object);
-/// The same for what a repeated field may be extended with: a dict is a message, too.
-[[nodiscard]] Handle element_for(const wire::FieldRow& row, const py::handle& object);
+
+/// A message that is to be copied, with the values of its external tensors if it comes from a model
+/// with another folder.
+struct Original : Handle {
+    model::BroughtValues values;
+};
+
+/// The message that an object is, for a copy in the document of `to`. Between `.proto` and `.proto`
+/// it is copied as protobuf does. Throws what message_for() and model::BroughtValues throw.
+[[nodiscard]] Original original_for(const Handle& to, std::string_view type_name,
+                                    const py::handle& object, bool to_proto);
 
 /// Adds a copy of `original` to a repeated field, before position `i` or at the end. Returns the
 /// copy.
 onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
-                          const Handle& original);
+                          const Original& original);
 
 /// Replaces all messages of a repeated field by copies of others.
-void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others);
+void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Original> others);
+
+/// Replaces all fields of a message by those of another one of its type.
+void copy(const Handle& handle, const Original& original);
 
 /// Adds the fields of `original` to a message; see model::merge_from().
 void merge(const Handle& handle, const Handle& original);

@@ -144,33 +144,30 @@ model::NewValue hold(const py::object& buffer) {
 }
 
 model::NewValue encode(const wire::FieldRow& row, const py::handle& value) {
-    model::NewValue made;
     if (row.type == wire::Type::bytes) {
         if (!PyBytes_Check(value.ptr())) fail_type(row, "bytes", value);
         const std::string_view bytes = py::reinterpret_borrow<py::bytes>(value);
-        if (bytes.size() >= model::kLeastHeld) {
-            made = hold(py::reinterpret_borrow<py::object>(value));
-        } else {
-            wire::write_head(made.encoded, row.number, bytes.size());
-            made.encoded += bytes;
-        }
-    } else if (row.type == wire::Type::string) {
-        const std::string text = text_of(row, value);
-        wire::write_head(made.encoded, row.number, text.size());
-        made.encoded += text;
-    } else {
-        wire::write_tag(made.encoded, row.number, row.wire_type());
-        write_content(made.encoded, row, value);
+        if (bytes.size() < model::kLeastHeld) return model::text_value(row, bytes);
+        return hold(py::reinterpret_borrow<py::object>(value));
     }
+    if (row.type == wire::Type::string) return model::text_value(row, text_of(row, value));
+    model::NewValue made;
+    wire::write_tag(made.encoded, row.number, row.wire_type());
+    write_content(made.encoded, row, value);
     return made;
 }
 
+py::iterator elements_of(const wire::FieldRow& row, const py::handle& values) {
+    if (Py_TYPE(values.ptr())->tp_iter == nullptr && PySequence_Check(values.ptr()) == 0) {
+        fail_type(row, "an iterable", values);
+    }
+    return py::iter(values);
+}
+
 std::vector<model::NewValue> encode_all(const wire::FieldRow& row, const py::handle& values) {
-    auto iterator = py::reinterpret_steal<py::object>(PyObject_GetIter(values.ptr()));
-    if (!iterator) throw py::error_already_set();
     std::vector<model::NewValue> made;
     std::string run;
-    for (const py::handle value : py::reinterpret_borrow<py::iterator>(iterator)) {
+    for (const py::handle value : elements_of(row, values)) {
         if (row.packed) {
             write_content(run, row, value);
         } else {
@@ -178,18 +175,14 @@ std::vector<model::NewValue> encode_all(const wire::FieldRow& row, const py::han
         }
     }
     if (run.empty()) return made;
-    model::NewValue whole;
-    if (run.size() >= model::kLeastHeld) {
-        // The next change replaces the whole run, and then this memory is released.
-        const auto bytes = std::make_shared<source::OwnedBytes>(run.size());
-        std::ranges::copy(as_bytes(run), bytes->writable().begin());
-        whole.content = bytes->bytes();
-        whole.source = bytes;
-    } else {
-        wire::write_head(whole.encoded, row.number, run.size());
-        whole.encoded += run;
+    if (run.size() < model::kLeastHeld) {
+        made.push_back(model::text_value(row, run));
+        return made;
     }
-    made.push_back(std::move(whole));
+    // The next change replaces the whole run, and then this memory is released.
+    const auto bytes = std::make_shared<source::OwnedBytes>(run.size());
+    std::ranges::copy(as_bytes(run), bytes->writable().begin());
+    made.push_back({{}, bytes, bytes->bytes()});
     return made;
 }
 

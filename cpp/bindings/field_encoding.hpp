@@ -21,6 +21,9 @@ namespace py = pybind11;
 /// The bytes of an object with a buffer, which is held and not copied.
 [[nodiscard]] model::NewValue hold(const py::object& buffer);
 
+/// Iterates over the values for a repeated field. Throws TypeError if they are not iterable.
+[[nodiscard]] py::iterator elements_of(const wire::FieldRow& row, const py::handle& values);
+
 /// The values of a repeated field: one new value for each, or one for all in a packed run. Throws
 /// the same, and TypeError if `values` is not iterable.
 [[nodiscard]] std::vector<model::NewValue> encode_all(const wire::FieldRow& row,

@@ -7,17 +7,8 @@
 
 namespace onnxmap::bindings {
 
-namespace {
-
-// Whether both are views of the same bytes of the same document.
-bool is_same_message(const Handle& a, const Handle& b) {
-    return a.document == b.document && a.message().is(b.message());
-}
-
-}  // namespace
-
 bool is_equal(const Handle& a, const Handle& b) {
-    if (is_same_message(a, b)) return true;
+    if (is_same(a, b)) return true;
     for (const Handle* each : {&a, &b}) {
         each->document->store().check_unchanged(each->document->source(), source::kRecently);
     }

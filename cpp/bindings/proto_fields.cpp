@@ -103,30 +103,21 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
     return PyObject_GenericSetAttr(self, name, value);
 }
 
-namespace {
-
-void check_list(const wire::FieldRow& row, const py::object& value) {
-    const bool is_text = py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value);
-    if (is_text || !py::isinstance<py::iterable>(value)) {
-        const std::string found = is_text ? "a single text" : Py_TYPE(value.ptr())->tp_name;
-        throw py::type_error(std::string(row.name) + ": expected a list, not " + found);
-    }
-}
-
-}  // namespace
-
 void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
     if (model::holds_strings(row)) {
         package::set_entries()(friendly_value(handle, row), value);
     } else if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
-        check_list(row, value);
-        std::vector<Handle> elements;
-        for (const py::handle each : value) elements.push_back(message_for(row.type_name, each));
+        std::vector<Original> elements;
+        for (const py::handle each : elements_of(row, value)) {
+            elements.push_back(original_for(handle, row.type_name, each, false));
+        }
         replace_all(handle, row, elements);
     } else if (row.repeated()) {
-        check_list(row, value);
+        if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+            throw py::type_error(std::string(row.name) + ": expected a list, not a single text");
+        }
         assign_all(handle, row, value);
     } else if (!row.is_message()) {
         assign(handle, row, value);

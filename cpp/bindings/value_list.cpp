@@ -97,7 +97,6 @@ py::object change(const ValueList& self, const char* method, const py::tuple& ar
 
 // Adds values at the end without a look at those that are there, which may be millions.
 void extend(const ValueList& self, const py::object& values) {
-    if (values.is_none()) throw py::type_error("expected an iterable, not None");
     const auto encoded = encode_all(*self.row, values);
     below_guard(self, [&] {
         model::append_values(*self.document, to_change(self.parent), *self.row, encoded);

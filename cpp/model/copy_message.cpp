@@ -1,6 +1,5 @@
 #include "model/copy_message.hpp"
 
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,12 +96,8 @@ class Copy {
 
 // Puts a field into the document's memory.
 Copied place(const Document& document, const wire::FieldRow& row, std::string_view content) {
-    std::string head;
-    wire::write_head(head, row.number, content.size());
-    const auto bytes = document.editable().allocate(head.size() + content.size());
-    std::memcpy(bytes.data(), head.data(), head.size());
-    if (!content.empty()) std::memcpy(bytes.data() + head.size(), content.data(), content.size());
-    return {bytes, ByteView(bytes).subspan(head.size())};
+    const ByteView bytes = document.editable().keep(text_value(row, content).encoded);
+    return {bytes, bytes.last(content.size())};
 }
 
 }  // namespace
@@ -141,9 +136,7 @@ EncodedField copy_field(const Document& document, const wire::FieldRow& row,
     }
     Copy copy(document, from);
     copy.add_field(field);
-    const auto bytes = document.editable().allocate(copy.content.size());
-    std::memcpy(bytes.data(), copy.content.data(), copy.content.size());
-    return {bytes, &row};
+    return {document.editable().keep(copy.content), &row};
 }
 
 }  // namespace onnxmap::model

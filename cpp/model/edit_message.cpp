@@ -1,7 +1,6 @@
 #include "model/edit_message.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -59,14 +58,8 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
     }
 }
 
-ByteView keep(const Document& document, std::string_view bytes) {
-    const auto place = document.editable().allocate(bytes.size());
-    std::memcpy(place.data(), bytes.data(), bytes.size());
-    return place;
-}
-
 EncodedField encoded(const Document& document, const wire::FieldRow& row, const NewValue& value) {
-    if (!value.source) return {keep(document, value.encoded), &row};
+    if (!value.source) return {document.editable().keep(value.encoded), &row};
     return held_field(document, row, value.source, value.content);
 }
 
@@ -92,8 +85,16 @@ EncodedField held_field(const Document& document, const wire::FieldRow& row,
                         std::shared_ptr<const source::Source> source, ByteView bytes) {
     std::string head;
     wire::write_head(head, row.number, bytes.size());
-    if (bytes.empty()) return {keep(document, head), &row};
-    return {keep(document, head), &row, document.editable().hold(std::move(source), bytes)};
+    const ByteView kept = document.editable().keep(head);
+    if (bytes.empty()) return {kept, &row};
+    return {kept, &row, document.editable().hold(std::move(source), bytes)};
+}
+
+NewValue text_value(const wire::FieldRow& row, std::string_view text) {
+    NewValue value;
+    wire::write_head(value.encoded, row.number, text.size());
+    value.encoded += text;
+    return value;
 }
 
 void fail_removed(const onnx::Message& message) {
@@ -287,7 +288,8 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         changes_names = changes_names || (row != nullptr && renames(message, *row));
         if (row == nullptr) {
-            unknown.push_back({keep(document, as_text(ByteView(field.begin, field.end))), nullptr});
+            const ByteView bytes(field.begin, field.end);
+            unknown.push_back({document.editable().keep(as_text(bytes)), nullptr});
         }
     });
     for (const wire::FieldRow& row : message.table().fields) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/document.hpp"
@@ -22,6 +23,9 @@ struct NewValue {
     std::shared_ptr<const source::Source> source = {};
     ByteView content = {};  // of the source
 };
+
+/// A text, or bytes that are copied.
+[[nodiscard]] NewValue text_value(const wire::FieldRow& row, std::string_view text);
 
 /// Content of at least this many bytes stays where it is; less is copied.
 inline constexpr std::uint64_t kLeastHeld = 4096;

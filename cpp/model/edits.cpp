@@ -57,6 +57,12 @@ std::span<std::uint8_t> Edits::allocate(std::uint64_t nbytes) {
     return bytes;
 }
 
+ByteView Edits::keep(std::string_view bytes) {
+    const auto place = allocate(bytes.size());
+    std::ranges::copy(as_bytes(bytes), place.begin());
+    return place;
+}
+
 onnx::HeldContent Edits::hold(std::shared_ptr<const source::Source> source, ByteView bytes) {
     const std::lock_guard lock(mutex_);
     const auto [first, last] = held_.equal_range(source->data());
@@ -158,6 +164,20 @@ bool Edits::is_removed(const onnx::Message& message) const {
     return is_removed_at(message.key());
 }
 
+void Edits::note_replaced(const onnx::Message& message) {
+    note_edit(false);
+    const std::lock_guard lock(mutex_);
+    replaced_[message.key()] = count();
+    any_replaced_.store(true, std::memory_order_release);
+}
+
+bool Edits::is_replaced(const onnx::Message& message, std::uint64_t since) const {
+    if (!any_replaced_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard lock(mutex_);
+    const auto found = replaced_.find(message.key());
+    return found != replaced_.end() && found->second > since;
+}
+
 void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row) {
     const std::lock_guard lock(mutex_);
     ++vacated_[{parent.key(), &row}];
@@ -176,6 +196,7 @@ void Edits::revert() {
         messages.swap(messages_);
         fields_of_.clear();
         removed_.clear();
+        replaced_.clear();
         for (const auto& block : blocks_) remove_range(block->bytes());
         if (!blocks_.empty()) used_ = blocks_.back()->size();
         any_.store(false, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ class Edits final : public onnx::Changes {
     /// Bytes for new fields. They are never moved.
     [[nodiscard]] std::span<std::uint8_t> allocate(std::uint64_t nbytes);
 
+    /// A copy of bytes, which is never moved.
+    [[nodiscard]] ByteView keep(std::string_view bytes);
+
     /// Content for a field, which the source keeps.
     [[nodiscard]] onnx::HeldContent hold(std::shared_ptr<const source::Source> source,
                                          ByteView bytes);
@@ -57,6 +61,11 @@ class Edits final : public onnx::Changes {
     /// Notes that a message, with all that it holds, is no longer part of the document.
     void remove(const onnx::Message& message);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
+
+    /// Notes that a message got other content as a whole: who read it before has another one.
+    void note_replaced(const onnx::Message& message);
+    /// Whether that happened after `since`, a count().
+    [[nodiscard]] bool is_replaced(const onnx::Message& message, std::uint64_t since) const;
 
     /// Counts how often the place of a singular message was cleared. A handle of an absent message
     /// stands for the place until then.
@@ -97,6 +106,8 @@ class Edits final : public onnx::Changes {
     std::unordered_map<const std::uint8_t*, Fields*> fields_of_;  // the same, for find()
     Intervals removed_;
     std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::uint64_t> vacated_;
+    std::unordered_map<const std::uint8_t*, std::uint64_t> replaced_;  // count() at the last time
+    std::atomic<bool> any_replaced_ = false;
     std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;  // the newest last
     std::map<const std::uint8_t*, std::size_t> block_at_;      // by the first byte
     std::uint64_t used_ = 0;                                   // of the newest block

@@ -9,22 +9,10 @@
 #include "model/outer_uses.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
-#include "wire/writer.hpp"
 
 namespace onnxmap::model {
 
 using onnx::field;
-
-namespace {
-
-NewValue text_value(const wire::FieldRow& row, std::string_view text) {
-    NewValue value;
-    wire::write_head(value.encoded, row.number, text.size());
-    value.encoded += text;
-    return value;
-}
-
-}  // namespace
 
 Renaming::Renaming(const Graph& graph, std::vector<Names> names)
     : document_(graph.document()), graph_(graph.fields()->message()), names_(std::move(names)) {

@@ -182,11 +182,13 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     const bool is_chosen =
         role == Role::initializer || (role == Role::attribute && options_.attributes);
     const std::string* const copy = copied_to(model.planned, tensor);
-    // What stays where it is need not be readable.
+    // What stays where it is need not be readable, unless an edit added it.
     const bool stays =
         !header.external || (copy == nullptr && model.planned.is_same_folder &&
                              (options_.external == keep || options_.external == view));
-    const auto values = stays ? tensor.values_if_valid() : std::optional(tensor.values());
+    const bool is_added = header.external && document.edits().is_added(message.key());
+    const auto values =
+        stays && !is_added ? tensor.values_if_valid() : std::optional(tensor.values());
     if (!stays && (values->in_pieces() || header.has_segment)) {
         throw Error("save.segments", "tensor " + path +
                                          " has external data in segments, which a save leaves "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -57,28 +56,15 @@ TensorEdits::TensorEdits(const model::Document& document)
       edits_(document.edits().any() ? document.edits().messages_in(document.root())
                                     : model::Edits::ByKey()) {}
 
-ByteView TensorEdits::keep(std::string_view bytes) {
-    const auto place = memory_.allocate(bytes.size());
-    std::memcpy(place.data(), bytes.data(), bytes.size());
-    return place;
-}
-
 EncodedField TensorEdits::text_field(const wire::FieldRow& row, std::string_view text) {
-    std::string encoded;
-    wire::write_head(encoded, row.number, text.size());
-    encoded += text;
-    return {keep(encoded), &row};
+    return {memory_.keep(model::text_value(row, text).encoded), &row};
 }
 
 EncodedField TensorEdits::entry_field(const wire::FieldRow& row, std::string_view key,
                                       std::string_view value) {
-    std::string entry;
-    for (const auto& [number, text] : {std::pair(field<"StringStringEntryProto.key">.number, key),
-                                       {field<"StringStringEntryProto.value">.number, value}}) {
-        wire::write_head(entry, number, text.size());
-        entry += text;
-    }
-    return text_field(row, entry);
+    return text_field(row,
+                      model::text_value(field<"StringStringEntryProto.key">, key).encoded +
+                          model::text_value(field<"StringStringEntryProto.value">, value).encoded);
 }
 
 void TensorEdits::make_external(const onnx::Message& tensor, const DataPlace& place) {
@@ -96,7 +82,7 @@ void TensorEdits::make_external(const onnx::Message& tensor, const DataPlace& pl
     std::string external;
     wire::write_tag(external, location.number, location.wire_type());
     wire::write_varint(external, kExternal);
-    added.push_back({keep(external), &location});
+    added.push_back({memory_.keep(external), &location});
     edits_[tensor.key()] = model::fields_of(tensor)->replace(value_rows(), std::nullopt, added);
 }
 
@@ -105,7 +91,7 @@ void TensorEdits::make_inline(const onnx::Message& tensor,
     const wire::FieldRow& row = field<"TensorProto.raw_data">;
     std::string head;
     wire::write_head(head, row.number, bytes.size());
-    const EncodedField raw_data{keep(head), &row, memory_.hold(std::move(source), bytes)};
+    const EncodedField raw_data{memory_.keep(head), &row, memory_.hold(std::move(source), bytes)};
     edits_[tensor.key()] =
         model::fields_of(tensor)->replace(value_rows(), std::nullopt, {&raw_data, 1});
 }

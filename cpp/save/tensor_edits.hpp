@@ -53,7 +53,6 @@ class TensorEdits {
     [[nodiscard]] onnx::EncodedField text_field(const wire::FieldRow& row, std::string_view text);
     [[nodiscard]] onnx::EncodedField entry_field(const wire::FieldRow& row, std::string_view key,
                                                  std::string_view value);
-    [[nodiscard]] ByteView keep(std::string_view bytes);
 
     const model::Document& document_;
     model::Edits memory_;  // of the new fields

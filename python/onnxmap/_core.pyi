@@ -58,6 +58,7 @@ __all__: list[str] = [
     "append_bytes",
     "attribute_entries",
     "check_not_appended",
+    "copy_into",
     "data_type_bits",
     "data_type_facts",
     "document_of",
@@ -81,6 +82,8 @@ __all__: list[str] = [
     "loaded_raw_data",
     "map_keys",
     "new",
+    "new_beside",
+    "note_replaced",
     "numpy_dtype",
     "open_loaded_files",
     "opset_imports",
@@ -391,7 +394,8 @@ class ProtoView:
     A message under the names of onnx.proto, with protobuf's Python interface.
 
     An absent field reads as protobuf's default, an absent message as an empty view; writing to that makes
-    it present. A message that was removed from its model can still be read.
+    it present. A message that was removed from its model can still be read. Equal messages have the same
+    hash, so an edit changes it.
 
     Example:
         >>> model.proto.graph.node[0].op_type
@@ -1284,7 +1288,7 @@ class Graph:
 
     def first_user(self, value: Any) -> Node | _Graph | None:
         """
-        Return the user of the first of uses(), or None, without an index of all uses.
+        Return the user of the first of uses(), or one in the training information, or None.
         """
 
     def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
@@ -1907,6 +1911,11 @@ def check_not_appended(document: Document) -> None:
     Raise FileChangedError if the loaded file was appended to since.
     """
 
+def copy_into(target: ProtoView, message: Any) -> None:
+    """
+    Replace all fields of a message by those of another one. External tensors of an object of a model with another folder become inline ones, which refer to their files.
+    """
+
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Return the bits of one element; 0 if the elements have no fixed width.
@@ -2030,6 +2039,16 @@ def new(message_type: str, /, **kwargs: Any) -> ProtoView:
 
     Example:
         >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"])
+    """
+
+def new_beside(view: ProtoView, message_type: str) -> ProtoView:
+    """
+    Return a new message whose external data are in the folder of those of a view.
+    """
+
+def note_replaced(tensor: ProtoView) -> None:
+    """
+    Let objects of a message that were made before show it as it was when they were made.
     """
 
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:

@@ -63,7 +63,7 @@ class _ByName(Mapping[str, T_co]):
 class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"]):
     """The initializers of a graph by name, in file order.
 
-    Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the values; a new name
+    Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the tensor; a new name
     goes to the end. Arrays of 4096 bytes or more are not copied: keep them unchanged until a save.
 
     Keys are unique. If several initializers have the same name, looking it up raises ParseError
@@ -115,13 +115,11 @@ class Initializers(_ByName["_core.Tensor"], MutableMapping[str, "_core.Tensor"])
             ValueError: the new name is taken, in the graph or by a value of a subgraph, or the
                 graph uses a value of the new name from outside.
         """
-        if isinstance(old, str):
-            if new is None:
-                raise TypeError("rename() needs the new name")
-            old = {old: new}
-        elif not isinstance(old, Mapping):
-            raise TypeError(f"a name is a str, not {type(old).__name__}")
-        self._core.rename_initializers(dict(old))
+        if isinstance(old, str) and new is None:
+            raise TypeError("rename() needs the new name")
+        if not isinstance(old, (str, Mapping)):
+            raise TypeError(f"expected a name or a mapping of names, not {type(old).__name__}")
+        self._core.rename_initializers({old: new} if isinstance(old, str) else dict(old))
 
     def all(self) -> Iterator[_core.Tensor]:
         """Every initializer in file order, repeated and unnamed ones included."""

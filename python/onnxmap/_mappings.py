@@ -162,7 +162,7 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
         from onnxmap._new_attributes import attribute_of
 
         entry = self._last(name)
-        made = attribute_of(name, value, entry)
+        made = attribute_of(name, value, self._proto, entry)
         if entry is None:
             self._entries.append(made)
         else:

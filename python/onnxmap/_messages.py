@@ -28,8 +28,11 @@ def message_name(given: object) -> str:
     return str(view.DESCRIPTOR.full_name).removeprefix("onnx.")
 
 
-def copy_into(target: Message, given: Any) -> None:
+def copy_into(target: Any, given: Any) -> None:
     """Make an empty message equal to another one, which may be of another library.
+
+    External tensors of an object, such as a Node, become inline ones that refer to their files,
+    unless the new message is for the same folder.
 
     Raises:
         TypeError: the other message is of another type, or is none.
@@ -37,11 +40,10 @@ def copy_into(target: Message, given: Any) -> None:
     wanted, found = message_name(target), message_name(given)
     if wanted != found:
         raise TypeError(f"a {wanted} is needed, not {found or type(given).__name__}")
-    source = getattr(given, "proto", given)
-    if type(source) is type(target):
-        target.CopyFrom(source)
+    if isinstance(target, _core.ProtoView):
+        _core.copy_into(target, given)
     else:
-        target.MergeFromString(source.SerializeToString())
+        target.MergeFromString(getattr(given, "proto", given).SerializeToString())
 
 
 def copy_all(target: Message, given: Any) -> None:

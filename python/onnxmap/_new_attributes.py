@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from onnxmap import _core
 from onnxmap._enums import AttributeType
 from onnxmap._messages import Message, copy_into, message_name, new_message
 from onnxmap._new_types import as_type_proto, is_type
@@ -99,25 +100,27 @@ def fill_attribute(
     attribute.type = int(kind)
 
 
-def attribute_of(name: str, value: Any, like: Message | None = None) -> Message:
+def attribute_of(name: str, value: Any, beside: Message, like: Message | None = None) -> Message:
     """Return a new AttributeProto with this name.
 
-    `value` is an attribute, which is copied, or what `make_attribute` takes. An empty list has the
-    type of `like`, an AttributeProto.
+    `value` is an attribute, which is copied, or what `make_attribute` takes. Its external data stay
+    external if the message `beside` has the same folder. An empty list has the type of `like`, an
+    AttributeProto.
     """
-    if message_name(value) == "AttributeProto":
-        attribute = new_message("AttributeProto")
-        copy_into(attribute, value)
-        attribute.name = name
-        return attribute
+    kind = message_name(value)
+    made = _core.new_beside(beside, "AttributeProto") if kind else new_message("AttributeProto")
+    if kind == "AttributeProto":
+        copy_into(made, value)
+        made.name = name
+        return made
     is_empty = isinstance(value, Sequence) and not isinstance(value, str | bytes) and not value
-    kind = like.type if is_empty and like is not None else None
-    return make_attribute(name, value, attr_type=kind)
+    fill_attribute(made, name, value, None, like.type if is_empty and like is not None else None)
+    return made
 
 
 def set_value(attribute: Message, value: Any) -> None:
     """Give an AttributeProto another value; its name and documentation stay."""
-    made = attribute_of(attribute.name, value, attribute)
+    made = attribute_of(attribute.name, value, attribute, attribute)
     for field in (*_FIELDS.values(), *_LISTS.values(), "ref_attr_name"):
         attribute.ClearField(field)
     made.ClearField("doc_string")

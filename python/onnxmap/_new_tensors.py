@@ -73,20 +73,15 @@ def tensor_of_array(array: _Array, name: str = "") -> Message:
     if is_text:
         tensor.string_data.extend(_texts(array))
     else:
-        tensor.raw_data = _stored(kind, array)
+        tensor.raw_data = stored(kind, array).tobytes()
     return tensor
 
 
 def copy_tensor(target: Message, given: Any) -> None:
-    """Copy a tensor into a message: a message, a Tensor (with external values), or an array."""
+    """Copy a tensor into a message: a message, a Tensor or an array; see `copy_into`."""
     if not message_name(given):
         given = tensor_of_array(np.asarray(given))
     copy_into(target, given)
-    if isinstance(given, _core.Tensor) and given.is_external:
-        # The location is relative to the model of the tensor, not to that of the copy.
-        target.ClearField("external_data")
-        target.ClearField("data_location")
-        target.raw_data = given.tobytes()
 
 
 def _texts(vals: Any) -> list[bytes]:
@@ -155,7 +150,7 @@ def _raw_bytes(kind: DataType, count: int, vals: Any) -> bytes:
     if isinstance(vals, _core.Tensor):
         vals = vals.tobytes()
     if isinstance(vals, np.ndarray):
-        vals = _stored(kind, vals)
+        vals = stored(kind, vals).tobytes()
     if not isinstance(vals, bytes):
         raise TypeError(f"raw values are bytes or an array, not {type(vals).__name__}")
     needed = -(-count * kind.bits // 8)
@@ -164,11 +159,12 @@ def _raw_bytes(kind: DataType, count: int, vals: Any) -> bytes:
     return vals
 
 
-def _stored(kind: DataType, array: _Array) -> bytes:
-    """An array in the layout of `raw_data`."""
+def stored(kind: DataType, array: _Array) -> _Array:
+    """Return the bytes of `raw_data` as an array: a view of the array if it has that layout."""
     if kind.bits < 8 and array.dtype.itemsize == 1:
-        array = packed(kind.bits, array)
-    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        return packed(kind.bits, array)
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def packed(bits: int, array: _Array) -> _Array:

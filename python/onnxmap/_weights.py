@@ -33,6 +33,8 @@ def assign(graph: _core.Graph, names: _core.TensorNames, name: str, values: Any)
         first, *others = _positions(graph, names, name)
         tensors = graph.proto.initializer
         set_values(tensors[first], values)
+        # As in a dict, an object of the tensor that was there stays what it was.
+        _core.note_replaced(tensors[first])
         for position in reversed(others):
             del tensors[position]
     else:
@@ -106,7 +108,9 @@ def tensor_of(values: Any) -> Message:
         kind = DataType(array.dtype.newbyteorder("="))  # type: ignore[arg-type]
     except ValueError:
         raise TypeError(f"ONNX has no element type for {array.dtype}") from None
-    return _new(kind, array.shape, _stored(kind, array))
+    from onnxmap._new_tensors import stored
+
+    return _new(kind, array.shape, stored(kind, array))
 
 
 def _are_texts(array: np.ndarray[Any, Any]) -> bool:
@@ -124,9 +128,9 @@ def _torch_values(tensor: Any) -> tuple[DataType, tuple[int, ...], np.ndarray[An
     return kind, tuple(tensor.shape), flat.view(sys.modules["torch"].uint8).numpy()
 
 
-def _new(kind: DataType, shape: Iterable[int], stored: Any) -> Message:
+def _new(kind: DataType, shape: Iterable[int], raw_data: Any) -> Message:
     made = _core.new("TensorProto", data_type=int(kind), dims=shape)
-    _core.hold_raw_data(made, stored)
+    _core.hold_raw_data(made, raw_data)
     return made
 
 
@@ -144,13 +148,3 @@ def _without_notes(message: Any) -> Message:
     for field in ("doc_string", "metadata_props"):
         made.ClearField(field)
     return made
-
-
-def _stored(kind: DataType, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of `raw_data` as an array: the array itself if it has that layout."""
-    if kind.bits < 8:
-        from onnxmap._new_tensors import packed
-
-        return packed(kind.bits, array)
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -124,6 +124,19 @@ TEST_CASE("edits: sources that are gone are forgotten, and others are kept once"
     CHECK(edits.source_of(lasting->bytes()) == lasting);
 }
 
+TEST_CASE("edits: a message is replaced for those who read it before") {
+    const EditedDocument edited(model(graph_with({node("A"), node("B")})));
+    model::Edits& edits = edited.document->editable();
+    const std::uint64_t before = edits.count();
+    CHECK_FALSE(edits.is_replaced(edited.node(0), before));
+    edits.note_replaced(edited.node(0));
+    CHECK(edits.is_replaced(edited.node(0), before));
+    CHECK_FALSE(edits.is_replaced(edited.node(0), edits.count()));
+    CHECK_FALSE(edits.is_replaced(edited.node(1), before));
+    edits.revert();
+    CHECK_FALSE(edits.is_replaced(edited.node(0), before));
+}
+
 TEST_CASE("edits: a message is known by its key, whatever becomes of its fields") {
     const EditedDocument edited(model(graph_with({node("A"), node("B")})));
     const Message before = edited.node(0);

@@ -232,6 +232,25 @@ def test_a_wrong_attribute_says_the_right_one(
     assert str(assigned.value) == str(caught.value)
     assert wrong not in dir(thing)
     assert not hasattr(thing, "nothing_like_it")
+    with pytest.raises(AttributeError) as assigned:
+        setattr(thing, wrong, 1)
+    assert str(assigned.value) == str(caught.value)
+
+
+def test_an_attribute_that_is_read_only_keeps_its_error(path: Path) -> None:
+    model = onnxmap.load(path)
+    for thing, name in ((model, "nbytes"), (model.graph, "proto"), (model.graph.nodes[0], "proto")):
+        with pytest.raises(AttributeError, match=r"setter|can.t set|read-only"):
+            setattr(thing, name, 1)
+
+
+def test_a_subclass_of_model_has_attributes_of_its_own(path: Path) -> None:
+    class Named(onnxmap.Model):
+        label: str
+
+    model = Named.__new__(Named)
+    model.label = "mine"
+    assert model.label == "mine"
 
 
 def test_a_name_with_little_in_common_is_not_suggested(path: Path) -> None:

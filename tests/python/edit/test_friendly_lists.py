@@ -294,3 +294,24 @@ def test_numbers_in_any_encoding(stored: str, change: str) -> None:
     assert numbers == expected
     made = onnx.load_from_string(onnxmap.dumps(model))
     assert list(made.graph.node[0].attribute[0].ints) == expected
+
+
+def test_errors_name_what_is_wrong() -> None:
+    model = rich()
+    nodes: Any = model.graph.nodes
+    rename: Any = model.initializers.rename
+    node = nodes[0]
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (lambda: rename(0, "b"), TypeError, "a name or a mapping of names, not int"),
+        (lambda: setattr(node, "inputs", None), TypeError, "input: expected an iterable"),
+        (lambda: setattr(node, "inputs", 5), TypeError, "input: expected an iterable, not int"),
+        (lambda: setattr(model.graph, "nodes", None), TypeError, "node: expected an iterable"),
+        (lambda: node.inputs.extend(None), TypeError, "input: expected an iterable"),
+        (lambda: nodes.extend(7), TypeError, "node: expected an iterable, not int"),
+        (lambda: nodes.insert(10**30, node), OverflowError, "cannot fit 'int'"),
+        (lambda: nodes.insert("1", node), TypeError, "'str' object cannot be interpreted"),
+    ]  # fmt: skip
+    for change, error, message in wrong:
+        with pytest.raises(error, match=message):
+            change()
+    assert not model.edited

@@ -164,15 +164,6 @@ def test_objects_of_onnxmap() -> None:
     assert form(ours("make_attribute")("value", [tensor]).tensors[0]) == form(attribute.t)
 
 
-def test_an_external_tensor_is_copied_with_its_values(tmp_path: Any) -> None:
-    (tmp_path / "w.bin").write_bytes(np.arange(3, dtype=np.float32).tobytes())
-    message = TensorProto(name="t", dims=[3], data_type=1, data_location=TensorProto.EXTERNAL)
-    message.external_data.add(key="location", value="w.bin")
-    tensor = onnxmap.loads_tensor(message.SerializeToString(), external_root=tmp_path)
-    made = ours("make_attribute")("value", tensor)
-    assert form(made) == form(helper.make_attribute("value", TENSOR))
-
-
 def test_inputs_that_are_one_text_are_refused() -> None:
     """onnx.helper makes an input of each letter."""
     with pytest.raises(TypeError, match=r"\['xy'\]"):

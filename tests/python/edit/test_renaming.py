@@ -179,7 +179,7 @@ def test_what_training_uses_is_not_deleted() -> None:
 
 def test_names_that_are_no_text() -> None:
     model = loaded()
-    with pytest.raises(TypeError, match="a name is a str, not int"):
+    with pytest.raises(TypeError, match="expected a name or a mapping of names, not int"):
         model.initializers.rename(0, "n")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a name is a str, not int"):
         model.initializers.rename("w", 0)  # type: ignore[arg-type]
