@@ -23,6 +23,15 @@ def file_id(path: str) -> FileId | None:
     return _id_of(path, follow_symlinks=True)
 
 
+def is_model(path: str) -> bool:
+    """Return whether a file can be read as a model."""
+    try:
+        _opened(path)
+    except (OnnxMapError, OSError):
+        return False
+    return True
+
+
 def external_paths(model: str) -> list[str]:
     """Return the paths that the external data of a model file name.
 
@@ -30,11 +39,16 @@ def external_paths(model: str) -> list[str]:
         OnnxMapError: the file is not a model.
         OSError: it cannot be read.
     """
+    folder = os.path.dirname(os.fsencode(model))
+    locations = _core.external_locations(_opened(model))
+    return [os.fsdecode(os.path.join(folder, each)) for each in locations]
+
+
+def _opened(model: str) -> _core.Document:
     name = os.fsencode(model)
     folder = os.path.dirname(name)
     # `load` would refuse a view of a file that has changed.
-    document = _core.load_file(name, "ModelProto", Options(check="lazy"), folder, folder)
-    return [os.fsdecode(os.path.join(folder, each)) for each in _core.external_locations(document)]
+    return _core.load_file(name, "ModelProto", Options(check="lazy"), folder, folder)
 
 
 @dataclass

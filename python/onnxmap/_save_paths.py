@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._neighbours import Neighbours, external_paths, file_id, neighbours
+from onnxmap._neighbours import Neighbours, external_paths, file_id, is_model, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
@@ -95,7 +95,9 @@ def check_replaced(
                 raise _own_data(os.fsdecode(model), "the model was loaded from it")
     if not overwrite:
         return
-    not_models = [path for path in paths if os.path.lexists(path) and not _is_model(path)]
+    not_models = [
+        path for path in paths if os.path.lexists(path) and not is_model(os.fsdecode(path))
+    ]
     others = _others([*not_models, *data_paths], paths, loaded)
     for model_name in map(os.fsdecode, not_models):
         if (user := others.user_of(model_name)) is not None:
@@ -231,14 +233,6 @@ def _others(
     new = [os.fsdecode(path) for path in models]
     folders = [os.path.dirname(path) for path in [*taken, *new]]
     return neighbours(folders, new, [os.fsdecode(path) for path in loaded])
-
-
-def _is_model(path: bytes) -> bool:
-    try:
-        external_paths(os.fsdecode(path))
-    except (OnnxMapError, OSError):
-        return False
-    return True
 
 
 def _ids_of_data(model: bytes) -> set[FileId]:
