@@ -23,7 +23,8 @@ class StructurePages {
         if (!frugal_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
         if (offset > source_.size()) return;  // an edit added them
-        mapped_ += offset < last_ ? os::kMappedAround : std::min(offset - last_, os::kMappedAround);
+        const std::uint64_t distance = offset < last_ ? last_ - offset : offset - last_;
+        mapped_ += std::min(distance, os::kMappedAround);
         last_ = offset;
         first_ = std::min(first_, offset);
         end_ = std::max(end_, offset);

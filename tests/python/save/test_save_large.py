@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -207,3 +208,28 @@ def test_more_than_2_gib_is_written_and_read_back(alignment: int | None, tmp_pat
     assert has_marks(again)
     assert onnxmap.load(again).initializers["new"].numpy().tolist() == [0, 1, 2, 3, 4]
     saved.unlink()
+
+
+@pytest.mark.skipif(SANITIZED, reason="ASan touches pages of its own")
+def test_structure_is_mapped_once(tmp_path: Path) -> None:
+    """A walk that goes back by a few bytes must not release the pages and fault them in again."""
+    attribute = wire.blob(1, b"axis") + wire.scalar(3, 1) + wire.scalar(20, 2)
+    node = wire.blob(1, b"a") + wire.blob(4, b"Neg") + wire.blob(5, attribute)
+    path = tmp_path / "nodes.onnx"
+    path.write_bytes(wire.blob(7, wire.blob(1, node) * 100_000))
+    facts = facts_from(
+        """
+    import resource
+    import onnxmap
+    path, out = sys.argv[1:]
+    model = onnxmap.load(path)
+    model.save(out, sync=False)  # what is allocated once
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    model.save(out, sync=False)
+    report(faults=resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    """,
+        str(path),
+        str(tmp_path / "out.onnx"),
+    )
+    pages = path.stat().st_size // resource.getpagesize()
+    assert facts["faults"] < pages + 500
