@@ -56,18 +56,9 @@ def writing(
 
     def clean() -> None:
         shutil.rmtree(made)
-        sync_folder(made.parent)
+        os.sync()  # so that the next sample does not wait for the disk
 
     return Task(lambda: write(path), lambda _, full: witness(path, full), clean)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until removed files are gone, so that the next sample does not wait for that."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def edited_nodes(count: int) -> list[int]:
