@@ -8,8 +8,6 @@
 
 namespace onnxmap::source {
 
-namespace {}  // namespace
-
 void OwnedBytes::Release::operator()(std::uint8_t* memory) const noexcept {
     if (mapped_nbytes > 0) {
         os::unmap(memory, mapped_nbytes);
