@@ -15,6 +15,13 @@ namespace onnxmap::test {
     return join(scalar(1, content.size()), scalar(2, 2), blob(8, name), blob(9, content));
 }
 
+/// A segment of a TensorProto of two UINT8 elements.
+[[nodiscard]] inline Bytes segment_tensor(std::string_view name, std::uint64_t begin,
+                                          std::uint64_t end) {
+    return join(scalar(1, 2), scalar(2, 2), blob(8, name), blob(9, Bytes(end - begin, 7)),
+                blob(3, join(scalar(1, begin), scalar(2, end))));
+}
+
 [[nodiscard]] inline Bytes string_entry(std::string_view key, std::string_view value) {
     return join(blob(1, key), blob(2, value));
 }

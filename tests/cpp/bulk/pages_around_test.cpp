@@ -22,8 +22,8 @@ namespace {
 
 using bulk::PagesAround;
 
-constexpr std::uint64_t kFile = 4 << 20;
-constexpr std::uint64_t kWindow = 8 * kFile;
+constexpr std::uint64_t kEach = 4 << 20;  // bytes of a file
+constexpr std::uint64_t kWindow = 8 * kEach;
 
 // How far the system reads ahead on a device. Such pages may come and go in pieces of 2 MiB.
 struct ReadsFarAhead {
@@ -47,24 +47,24 @@ void bring_next(PagesAround& pages, PagesAround::Cursor& at) {
 }
 
 struct TwoFiles {
-    explicit TwoFiles(FakePageCache::Kernel kernel, std::uint64_t nbytes = kFile) {
+    explicit TwoFiles(FakePageCache::Kernel kernel, std::uint64_t nbytes = kEach) {
         Bytes graph;
         for (const char* const name : {"a", "b"}) {
             const std::string path = folder.write(name, ByteView(counting(nbytes)));
-            append(graph, blob(5, external_tensor(name, name, 0, kFile)));
+            append(graph, blob(5, external_tensor(name, name, 0, kEach)));
             caches.push_back(std::make_unique<FakePageCache>(path, kernel));
         }
         plan = external_plan(folder, graph, {0, 1}, {nullptr, false, true});
     }
 
     /// Reads the file like another process.
-    void read(std::size_t i) const { caches[i]->bring(0, kFile); }
+    void read(std::size_t i) const { caches[i]->bring(0, kEach); }
     /// Touches all pages of the file, like the reader of a view.
-    void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kFile); }
+    void touch(std::size_t i) const { caches[i]->touch(source(i), 0, kEach); }
 
     [[nodiscard]] const source::Source& source(std::size_t i) const { return *plan->sources()[i]; }
-    [[nodiscard]] std::uint64_t held(std::size_t i) const { return caches[i]->held(0, kFile); }
-    [[nodiscard]] std::uint64_t mapped(std::size_t i) const { return caches[i]->mapped(0, kFile); }
+    [[nodiscard]] std::uint64_t held(std::size_t i) const { return caches[i]->held(0, kEach); }
+    [[nodiscard]] std::uint64_t mapped(std::size_t i) const { return caches[i]->mapped(0, kEach); }
 
     TemporaryFolder folder;
     std::vector<std::unique_ptr<FakePageCache>> caches;
@@ -82,14 +82,14 @@ TEST_CASE_TEMPLATE("pages_around: pages that the reader has passed are dropped, 
     bring_next(pages, at);
     pages.reader_at(files.plan->items()[0]);
     files.touch(0);
-    CHECK(files.held(0) == kFile);
+    CHECK(files.held(0) == kEach);
     bring_next(pages, at);
     files.touch(1);
-    CHECK(files.mapped(0) == kFile);
+    CHECK(files.mapped(0) == kEach);
     pages.reader_at(files.plan->items()[1]);
     CHECK(files.mapped(0) == 0);
     CHECK(files.held(0) == 0);
-    CHECK(files.held(1) == kFile);
+    CHECK(files.held(1) == kEach);
     pages.give_back_all(true);
     CHECK(files.mapped(1) == 0);
     CHECK(files.held(1) == 0);
@@ -102,10 +102,10 @@ TEST_CASE("pages_around: pages in memory are mapped, missing pages are asked for
     PagesAround pages(*files.plan, kWindow, &ReadsNothingAhead::nbytes);
     PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
-    CHECK(files.mapped(0) == kFile);
+    CHECK(files.mapped(0) == kEach);
     bring_next(pages, at);
     CHECK(files.mapped(1) == 0);
-    CHECK(files.held(1) == kFile);
+    CHECK(files.held(1) == kEach);
 }
 
 TEST_CASE("pages_around: if the system reads far ahead, all pages are mapped") {
@@ -115,24 +115,24 @@ TEST_CASE("pages_around: if the system reads far ahead, all pages are mapped") {
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
     PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
-    CHECK(files.mapped(0) == kFile);
+    CHECK(files.mapped(0) == kEach);
     bring_next(pages, at);
-    CHECK(files.mapped(1) == kFile);
+    CHECK(files.mapped(1) == kEach);
 }
 
 TEST_CASE("pages_around: pages from read-ahead are dropped, and earlier pages stay") {
     ONNXMAP_NEEDS_LINUX("a view of the page cache");
-    const TwoFiles files(kKernel<ReadsFarAhead>, 4 * kFile);  // the tensor is the first quarter
+    const TwoFiles files(kKernel<ReadsFarAhead>, 4 * kEach);  // the tensor is the first quarter
     FakePageCache& cache = *files.caches[0];
-    cache.bring(3 * kFile, 4 * kFile);
+    cache.bring(3 * kEach, 4 * kEach);
     PagesAround pages(*files.plan, kWindow, &ReadsFarAhead::nbytes);
     PagesAround::Cursor at{0, 0};
     bring_next(pages, at);
-    CHECK(cache.held(kFile, kFile + (2 << 20)) == 2 << 20);
+    CHECK(cache.held(kEach, kEach + (2 << 20)) == 2 << 20);
     pages.reader_at(files.plan->items()[0]);
     pages.give_back_all(true);
-    CHECK(cache.held(0, 3 * kFile) == 0);
-    CHECK(cache.held(3 * kFile, 4 * kFile) == kFile);
+    CHECK(cache.held(0, 3 * kEach) == 0);
+    CHECK(cache.held(3 * kEach, 4 * kEach) == kEach);
 }
 
 // Tensors of 4 MiB that begin in the middle of pages, in two runs of neighbours with a gap between
@@ -230,7 +230,7 @@ TEST_CASE_TEMPLATE("pages_around: pages that were in the cache stay there", Devi
         files.touch(item.source);
     }
     pages.give_back_all(true);
-    CHECK(files.held(0) == kFile);
+    CHECK(files.held(0) == kEach);
     CHECK(files.mapped(0) == 0);
     CHECK(files.held(1) == 0);
 }
@@ -273,7 +273,7 @@ TEST_CASE_TEMPLATE("pages_around: if the reader is faster, pages that come late 
     pages.give_back_all(true);
     CHECK(files.mapped(0) == 0);
     CHECK(files.mapped(1) == 0);
-    CHECK(files.held(0) == (cold ? 0 : kFile));
+    CHECK(files.held(0) == (cold ? 0 : kEach));
     CHECK(files.held(1) == 0);
 }
 
@@ -289,7 +289,7 @@ TEST_CASE_TEMPLATE("pages_around: the pages of the reader's tensor stay until it
     files.touch(0);
     files.touch(1);
     pages.give_back_all(false);
-    CHECK(files.mapped(0) == kFile);
+    CHECK(files.mapped(0) == kEach);
     CHECK(files.mapped(1) == 0);
     CHECK(files.held(1) == 0);
 }

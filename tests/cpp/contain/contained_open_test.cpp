@@ -29,7 +29,6 @@ namespace fs = std::filesystem;
 using contain::LinkPolicy;
 
 constexpr int kCannot = 77;
-const std::string kOutside = refusal_text(contain::Refusal::leads_outside);
 const std::string kIsLink = refusal_text(contain::Refusal::is_link);
 const std::string kHasLinks = refusal_text(contain::Refusal::has_hard_links);
 const std::string kNotRegular = refusal_text(contain::Refusal::not_regular);

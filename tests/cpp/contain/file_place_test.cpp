@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A file below two folders, and its place below them.
-struct Tree {
+struct PlacedFile {
     [[nodiscard]] std::string place() const {
         const auto found = contain::place_of(file, folders);
         if (!found) return "nowhere";
@@ -40,7 +40,7 @@ struct Tree {
 
 TEST_CASE("file_place: the place is below the first folder that contains the file") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
-    Tree tree;
+    PlacedFile tree;
     CHECK(tree.place() == "nowhere");
     fs::create_directory(tree.at("model"));  // its name begins like that of `models`
     tree.add("model");
@@ -54,7 +54,7 @@ TEST_CASE("file_place: the place is below the first folder that contains the fil
 
 TEST_CASE("file_place: the place does not name the links that led to the folder or the file") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
-    Tree tree;
+    PlacedFile tree;
     fs::create_directory_symlink("models", tree.at("alias"));
     fs::create_symlink("sub/w.bin", tree.at("models/link"));
     tree.file = os::File::open(tree.folder / "alias/link");
@@ -64,7 +64,7 @@ TEST_CASE("file_place: the place does not name the links that led to the folder 
 
 TEST_CASE("file_place: the place follows file and folder, even if others have their names") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
-    Tree tree;
+    PlacedFile tree;
     tree.add("models");
     fs::rename(tree.at("models"), tree.at("moved"));
     fs::create_directory(tree.at("models"));
@@ -78,7 +78,7 @@ TEST_CASE("file_place: the place follows file and folder, even if others have th
 
 TEST_CASE("file_place: a closed folder has no place if another folder has its name") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
-    Tree tree;
+    PlacedFile tree;
     tree.add("models");
     os::close_held();
     CHECK(tree.place() == "models : sub/w.bin");

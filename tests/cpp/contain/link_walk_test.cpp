@@ -26,11 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kOutside = refusal_text(contain::Refusal::leads_outside);
-
 // The folder of a model, another allowed folder, and a folder that must stay closed.
-struct Tree {
-    Tree() {
+struct LinkTree {
+    LinkTree() {
         folder.write("model/w.bin", "weights");
         folder.write("model/sub/w.bin", "below");
         folder.write("real/w.bin", "real");
@@ -75,7 +73,7 @@ struct Tree {
 }  // namespace
 
 TEST_CASE("link_walk: files without links are found, whatever separates the names") {
-    const Tree tree;
+    const LinkTree tree;
     for (const bool follow : {true, false}) {
         for (const char* name : {"w.bin", "./w.bin", "sub/../w.bin", "sub/.././/sub/../w.bin"}) {
             CAPTURE(name);
@@ -96,7 +94,7 @@ TEST_CASE("link_walk: files without links are found, whatever separates the name
 }
 
 TEST_CASE("link_walk: it finds the object and the folder that holds it") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("model/link", "sub/../sub/w.bin");
     contain::LinkWalk walk(tree.roots({"model"}), true);
     const os::FoundObject found = walk.find("link");
@@ -110,7 +108,7 @@ TEST_CASE("link_walk: it finds the object and the folder that holds it") {
 }
 
 TEST_CASE("link_walk: links that end in a root open, whatever way they take") {
-    const Tree tree;
+    const LinkTree tree;
     CHECK(tree.leads("w.bin") == "weights");
     CHECK(tree.leads("./sub/../w.bin") == "weights");
     CHECK(tree.leads(tree.at("model/w.bin")) == "weights");
@@ -139,7 +137,7 @@ TEST_CASE("link_walk: links that end in a root open, whatever way they take") {
 }
 
 TEST_CASE("link_walk: through a linked folder outside, only files in a root open") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("model/out", "../outside");
     tree.link("model/home", "..");
     tree.link("outside/back", "../model/sub");
@@ -159,7 +157,7 @@ TEST_CASE("link_walk: through a linked folder outside, only files in a root open
 }
 
 TEST_CASE("link_walk: links to anything outside the roots are refused, whether it exists or not") {
-    const Tree tree;
+    const LinkTree tree;
     for (const char* target :
          {"../outside/secret.bin", "../outside/missing", "../missing/x", "..", "../..", "/",
           "/etc/passwd", "/missing", "/dev/zero", "../outside", "../model2/w.bin",
@@ -177,7 +175,7 @@ TEST_CASE("link_walk: links to anything outside the roots are refused, whether i
 }
 
 TEST_CASE("link_walk: if links must not be followed, none is") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("model/in", "w.bin");
     tree.link("model/out", "../outside/secret.bin");
     tree.link("model/folder", "sub");
@@ -190,7 +188,7 @@ TEST_CASE("link_walk: if links must not be followed, none is") {
 }
 
 TEST_CASE("link_walk: follows as many links as the system, and no more") {
-    const Tree tree;
+    const LinkTree tree;
     tree.chain("forty", 40, "w.bin");
     tree.chain("more", 41, "w.bin");
     CHECK(tree.walk("forty0") == "weights");
@@ -213,7 +211,7 @@ TEST_CASE("link_walk: follows as many links as the system, and no more") {
 }
 
 TEST_CASE("link_walk: a link to a folder does not open a file") {
-    const Tree tree;
+    const LinkTree tree;
     CHECK(tree.leads("w.bin") == "weights");
     CHECK(tree.leads("w.bin/") == errno_text(ENOTDIR));
     CHECK(tree.leads("w.bin/.") == errno_text(ENOTDIR));
@@ -223,7 +221,7 @@ TEST_CASE("link_walk: a link to a folder does not open a file") {
 }
 
 TEST_CASE("link_walk: loops are refused") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("model/self", "self");
     tree.link("model/a", "b");
     tree.link("model/b", "./a");
@@ -239,7 +237,7 @@ TEST_CASE("link_walk: loops are refused") {
 }
 
 TEST_CASE("link_walk: one root may be inside another") {
-    const Tree tree;
+    const LinkTree tree;
     tree.folder.write("model/x/w.bin", "between");
     tree.folder.write("model/x/y/z/w.bin", "deep");
     tree.link("model/x/y/up", "../w.bin");
@@ -271,7 +269,7 @@ TEST_CASE("link_walk: one root may be inside another") {
 }
 
 TEST_CASE("link_walk: the root of the file system contains everything") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("model/relative", "../outside/secret.bin");
     tree.link("model/absolute", tree.at("outside/secret.bin"));
     const Roots everything = {os::Folder::open_shared("/")};
@@ -292,7 +290,7 @@ TEST_CASE("link_walk: the root of the file system contains everything") {
 
 TEST_CASE("link_walk: roots may be reached by links, or be moved afterwards") {
     ONNXMAP_NEEDS_LINUX("paths of open files");
-    const Tree tree;
+    const LinkTree tree;
     tree.link("linked", "model");
     tree.link("model/back", "../model/w.bin");
     tree.link("model/by_link", "../linked/w.bin");
@@ -310,7 +308,7 @@ TEST_CASE("link_walk: roots may be reached by links, or be moved afterwards") {
 }
 
 TEST_CASE("link_walk: folders without permission are refused") {
-    const Tree tree;
+    const LinkTree tree;
     tree.folder.write("model/closed/w.bin", "closed");
     tree.folder.write("outside/closed/x", "closed");
     tree.link("outside/closed/back", "../../model/w.bin");
@@ -343,7 +341,7 @@ TEST_CASE("link_walk: folders without permission are refused") {
 }
 
 TEST_CASE("link_walk: names that change during the walk never lead outside") {
-    const Tree tree;
+    const LinkTree tree;
     tree.link("good", "sub");
     tree.link("bad", "../outside");
     fs::create_directory(tree.at("spare"));

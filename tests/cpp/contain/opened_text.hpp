@@ -29,6 +29,8 @@ namespace onnxmap::test {
     return "?";
 }
 
+inline const std::string kOutside = refusal_text(contain::Refusal::leads_outside);
+
 /// What open() returns; or "errno N" for a FileError, the reason of a refusal, or the code of an
 /// Error.
 template <class Open>

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kOutside = refusal_text(contain::Refusal::leads_outside);
-
 constexpr const char* kFolders[] = {"model",  "model/a", "model/a/b", "real",
                                     "real/a", "out",     "out/a"};
 constexpr const char* kNames[] = {"a", "b", "c", "d", "w.bin"};

@@ -16,11 +16,6 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // The piece of a tensor of two bytes that has the bytes `begin` to `end`.
-Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
-    return join(scalar(1, 2), scalar(2, 2), blob(8, name), blob(9, Bytes(end - begin, 7)),
-                blob(3, join(scalar(1, begin), scalar(2, end))));
-}
-
 LoadedModel loaded(const std::vector<Bytes>& tensors) {
     Bytes graph;
     for (const Bytes& one : tensors) append(graph, join(blob(5, one), blob(1, node("Between"))));
@@ -31,8 +26,8 @@ LoadedModel loaded(const std::vector<Bytes>& tensors) {
 // segments.
 LoadedModel sample() {
     return loaded({raw_tensor("a", {1}), raw_tensor("twice", {1, 2}), raw_tensor("", {1}),
-                   segment("parts", 0, 1), raw_tensor("twice", {3}), segment("parts", 1, 2),
-                   raw_tensor("z", {1, 2, 3})});
+                   segment_tensor("parts", 0, 1), raw_tensor("twice", {3}),
+                   segment_tensor("parts", 1, 2), raw_tensor("z", {1, 2, 3})});
 }
 
 std::string name_of(const onnx::Message& tensor) {
@@ -68,14 +63,15 @@ TEST_CASE("initializers: a name of several tensors finds one only if all are its
     CHECK(names.contains("twice"));
     CHECK(code_of([&] { return names.position("twice"); }) == "model.duplicate_name");
     CHECK(code_of([&] { return names.positions(); }) == "model.duplicate_name");
-    const LoadedModel good = loaded({raw_tensor("b", {1}), segment("p", 0, 1), raw_tensor("", {}),
-                                     segment("p", 1, 2), raw_tensor("a", {1})});
+    const LoadedModel good =
+        loaded({raw_tensor("b", {1}), segment_tensor("p", 0, 1), raw_tensor("", {}),
+                segment_tensor("p", 1, 2), raw_tensor("a", {1})});
     CHECK(good.graph.initializers().names().positions() == std::vector<std::uint32_t>{0, 1, 4});
 }
 
 TEST_CASE("initializers: a segment and a whole tensor of the same name are two tensors") {
     const LoadedModel model =
-        loaded({segment("w", 0, 1), segment("w", 1, 2), raw_tensor("w", {1})});
+        loaded({segment_tensor("w", 0, 1), segment_tensor("w", 1, 2), raw_tensor("w", {1})});
     CHECK(code_of([&] { return model.graph.initializers().names().position("w"); }) ==
           "model.duplicate_name");
 }
@@ -88,8 +84,9 @@ TEST_CASE("initializers: named ones are listed up to the second tensor of a name
         seen.push_back(name + (is_new ? "" : "+"));
         return is_new;
     };
-    const LoadedModel good = loaded({raw_tensor("a", {1}), segment("p", 0, 1), raw_tensor("", {}),
-                                     segment("p", 1, 2), raw_tensor("b", {1})});
+    const LoadedModel good =
+        loaded({raw_tensor("a", {1}), segment_tensor("p", 0, 1), raw_tensor("", {}),
+                segment_tensor("p", 1, 2), raw_tensor("b", {1})});
     good.graph.initializers().insert_named(insert);
     CHECK(seen == Strings{"a", "p", "p+", "b"});
     seen.clear();

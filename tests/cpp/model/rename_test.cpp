@@ -15,7 +15,7 @@ namespace onnxmap::test {
 namespace {
 
 using onnx::field;
-using Names = std::vector<model::Renaming::Names>;
+using RenamedNames = std::vector<model::Renaming::Names>;
 
 Bytes op(const std::vector<std::string_view>& inputs, std::string_view output,
          const Bytes& attribute = {}) {
@@ -30,7 +30,7 @@ Bytes body(const Bytes& graph) {
 
 Bytes value(std::uint32_t list, std::string_view name) { return blob(list, blob(1, name)); }
 
-Bytes sparse(std::string_view name) {
+Bytes sparse_field(std::string_view name) {
     return blob(15, join(blob(1, raw_tensor(name, {1})), blob(2, raw_tensor("w", {0}))));
 }
 
@@ -42,8 +42,8 @@ Bytes model_with(std::string_view w, std::string_view v) {
     const Bytes note = blob(14, join(blob(1, w), blob(2, string_entry("SCALE", v)),
                                      blob(2, string_entry("w", "other"))));
     const Bytes graph = join(value(11, w), op({w, "", v, w}, "y", body(outer)), blob(2, "g"),
-                             op({"x"}, "z", body(hiding)), blob(5, raw_tensor(w, {1})), sparse(v),
-                             value(12, w), value(12, "y"), value(13, v), note);
+                             op({"x"}, "z", body(hiding)), blob(5, raw_tensor(w, {1})),
+                             sparse_field(v), value(12, w), value(12, "y"), value(13, v), note);
     const Bytes algorithm =
         join(op({w, "q"}, "v_new"), op({v}, "r", body(op({w}, "deep"))), value(12, v));
     const Bytes training =
@@ -56,13 +56,13 @@ struct Renamed {
     explicit Renamed(const Bytes& bytes)
         : edited(bytes), graph(model::main_graph(edited.document)) {}
 
-    void rename(Names names) { model::Renaming(graph, std::move(names)).apply(); }
+    void rename(RenamedNames names) { model::Renaming(graph, std::move(names)).apply(); }
 
     EditedDocument edited;
     model::Graph graph;
 };
 
-std::string refusal_of(const Bytes& bytes, Names names) {
+std::string refusal_of(const Bytes& bytes, RenamedNames names) {
     Renamed model(bytes);
     std::string text;
     try {
@@ -148,7 +148,7 @@ TEST_CASE("rename: a value from outside that is used is not hidden") {
 TEST_CASE("rename: unknown names are those of no initializer, or of several") {
     const Bytes segment = join(raw_tensor("parts", {1}), blob(3, join(scalar(1, 0), scalar(2, 1))));
     const Bytes bytes =
-        model(join(op({"x"}, "y"), value(11, "x"), blob(5, raw_tensor("w", {1})), sparse("s"),
+        model(join(op({"x"}, "y"), value(11, "x"), blob(5, raw_tensor("w", {1})), sparse_field("s"),
                    blob(5, raw_tensor("twice", {1})), blob(5, raw_tensor("twice", {1})),
                    blob(5, segment), blob(5, segment), blob(5, raw_tensor("", {1}))));
     Renamed model(bytes);

@@ -37,10 +37,11 @@ Bytes piece(std::string_view name, std::uint64_t count, std::uint64_t begin, std
 Bytes raw(const Bytes& bytes) { return blob(9, bytes); }
 
 // A loaded message, and the result of reading each of its tensors, in the order of the walk.
-class Loaded {
+class LoadedSegments {
   public:
-    explicit Loaded(const Bytes& bytes, const wire::MessageTable& root = message<"ModelProto">,
-                    const std::string& external_root = "")
+    explicit LoadedSegments(const Bytes& bytes,
+                            const wire::MessageTable& root = message<"ModelProto">,
+                            const std::string& external_root = "")
         : source_(std::make_shared<MemorySource>(bytes)) {
         model::LoadOptions options;
         options.root = &root;
@@ -93,7 +94,7 @@ TEST_CASE("segment_groups: every piece reads as the whole tensor, whatever the o
     const Bytes second = piece("w", 5, 2, 4, packed(5, {3, 4}));  // stored as typed values
     const Bytes third = piece("w", 5, 4, 5, scalar(5, 5));
     for (const auto& order : {std::vector{first, second, third}, {third, first, second}}) {
-        const Loaded loaded(model(graph_of(order)));
+        const LoadedSegments loaded(model(graph_of(order)));
         for (std::size_t i = 0; i < 3; ++i) {
             CHECK(loaded.read(i) == Bytes{1, 2, 3, 4, 5});
             CHECK(loaded.values(i).in_pieces());
@@ -107,7 +108,7 @@ TEST_CASE("segment_groups: sub-byte elements in pieces are converted and packed"
     // Five int4 elements, cut in the middle of a byte.
     const Bytes first = piece("w", 5, 0, 3, raw(from_hex("2103")), 22);
     const Bytes second = piece("w", 5, 3, 5, scalar(5, 0x54), 22);
-    const Loaded loaded(model(graph_of({second, first})));
+    const LoadedSegments loaded(model(graph_of({second, first})));
     CHECK(loaded.read(0) == Bytes{1, 2, 3, 4, 5});
     const tensor::Values values = loaded.values(1);
     Bytes packed_bytes(3);
@@ -120,56 +121,58 @@ TEST_CASE("segment_groups: sub-byte elements in pieces are converted and packed"
 }
 
 TEST_CASE("segment_groups: strings may be in pieces") {
-    const Loaded loaded(model(graph_of({piece("s", 3, 1, 3, join(blob(6, "b"), blob(6, "c")), 8),
-                                        piece("s", 3, 0, 1, blob(6, "a"), 8)})));
+    const LoadedSegments loaded(
+        model(graph_of({piece("s", 3, 1, 3, join(blob(6, "b"), blob(6, "c")), 8),
+                        piece("s", 3, 0, 1, blob(6, "a"), 8)})));
     std::string all;
     loaded.values(0).for_each_string([&](std::uint64_t i, std::string_view text) {
         CHECK(i == all.size());
         all += text;
     });
     CHECK(all == "abc");
-    const Loaded one_too_few(model(
+    const LoadedSegments one_too_few(model(
         graph_of({piece("s", 3, 0, 2, blob(6, "a"), 8), piece("s", 3, 2, 3, blob(6, "c"), 8)})));
     CHECK(code_of([&] { return one_too_few.values(0).count(); }) == "tensor.data_size");
 }
 
 TEST_CASE("segment_groups: a lone segment that covers the whole tensor reads normally") {
-    const Loaded loaded(model(graph_of({piece("w", 2, 0, 2, raw({1, 2}))})));
+    const LoadedSegments loaded(model(graph_of({piece("w", 2, 0, 2, raw({1, 2}))})));
     CHECK(loaded.read(0) == Bytes{1, 2});
     CHECK(loaded.values(0).is_view());
     CHECK_FALSE(loaded.values(0).in_pieces());
     // Also if the tensor is the whole file.
-    const Loaded alone(piece("w", 2, 0, 2, raw({1, 2})), message<"TensorProto">);
+    const LoadedSegments alone(piece("w", 2, 0, 2, raw({1, 2})), message<"TensorProto">);
     CHECK(alone.read(0) == Bytes{1, 2});
-    const Loaded half(piece("w", 2, 0, 1, raw({1})), message<"TensorProto">);
+    const LoadedSegments half(piece("w", 2, 0, 1, raw({1})), message<"TensorProto">);
     CHECK(half.code(0) == "tensor.segment");
     // An absent begin or end is zero. That range holds none of the two elements.
     const Bytes no_end =
         join(scalar(1, 2), scalar(2, 1), blob(8, "w"), raw(Bytes(8)), blob(3, scalar(1, 0)));
-    CHECK(Loaded(model(graph_of({no_end}))).code(0) == "tensor.segment");
+    CHECK(LoadedSegments(model(graph_of({no_end}))).code(0) == "tensor.segment");
 }
 
 TEST_CASE("segment_groups: pieces that do not make up a tensor are refused, others are read") {
-    const Loaded loaded(
+    const LoadedSegments loaded(
         model(graph_of({piece("gap", 5, 0, 2, raw({1, 2})), raw_tensor("good", {7}),
                         piece("gap", 5, 3, 5, raw({4, 5})), piece("whole", 1, 0, 1, raw({9}))})));
     CHECK(loaded.codes() == Codes{"tensor.segment", "accepted", "tensor.segment", "accepted"});
     // The second read gives the same error.
     CHECK(loaded.code(0) == "tensor.segment");
     // A piece must have as many values as its segment says, not as the shape says.
-    const Loaded sizes(model(
+    const LoadedSegments sizes(model(
         graph_of({piece("a", 4, 0, 2, raw({1, 2, 3, 4})), piece("a", 4, 2, 4, raw({3, 4}))})));
     CHECK(sizes.codes() == Codes{"tensor.data_size", "tensor.data_size"});
-    const Loaded typed(model(
+    const LoadedSegments typed(model(
         graph_of({piece("a", 4, 0, 2, packed(5, {1})), piece("a", 4, 2, 4, packed(5, {3, 4}))})));
     CHECK(typed.codes() == Codes{"tensor.data_size", "tensor.data_size"});
-    const Loaded huge(model(graph_of({piece("a", 1ULL << 50, 0, 2, raw({1, 2})),
-                                      piece("a", 1ULL << 50, 2, 1ULL << 50, raw({3, 4}))})));
+    const LoadedSegments huge(
+        model(graph_of({piece("a", 1ULL << 50, 0, 2, raw({1, 2})),
+                        piece("a", 1ULL << 50, 2, 1ULL << 50, raw({3, 4}))})));
     CHECK(huge.codes() == Codes{"tensor.data_size", "tensor.data_size"});
 }
 
 TEST_CASE("segment_groups: tensors of one name that are not all segments are not joined") {
-    const Loaded loaded(model(graph_of(
+    const LoadedSegments loaded(model(graph_of(
         {piece("w", 2, 0, 1, raw({1})), raw_tensor("w", {1, 2}), piece("w", 2, 1, 2, raw({2}))})));
     CHECK(loaded.code(0) == "model.duplicate_name");
     CHECK(loaded.code(2) == "model.duplicate_name");
@@ -184,21 +187,23 @@ TEST_CASE("segment_groups: a name counts only within its list") {
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
     // One piece in the graph, one in a subgraph: neither is whole.
     const Bytes subgraph = node("If", {attribute("g", 5, blob(6, graph_of({second})))});
-    const Loaded apart(model(join(graph_of({first}), blob(1, subgraph))));
+    const LoadedSegments apart(model(join(graph_of({first}), blob(1, subgraph))));
     CHECK(apart.codes() == Codes{"tensor.segment", "tensor.segment"});
     // Both pieces in the list of one attribute, and both in that of another.
-    const Loaded lists(model(join(blob(1, with_t(join(blob(10, first), blob(10, second)))),
-                                  blob(1, with_t(join(blob(10, second), blob(10, first)))))));
+    const LoadedSegments lists(
+        model(join(blob(1, with_t(join(blob(10, first), blob(10, second)))),
+                   blob(1, with_t(join(blob(10, second), blob(10, first)))))));
     CHECK(lists.codes() == Codes(4, "accepted"));
-    const Loaded split(
+    const LoadedSegments split(
         model(join(blob(1, with_t(blob(10, first))), blob(1, with_t(blob(10, second))))));
     CHECK(split.codes() == Codes{"tensor.segment", "tensor.segment"});
     // Tensors without a name are not joined.
-    const Loaded unnamed(model(graph_of({piece("", 2, 0, 1, raw({1})), piece("", 2, 1, 2, raw({2})),
-                                         piece("", 1, 0, 1, raw({3}))})));
+    const LoadedSegments unnamed(
+        model(graph_of({piece("", 2, 0, 1, raw({1})), piece("", 2, 1, 2, raw({2})),
+                        piece("", 1, 0, 1, raw({3}))})));
     CHECK(unnamed.codes() == Codes{"tensor.segment", "tensor.segment", "accepted"});
     // A singular field is not a list: here, t of two attributes.
-    const Loaded singular(model(blob(
+    const LoadedSegments singular(model(blob(
         1, node("Op", {attribute("a", 4, blob(5, first)), attribute("b", 4, blob(5, second))}))));
     CHECK(singular.codes() == Codes{"tensor.segment", "tensor.segment"});
 }
@@ -206,24 +211,26 @@ TEST_CASE("segment_groups: a name counts only within its list") {
 TEST_CASE("segment_groups: attributes of the same name have different lists") {
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
-    const Loaded lists(model(blob(1, node("Op", {attribute("same", 9, blob(10, first)),
-                                                 attribute("same", 9, blob(10, second))}))));
+    const LoadedSegments lists(
+        model(blob(1, node("Op", {attribute("same", 9, blob(10, first)),
+                                  attribute("same", 9, blob(10, second))}))));
     CHECK(lists.codes() == Codes{"tensor.segment", "tensor.segment"});
-    const Loaded singular(model(blob(1, node("Op", {attribute("same", 4, blob(5, first)),
-                                                    attribute("same", 4, blob(5, second))}))));
+    const LoadedSegments singular(
+        model(blob(1, node("Op", {attribute("same", 4, blob(5, first)),
+                                  attribute("same", 4, blob(5, second))}))));
     CHECK(singular.codes() == Codes{"tensor.segment", "tensor.segment"});
 }
 
 TEST_CASE("segment_groups: pieces of merged graphs and of merged tensors are joined") {
     const Bytes first = piece("w", 2, 0, 1, raw({1}));
     const Bytes second = piece("w", 2, 1, 2, raw({2}));
-    const Loaded twice(join(blob(7, graph_of({first})), blob(7, graph_of({second}))));
+    const LoadedSegments twice(join(blob(7, graph_of({first})), blob(7, graph_of({second}))));
     CHECK(twice.read(0) == Bytes{1, 2});
     CHECK(twice.read(1) == Bytes{1, 2});
     // A tensor whose segment is in the second part of its message.
     const Bytes merged = join(blob(5, join(scalar(1, 2), scalar(2, 2), raw({1, 2}))),
                               blob(5, join(blob(8, "m"), segment(0, 2))));
-    const Loaded one(model(blob(1, node("Op", {attribute("a", 4, merged)}))));
+    const LoadedSegments one(model(blob(1, node("Op", {attribute("a", 4, merged)}))));
     CHECK(one.read(0) == Bytes{1, 2});
 }
 
@@ -236,7 +243,8 @@ TEST_CASE("segment_groups: pieces that name the same bytes of a file are refused
                           blob(13, string_entry("offset", offset)), scalar(14, 1)));
     };
     const auto codes = [&](const std::vector<Bytes>& pieces) {
-        return Loaded(model(graph_of(pieces)), message<"ModelProto">, folder.path().string())
+        return LoadedSegments(model(graph_of(pieces)), message<"ModelProto">,
+                              folder.path().string())
             .codes();
     };
     CHECK(codes({external(0, 4, "0"), external(4, 8, "4")}) == Codes(2, "accepted"));

@@ -16,11 +16,6 @@ namespace onnxmap::test {
 
 namespace {
 
-Bytes segment(std::string_view name, std::uint64_t begin, std::uint64_t end) {
-    return join(scalar(1, 2), scalar(2, 2), blob(8, name), blob(9, Bytes(end - begin, 7)),
-                blob(3, join(scalar(1, begin), scalar(2, end))));
-}
-
 // A model in a file with these initializers, and the tensors of its list.
 struct Saved {
     explicit Saved(const std::vector<Bytes>& tensors,
@@ -94,8 +89,9 @@ TEST_CASE("tensor: external data stand where the model says") {
 }
 
 TEST_CASE("tensor: what is decoded, in pieces or in memory stands nowhere") {
-    const Saved saved({join(scalar(1, 2), scalar(2, 6), packed(5, {1, 300})), segment("p", 0, 1),
-                       segment("p", 1, 2), join(scalar(1, 1), scalar(2, 999), packed(5, {1})),
+    const Saved saved({join(scalar(1, 2), scalar(2, 6), packed(5, {1, 300})),
+                       segment_tensor("p", 0, 1), segment_tensor("p", 1, 2),
+                       join(scalar(1, 1), scalar(2, 999), packed(5, {1})),
                        join(scalar(1, 1), scalar(2, 8), blob(6, "s"), blob(9, "s"))});
     CHECK_FALSE(saved.file(0));
     CHECK_FALSE(saved.offset(0));
@@ -141,8 +137,9 @@ TEST_CASE("tensor: an error that names no tensor gets the path of the tensor") {
 
 TEST_CASE("tensor: values that are not valid are nothing, and report nothing") {
     const Saved saved({raw_tensor("good", {1, 2}),
-                       join(scalar(1, 9), scalar(2, 2), blob(9, Bytes(1))), segment("p", 0, 1),
-                       segment("p", 1, 2), segment("q", 0, 2), segment("q", 0, 2)});
+                       join(scalar(1, 9), scalar(2, 2), blob(9, Bytes(1))),
+                       segment_tensor("p", 0, 1), segment_tensor("p", 1, 2),
+                       segment_tensor("q", 0, 2), segment_tensor("q", 0, 2)});
     const auto count = [&](std::uint64_t i) {
         return saved.ask(i, [](const model::Tensor& found) {
             const auto values = found.values_if_valid();

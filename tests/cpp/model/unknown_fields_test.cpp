@@ -18,13 +18,13 @@ namespace {
 using onnx::message;
 
 // A graph in several pieces of one buffer, and the places of its unknown fields.
-struct Layout {
+struct UnknownLayout {
     Bytes bytes;
     std::vector<std::pair<std::size_t, std::size_t>> pieces;  // begin and size
     std::vector<std::size_t> unknown;
 };
 
-void add_field(Layout& layout, std::mt19937_64& random) {
+void add_maybe_unknown(UnknownLayout& layout, std::mt19937_64& random) {
     const std::uint64_t length = random() % 20 == 0 ? 2000 : 10;
     switch (random() % 6) {
         case 0: append(layout.bytes, blob(1, Bytes(random() % length, 0))); return;
@@ -41,18 +41,18 @@ void add_field(Layout& layout, std::mt19937_64& random) {
     }
 }
 
-Layout random_layout(std::mt19937_64& random) {
-    Layout layout;
+UnknownLayout random_unknown_layout(std::mt19937_64& random) {
+    UnknownLayout layout;
     for (std::uint64_t piece = 1 + random() % 30; piece > 0; --piece) {
         append(layout.bytes, Bytes(2 + random() % 20, 0xee));  // bytes that are not the graph's
         const std::size_t begin = layout.bytes.size();
-        for (std::uint64_t i = 1 + random() % 20; i > 0; --i) add_field(layout, random);
+        for (std::uint64_t i = 1 + random() % 20; i > 0; --i) add_maybe_unknown(layout, random);
         layout.pieces.emplace_back(begin, layout.bytes.size() - begin);
     }
     return layout;
 }
 
-onnx::Message graph_of(const Layout& layout, ByteView bytes) {
+onnx::Message graph_of(const UnknownLayout& layout, ByteView bytes) {
     std::vector<ByteView> pieces;
     for (const auto& [begin, size] : layout.pieces) pieces.push_back(bytes.subspan(begin, size));
     return {message<"GraphProto">, std::move(pieces)};
@@ -63,7 +63,7 @@ onnx::Message graph_of(const Layout& layout, ByteView bytes) {
 TEST_CASE("unknown_fields: listed with number and in order, in any pieces of a message") {
     std::mt19937_64 random(5);
     for (int round = 0; round < 100; ++round) {
-        const Layout layout = random_layout(random);
+        const UnknownLayout layout = random_unknown_layout(random);
         const HeapCopy copy(layout.bytes);
         const model::UnknownFields fields(graph_of(layout, copy.view()));
         REQUIRE(fields.count() == layout.unknown.size());
@@ -88,7 +88,7 @@ TEST_CASE("unknown_fields: all fields of a group are unknown") {
 
 TEST_CASE("unknown_fields: bytes that changed give an error, and reads stay inside") {
     std::mt19937_64 random(6);
-    const Layout layout = random_layout(random);
+    const UnknownLayout layout = random_unknown_layout(random);
     for (int round = 0; round < 200; ++round) {
         HeapCopy copy(layout.bytes);
         const model::UnknownFields fields(graph_of(layout, copy.view()));

@@ -13,6 +13,7 @@
 
 #include "caught.hpp"
 #include "opened.hpp"
+#include "random_bytes.hpp"
 #include "sample_models.hpp"
 #include "structure_of.hpp"
 #include "temporary_folder.hpp"
@@ -20,19 +21,6 @@
 namespace onnxmap::test {
 
 namespace {
-
-Bytes random_bytes(std::size_t count) {
-    std::mt19937_64 random(count);
-    Bytes bytes(count);
-    // Never zero, so a byte that was not read can be told from one that was.
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(1 + random() % 255);
-    return bytes;
-}
-
-bool same(ByteView view, const Bytes& bytes, std::uint64_t offset) {
-    return std::equal(view.begin(), view.end(),
-                      bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-}
 
 // The source of a model's file. It has addresses, because a feed was made to read the structure.
 std::unique_ptr<source::ReadFile> open_file(const std::string& path) {
@@ -95,7 +83,7 @@ TEST_CASE("read_file: a range that could not be read is read once the bytes are 
     CHECK(error->code == "file.changed");
     CHECK(error->file == path);
     folder.write("f", ByteView(bytes));
-    CHECK(same(file->resident(0, bytes.size()), bytes, 0));
+    CHECK(shows(file->resident(0, bytes.size()), bytes, 0));
 }
 
 TEST_CASE("read_file: after loading, the structure is in memory and the payload is not") {
@@ -130,7 +118,7 @@ TEST_CASE("read_file: many threads may request overlapping ranges") {
                     const std::uint64_t nbytes =
                         std::min<std::uint64_t>(random() % 20'000, bytes.size() - offset);
                     const ByteView view = file->resident(offset, nbytes);
-                    if (!same(view, bytes, offset)) ++wrong;
+                    if (!shows(view, bytes, offset)) ++wrong;
                 }
             });
         }

@@ -18,6 +18,7 @@
 
 #include "base/error.hpp"
 #include "caught.hpp"
+#include "random_bytes.hpp"
 #include "sample_models.hpp"
 #include "structure_of.hpp"
 
@@ -30,9 +31,9 @@ struct Range {
 };
 
 // Bytes in memory that are read like those of a server. It records the requests.
-class Requests final : public source::RangeReader {
+class RecordingServer final : public source::RangeReader {
   public:
-    explicit Requests(Bytes bytes, std::string state = "state")
+    explicit RecordingServer(Bytes bytes, std::string state = "state")
         : bytes_(std::move(bytes)), state_(std::move(state)) {}
 
     [[nodiscard]] const std::string& url() const noexcept override { return url_; }
@@ -66,22 +67,10 @@ class Requests final : public source::RangeReader {
     mutable std::vector<Range> asked_;
 };
 
-Bytes random_bytes(std::size_t count) {
-    std::mt19937_64 random(count);
-    Bytes bytes(count);
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
-    return bytes;
-}
-
-bool same(ByteView view, const Bytes& bytes, std::uint64_t offset) {
-    return std::equal(view.begin(), view.end(),
-                      bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-}
-
 }  // namespace
 
 TEST_CASE("remote_file: tells its URL, size and state") {
-    const auto requests = std::make_shared<const Requests>(random_bytes(1000));
+    const auto requests = std::make_shared<const RecordingServer>(random_bytes(1000));
     source::RemoteFile file(requests);
     CHECK(file.size() == 1000);
     CHECK(file.path() == requests->url());
@@ -97,7 +86,8 @@ TEST_CASE("remote_file: few requests read the structure of a model, and none its
     for (int i = 0; i < 20; ++i) {
         graph = join(graph, blob(5, raw_tensor("w", Bytes(kPayload, 0x77))));
     }
-    const auto requests = std::make_shared<const Requests>(model(join(graph, blob(2, "graph"))));
+    const auto requests =
+        std::make_shared<const RecordingServer>(model(join(graph, blob(2, "graph"))));
     source::RemoteFile file(requests);
     CHECK(model_structure(*file.feed()).child_parts.size() == 1);
     std::uint64_t moved = 0;
@@ -110,7 +100,7 @@ TEST_CASE("remote_file: sequential reads make larger and larger requests") {
     Bytes graph;
     const Bytes one = blob(1, node("Conv"));
     for (int i = 0; i < 300'000; ++i) graph.insert(graph.end(), one.begin(), one.end());
-    const auto requests = std::make_shared<const Requests>(model(graph));
+    const auto requests = std::make_shared<const RecordingServer>(model(graph));
     source::RemoteFile file(requests);
     static_cast<void>(model_structure(*file.feed()));
     const auto asked = requests->asked();
@@ -122,7 +112,7 @@ TEST_CASE("remote_file: sequential reads make larger and larger requests") {
 TEST_CASE("remote_file: a request waits for no other") {
     // The first request can only end after the second. A lock during a request would be a deadlock.
     const Bytes bytes = random_bytes(100'000);
-    auto requests = std::make_shared<Requests>(bytes);
+    auto requests = std::make_shared<RecordingServer>(bytes);
     std::mutex mutex;
     std::condition_variable changed;
     bool second_done = false;
@@ -135,9 +125,9 @@ TEST_CASE("remote_file: a request waits for no other") {
     };
     source::RemoteFile file(requests);
     static_cast<void>(file.feed());
-    std::thread first([&] { CHECK(same(file.resident(0, 1000), bytes, 0)); });
+    std::thread first([&] { CHECK(shows(file.resident(0, 1000), bytes, 0)); });
     std::thread second([&] {
-        CHECK(same(file.resident(500, 5000), bytes, 500));
+        CHECK(shows(file.resident(500, 5000), bytes, 500));
         const std::lock_guard lock(mutex);
         second_done = true;
         changed.notify_all();
@@ -149,7 +139,7 @@ TEST_CASE("remote_file: a request waits for no other") {
 
 TEST_CASE("remote_file: bytes that a view may show are not written again") {
     const Bytes bytes = random_bytes(10'000);
-    const auto requests = std::make_shared<const Requests>(bytes);
+    const auto requests = std::make_shared<const RecordingServer>(bytes);
     source::RemoteFile file(requests);
     static_cast<void>(file.feed());
     const ByteView seen = file.resident(100, 100);
@@ -164,7 +154,7 @@ TEST_CASE("remote_file: bytes that a view may show are not written again") {
 
 TEST_CASE("remote_file: many threads may request overlapping ranges") {
     const Bytes bytes = random_bytes(1 << 20);
-    source::RemoteFile file(std::make_shared<const Requests>(bytes));
+    source::RemoteFile file(std::make_shared<const RecordingServer>(bytes));
     static_cast<void>(file.feed());
     std::atomic<int> wrong = 0;
     std::vector<std::thread> threads;
@@ -175,7 +165,7 @@ TEST_CASE("remote_file: many threads may request overlapping ranges") {
                 const std::uint64_t offset = random() % bytes.size();
                 const std::uint64_t nbytes =
                     std::min<std::uint64_t>(random() % 20'000, bytes.size() - offset);
-                if (!same(file.resident(offset, nbytes), bytes, offset)) ++wrong;
+                if (!shows(file.resident(offset, nbytes), bytes, offset)) ++wrong;
             }
         });
     }
@@ -185,17 +175,17 @@ TEST_CASE("remote_file: many threads may request overlapping ranges") {
 
 TEST_CASE("remote_file: a failed request leaves nothing behind") {
     const Bytes bytes = random_bytes(10'000);
-    auto requests = std::make_shared<Requests>(bytes);
+    auto requests = std::make_shared<RecordingServer>(bytes);
     requests->meanwhile = [](std::uint64_t) { throw std::runtime_error("no"); };
     source::RemoteFile file(requests);
     static_cast<void>(file.feed());
     CHECK_THROWS_AS(static_cast<void>(file.resident(10, 100)), std::runtime_error);
     requests->meanwhile = nullptr;
-    CHECK(same(file.resident(0, 10'000), bytes, 0));
+    CHECK(shows(file.resident(0, 10'000), bytes, 0));
 }
 
 TEST_CASE("remote_file: a check counts for ten seconds, unless one is demanded now") {
-    const auto requests = std::make_shared<const Requests>(random_bytes(10));
+    const auto requests = std::make_shared<const RecordingServer>(random_bytes(10));
     source::RemoteFile file(requests);
     file.check_unchanged(source::kRecently);
     CHECK(requests->looks == 0);
@@ -207,7 +197,7 @@ TEST_CASE("remote_file: a check counts for ten seconds, unless one is demanded n
 
 TEST_CASE("remote_file: a file in one state has one source") {
     const auto open = [](const char* state) {
-        return source::open_shared(std::make_shared<const Requests>(Bytes(10), state));
+        return source::open_shared(std::make_shared<const RecordingServer>(Bytes(10), state));
     };
     const auto first = open("a");
     CHECK(open("a") == first);

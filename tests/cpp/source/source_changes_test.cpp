@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr source::IoMode kModes[] = {source::IoMode::mmap, source::IoMode::read};
+constexpr source::IoMode kBothModes[] = {source::IoMode::mmap, source::IoMode::read};
 
 std::string code(const source::Source& source, source::Moment since) {
     return code_of([&] {
@@ -73,7 +73,7 @@ struct Loaded {
 }  // namespace
 
 TEST_CASE("source_changes: the file is checked unless it was checked since the given moment") {
-    for (const source::IoMode mode : kModes) {
+    for (const source::IoMode mode : kBothModes) {
         const TemporaryFolder folder;
         const std::string path = folder.write("f", "0123456789");
         const source::Moment before = source::now();
@@ -102,7 +102,7 @@ TEST_CASE("source_changes: the file is checked unless it was checked since the g
 }
 
 TEST_CASE("source_changes: on access, each file is checked every 10 ms") {
-    for (const source::IoMode mode : kModes) {
+    for (const source::IoMode mode : kBothModes) {
         for (const char* name : {"m.onnx", "w.bin"}) {
             CAPTURE(name);
             const Loaded loaded(mode);
@@ -132,7 +132,7 @@ TEST_CASE("source_changes: each file is checked once for a column") {
 }
 
 TEST_CASE("source_changes: without watching, no change is reported") {
-    for (const source::IoMode mode : kModes) {
+    for (const source::IoMode mode : kBothModes) {
         const Loaded loaded(mode, false);
         CHECK(loaded.read(1) == "accepted");
         loaded.touch("w.bin");
@@ -148,7 +148,7 @@ TEST_CASE("source_changes: without watching, no change is reported") {
 TEST_CASE("source_changes: a model that changes while it is loaded is refused") {
     const TemporaryFolder folder;
     const std::string path = folder.write("m.onnx", ByteView(varied_model()));
-    for (const source::IoMode mode : kModes) {
+    for (const source::IoMode mode : kBothModes) {
         const auto source = open_source(path, mode);
         std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1h);
         model::LoadOptions options;

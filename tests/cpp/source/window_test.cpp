@@ -8,21 +8,11 @@
 #include <random>
 
 #include "caught.hpp"
+#include "random_bytes.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
 namespace onnxmap::test {
-
-namespace {
-
-Bytes random_bytes(std::size_t count) {
-    std::mt19937_64 random(count);
-    Bytes bytes(count);
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
-    return bytes;
-}
-
-}  // namespace
 
 TEST_CASE("window: sequential reads grow") {
     source::WindowSize ahead;

@@ -8,15 +8,12 @@
 
 #include "caught.hpp"
 #include "sample_models.hpp"
+#include "type_codes.hpp"
 
 namespace onnxmap::test {
 
 namespace {
 
-constexpr std::int32_t kFloat = 1;
-constexpr std::int32_t kUint8 = 2;
-constexpr std::int32_t kString = 8;
-constexpr std::int32_t kInt4 = 22;
 constexpr std::int64_t k2To32 = std::int64_t{1} << 32;
 
 tensor::Header header_of(const Bytes& bytes) {

@@ -34,7 +34,7 @@ tensor::SegmentedTensor join_all(const std::vector<Bytes>& pieces) {
 }
 
 // The code of the error for pieces with these ranges of ten elements.
-std::string code(const std::vector<Range>& ranges) {
+std::string code_of_ranges(const std::vector<Range>& ranges) {
     std::vector<Bytes> pieces;
     for (const Range& range : ranges) pieces.push_back(piece({2, 5}, range));
     return code_of([&] { return join_all(pieces).segments.size(); });
@@ -61,25 +61,26 @@ TEST_CASE("segments: pieces are put in the order of their elements") {
 }
 
 TEST_CASE("segments: pieces that do not tile the tensor are refused") {
-    CHECK(code({{0, 10}}) == "accepted");
-    CHECK(code({{0, 1}, {1, 10}}) == "accepted");
-    CHECK(code({{5, 10}, {0, 5}}) == "accepted");
-    CHECK(code({{0, 5}, {5, 5}, {5, 10}}) == "accepted");  // one piece is empty
-    CHECK(code({{0, 0}, {0, 10}}) == "accepted");
-    CHECK(code({{10, 10}, {0, 10}}) == "accepted");
-    CHECK(code({{0, 9}}) == "tensor.segment");
-    CHECK(code({{1, 10}}) == "tensor.segment");
-    CHECK(code({{0, 4}, {5, 10}}) == "tensor.segment");           // a gap
-    CHECK(code({{0, 6}, {5, 10}}) == "tensor.segment");           // an overlap
-    CHECK(code({{0, 10}, {0, 10}}) == "tensor.segment");          // the same piece twice
-    CHECK(code({{0, 5}, {5, 10}, {5, 10}}) == "tensor.segment");  // a part of a piece twice
-    CHECK(code({{0, 11}}) == "tensor.segment");
-    CHECK(code({{0, 10}, {10, 11}}) == "tensor.segment");
-    CHECK(code({{4, 2}, {0, 10}}) == "tensor.segment");  // ends before it begins
-    CHECK(code({{kMinusOne, 5}, {5, 10}}) == "tensor.segment");
-    CHECK(code({{0, kMinusOne}}) == "tensor.segment");
-    CHECK(code({{kMinusOne, kMinusOne}, {0, 10}}) == "tensor.segment");
-    CHECK(code({{0, 1ULL << 62}}) == "tensor.segment");
+    CHECK(code_of_ranges({{0, 10}}) == "accepted");
+    CHECK(code_of_ranges({{0, 1}, {1, 10}}) == "accepted");
+    CHECK(code_of_ranges({{5, 10}, {0, 5}}) == "accepted");
+    CHECK(code_of_ranges({{0, 5}, {5, 5}, {5, 10}}) == "accepted");  // one piece is empty
+    CHECK(code_of_ranges({{0, 0}, {0, 10}}) == "accepted");
+    CHECK(code_of_ranges({{10, 10}, {0, 10}}) == "accepted");
+    CHECK(code_of_ranges({{0, 9}}) == "tensor.segment");
+    CHECK(code_of_ranges({{1, 10}}) == "tensor.segment");
+    CHECK(code_of_ranges({{0, 4}, {5, 10}}) == "tensor.segment");   // a gap
+    CHECK(code_of_ranges({{0, 6}, {5, 10}}) == "tensor.segment");   // an overlap
+    CHECK(code_of_ranges({{0, 10}, {0, 10}}) == "tensor.segment");  // the same piece twice
+    CHECK(code_of_ranges({{0, 5}, {5, 10}, {5, 10}}) ==
+          "tensor.segment");  // a part of a piece twice
+    CHECK(code_of_ranges({{0, 11}}) == "tensor.segment");
+    CHECK(code_of_ranges({{0, 10}, {10, 11}}) == "tensor.segment");
+    CHECK(code_of_ranges({{4, 2}, {0, 10}}) == "tensor.segment");  // ends before it begins
+    CHECK(code_of_ranges({{kMinusOne, 5}, {5, 10}}) == "tensor.segment");
+    CHECK(code_of_ranges({{0, kMinusOne}}) == "tensor.segment");
+    CHECK(code_of_ranges({{kMinusOne, kMinusOne}, {0, 10}}) == "tensor.segment");
+    CHECK(code_of_ranges({{0, 1ULL << 62}}) == "tensor.segment");
 }
 
 TEST_CASE("segments: all pieces must have the same shape and type") {

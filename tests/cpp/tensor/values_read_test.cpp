@@ -56,7 +56,7 @@ Bytes elements_slowly(const onnx::DataTypeInfo& type, std::size_t count, const B
     return type.sub_byte() ? unpack_slowly(raw, type.bits, count) : raw;
 }
 
-Bytes float32_slowly(const onnx::DataTypeInfo& type, const Bytes& elements) {
+Bytes expected_float32(const onnx::DataTypeInfo& type, const Bytes& elements) {
     std::vector<Bytes> of_code;
     for (std::uint32_t code = 0; code < 1U << type.bits; ++code) {
         of_code.push_back(little_endian(onnx::float32_bits(type.format, type.bits, code), 4));
@@ -92,7 +92,7 @@ TEST_CASE("values: every part of a small tensor can be read, from memory and fro
             }
             const auto to_float = Conversion::find(type, float32());
             if (!to_float) continue;
-            const Bytes floats = float32_slowly(type, expected);
+            const Bytes floats = expected_float32(type, expected);
             for (std::size_t begin = 0; begin <= kCount; ++begin) {
                 for (std::size_t count = 0; begin + count <= kCount; ++count) {
                     HeapCopy room{ByteView(Bytes(4 * count))};
@@ -144,7 +144,7 @@ TEST_CASE("values: several threads read large ones from memory, a mapping and a 
         CAPTURE(std::string(type.name));
         const Bytes raw = raw_bytes(type, count);
         const Bytes expected = elements_slowly(type, count, raw);
-        const Bytes floats = float32_slowly(type, expected);
+        const Bytes floats = expected_float32(type, expected);
         const Bytes external = tensor_in_file(folder, type, count, raw);
         const OneTensor in_memory(inline_tensor(type, count, raw));
         const OneTensor mapped(external, root, source::IoMode::mmap);
@@ -177,7 +177,7 @@ TEST_CASE("values: typed data can be converted and packed, too") {
     for (const std::uint8_t code : codes) append(run, varint(code));
     const OneTensor tensor(join(header_fields(type, count), blob(5, run)));
     const bool good = tensor.read() == codes && tensor.read_packed() == codes &&
-                      tensor.read(&float32()) == float32_slowly(type, codes);
+                      tensor.read(&float32()) == expected_float32(type, codes);
     CHECK(good);
     // Each entry has four elements. No stretch ends inside an entry, except the last one.
     const onnx::DataTypeInfo& uint2 = onnx::data_type(UINT2);

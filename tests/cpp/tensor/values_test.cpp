@@ -14,31 +14,11 @@
 #include "sample_models.hpp"
 #include "slow_kernels.hpp"
 #include "temporary_folder.hpp"
+#include "type_codes.hpp"
 
 namespace onnxmap::test {
 
 namespace {
-
-enum : std::uint64_t {
-    kFloat = 1,
-    kUint8 = 2,
-    kInt8 = 3,
-    kInt32 = 6,
-    kInt64 = 7,
-    kString = 8,
-    kBool = 9,
-    kFloat16 = 10,
-    kDouble = 11,
-    kUint32 = 12,
-    kUint64 = 13,
-    kComplex64 = 14,
-    kComplex128 = 15,
-    kUint4 = 21,
-    kInt4 = 22,
-    kUint2 = 25,
-    kInt2 = 26,
-    kFloat6 = 27,
-};
 
 std::uint64_t negative(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
