@@ -1,4 +1,6 @@
 // Changes of repeated message fields.
+#include <pybind11/stl.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
