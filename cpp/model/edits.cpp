@@ -104,7 +104,7 @@ void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
         const auto place = messages_.try_emplace(message.key()).first;
         fields_of_.try_emplace(message.key(), &place->second);
         std::swap(place->second, fields);
-        any_.store(true, std::memory_order_release);
+        note(message.key());
     }
     note_edit(renames);
 }
@@ -199,7 +199,7 @@ void Edits::revert() {
         replaced_.clear();
         for (const auto& block : blocks_) remove_range(block->bytes());
         if (!blocks_.empty()) used_ = blocks_.back()->size();
-        any_.store(false, std::memory_order_release);
+        forget_all();
     }
     note_edit(true);
 }

@@ -150,7 +150,7 @@ FlatMessage::FlatMessage(const Document& document, const onnx::Message& message,
       alignment_(alignment),
       document_(document),
       pages_(document.source(), true) {
-    any_ = !edits_.empty();
+    for (const auto& [key, _] : edits_) note(key);
     message_ = message.with(*this);
     nbytes_ = measure(message_, 0, document.limits().depth + 1);
 }

@@ -1,6 +1,8 @@
 #include "model/message_walk.hpp"
 
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "base/error.hpp"
 #include "model/document.hpp"
@@ -56,46 +58,83 @@ class Walk {
           pages_(pages) {}
 
     void enter(const onnx::Message& message) {
-        if (&message.table() == &wanted_) visit_(path_, message, list_);
+        if (&message.table() == &wanted_) visit_(path(), message, list_);
         if (depth_left_ == 0) onnx::fail_too_deep(message);
         --depth_left_;
+        std::optional<Rows> present;
         for (const wire::FieldRow& row : message.table().fields) {
             if (row.is_message() && (is_wanted(row) || holders_[row.type_index])) {
-                enter_field(message, row);
+                enter_field(message, row, present);
             }
         }
         ++depth_left_;
     }
 
   private:
+    using Rows = onnx::Pieces::Rows;
+    struct Step {
+        const wire::FieldRow* row;
+        const onnx::Message* message;
+        std::uint64_t position;  // in a repeated field
+        std::size_t begin;       // of its text in path_
+    };
+
     [[nodiscard]] bool is_wanted(const wire::FieldRow& row) const noexcept {
         return &onnx::kSchema.message_of(row) == &wanted_;
     }
 
-    void enter_field(const onnx::Message& parent, const wire::FieldRow& row) {
-        const std::size_t base = path_.size();
-        if (base > 0) path_ += '.';
-        path_ += row.name;
+    // `present`: the fields that the message has, once a walk over them has told. Most messages
+    // lack most fields, and a graph has too many nodes to walk over them in vain.
+    void enter_field(const onnx::Message& parent, const wire::FieldRow& row,
+                     std::optional<Rows>& present) {
+        if (present && (*present & onnx::Pieces::rows(parent.table(), row)) == 0) return;
+        Rows seen = 0;
+        const auto for_each_field = [&](auto&& visit) {
+            parent.for_each_field([&](const wire::Field& value, const wire::FieldRow* found) {
+                if (pages_ != nullptr) pages_->looked_at({value.begin, 0});
+                if (found == nullptr) return;
+                seen |= onnx::Pieces::rows(parent.table(), *found);
+                visit(value, *found);
+            });
+            present = seen;
+        };
         if (row.repeated()) {
-            const std::size_t stem = path_.size();
             std::uint64_t position = 0;
             const bool is_list = is_wanted(row);
             if (is_list) list_ = ++lists_;
-            parent.for_each_field([&](const wire::Field& value, const wire::FieldRow* found) {
-                if (pages_ != nullptr) pages_->looked_at({value.begin, 0});
-                if (found != &row) return;
-                const onnx::Message child = parent.inner(row, value);
-                const bool is_attribute = &child.table() == &onnx::message<"AttributeProto">;
-                const auto name = is_attribute ? child.text(field<"AttributeProto.name">) : "";
-                path_ += path_key(path_, name, position++);
-                enter(child);
-                path_.resize(stem);
+            for_each_field([&](const wire::Field& value, const wire::FieldRow& found) {
+                if (&found == &row) step_into(row, parent.inner(row, value), position++);
             });
             list_ = 0;
-        } else if (const auto child = parent.child(row)) {
-            enter(*child);
+            return;
         }
-        path_.resize(base);
+        if (!present) {
+            for_each_field([](const wire::Field&, const wire::FieldRow&) {});
+            if ((seen & onnx::Pieces::rows(parent.table(), row)) == 0) return;
+        }
+        if (const auto child = parent.child(row)) step_into(row, *child, 0);
+    }
+
+    void step_into(const wire::FieldRow& row, const onnx::Message& child, std::uint64_t position) {
+        steps_.push_back({&row, &child, position, 0});
+        enter(child);
+        if (written_ == steps_.size()) path_.resize(steps_[--written_].begin);
+        steps_.pop_back();
+    }
+
+    // The text of the steps. Few messages are wanted, so a step is written when it is first needed.
+    const std::string& path() {
+        for (; written_ < steps_.size(); ++written_) {
+            Step& step = steps_[written_];
+            step.begin = path_.size();
+            if (!path_.empty()) path_ += '.';
+            path_ += step.row->name;
+            if (!step.row->repeated()) continue;
+            const bool is_attribute = &step.message->table() == &onnx::message<"AttributeProto">;
+            const auto name = is_attribute ? step.message->text(field<"AttributeProto.name">) : "";
+            path_ += path_key(path_, name, step.position);
+        }
+        return path_;
     }
 
     const wire::MessageTable& wanted_;
@@ -103,6 +142,8 @@ class Walk {
     std::uint32_t depth_left_;
     const Visit& visit_;
     StructurePages* pages_;
+    std::vector<Step> steps_;  // from the root to the message that was entered last
+    std::size_t written_ = 0;  // steps whose text is in path_
     std::string path_;
     std::uint64_t lists_ = 0;
     std::uint64_t list_ = 0;

@@ -20,11 +20,16 @@
 namespace onnxmap::onnx {
 
 /// The edited messages of a document. A message is found by its key(). Each message that is made
-/// from the bytes of a document asks here; without edits, that is one comparison.
+/// from the bytes of a document asks here. If it was not edited, that is one comparison, and rarely
+/// a look-up.
 class Changes {
   public:
     /// Whether any message was edited.
-    [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
+    [[nodiscard]] bool any() const noexcept { return marks_.load(std::memory_order_acquire) != 0; }
+    /// Whether find() may find fields: always if the message was edited, rarely if it was not.
+    [[nodiscard]] bool may_have(const std::uint8_t* key) const noexcept {
+        return (marks_.load(std::memory_order_acquire) & mark(key)) != 0;
+    }
     /// The fields of an edited message; null if it was not edited.
     [[nodiscard]] virtual std::shared_ptr<const Pieces> find(const std::uint8_t* key) const = 0;
     /// Whether the message was not in the document when it was loaded.
@@ -33,7 +38,22 @@ class Changes {
   protected:
     Changes() = default;
     ~Changes() = default;
-    std::atomic<bool> any_ = false;
+
+    /// Notes that a message was edited.
+    void note(const std::uint8_t* key) noexcept {
+        marks_.fetch_or(mark(key), std::memory_order_release);
+    }
+    /// Notes that no message is edited.
+    void forget_all() noexcept { marks_.store(0, std::memory_order_release); }
+
+  private:
+    // One of 64 bits. Keys are close together, and the product spreads them.
+    static std::uint64_t mark(const std::uint8_t* key) noexcept {
+        return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(key) * kSpread >> 58);
+    }
+    static constexpr std::uint64_t kSpread = 0x9e37'79b9'7f4a'7c15;  // 2^64 / golden ratio
+
+    std::atomic<std::uint64_t> marks_ = 0;  // of all edited messages
 };
 
 class Message {
@@ -213,7 +233,7 @@ class Message {
 
   private:
     void find_changes() {
-        if (changes_ != nullptr && (changes_->any() || edited())) look_up();
+        if (changes_ != nullptr && (changes_->may_have(key()) || edited())) look_up();
     }
     void look_up();
 
