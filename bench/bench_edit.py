@@ -73,7 +73,9 @@ QUESTIONS = {
     for question in (
         P14,
         P14_SIZE,
-        edits_in_memory("P22 first edit", "200 000 nodes, loaded: one op_type", "edit_node", 1),
+        edits_in_memory(
+            "P22 first edit", "200 000 nodes, just loaded: one op_type", "edit_node", 1
+        ),
         edits_in_memory(
             "P22 edits",
             f"200 000 nodes, loaded: {EDITED_NODES:,} op_types, one after another",

@@ -26,13 +26,16 @@ class Task:
     """One piece of work of one peer.
 
     Everything that comes before the timer (imports, perhaps loading a model) is done when the task
-    exists. After the timer, `witness` gets what `run` returned, and whether to read every byte.
+    exists. `just_before` is called between the last preparation of the worker and the timer: after
+    waiting, a processor has lost from its caches what a program has there that goes straight on.
+    After the timer, `witness` gets what `run` returned, and whether to read every byte.
     At last, `clean` removes what was written.
     """
 
     run: Callable[[], Any]
     witness: Witness = lambda _result, _full: {}
     clean: Callable[[], None] = lambda: None
+    just_before: Callable[[], None] = lambda: None
 
 
 def model_file(folder: Path) -> str:

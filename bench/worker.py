@@ -29,6 +29,7 @@ def measure(task: Task, folder: Path, full_witness: bool) -> tuple[dict[str, obj
     for _ in range(2):  # the first reading itself makes memory resident
         before = read_counters(folder)
     reset_peak()
+    task.just_before()
     start = time.perf_counter_ns()
     result = task.run()
     seconds = (time.perf_counter_ns() - start) / 1e9

@@ -156,25 +156,34 @@ def add_metadata(folder: Path) -> Task:
 
 
 def edit_node(folder: Path) -> Task:
-    """The operator of one node of a loaded model."""
+    """The operator of one node of a model that was just loaded."""
     graph = onnx.load(model_file(folder)).graph
-    return _edit_nodes(graph, [len(graph.node) // 2])
+    middle = len(graph.node) // 2
+
+    def load() -> None:
+        nonlocal graph
+        graph = onnx.load(model_file(folder)).graph
+
+    def run() -> None:
+        graph.node[middle].op_type = NEW_OPERATOR
+
+    return Task(run, lambda _, __: _operators(graph), just_before=load)
 
 
 def edit_nodes(folder: Path) -> Task:
     """The operators of nodes all over a loaded model, one after another."""
     graph = onnx.load(model_file(folder)).graph
-    return _edit_nodes(graph, edited_nodes(len(graph.node)))
+    chosen = edited_nodes(len(graph.node))
 
-
-def _edit_nodes(graph: onnx.GraphProto, chosen: list[int]) -> Task:
     def run() -> None:
         for i in chosen:
             graph.node[i].op_type = NEW_OPERATOR
 
-    return Task(
-        run, lambda _, __: {"op_types": witness.digest([node.op_type for node in graph.node])}
-    )
+    return Task(run, lambda _, __: _operators(graph))
+
+
+def _operators(graph: onnx.GraphProto) -> dict[str, str]:
+    return {"op_types": witness.digest([node.op_type for node in graph.node])}
 
 
 def edit_node_and_save(folder: Path) -> Task:

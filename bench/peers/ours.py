@@ -204,14 +204,18 @@ def add_metadata(folder: Path) -> Task:
 
 
 def edit_node(folder: Path) -> Task:
-    """The operator of one node of a loaded model: the first edit."""
+    """The operator of one node of a model that was just loaded: the first edit."""
     graph = onnxmap.load(model_file(folder)).graph
     middle = len(graph.nodes) // 2
+
+    def load() -> None:
+        nonlocal graph
+        graph = onnxmap.load(model_file(folder)).graph
 
     def run() -> None:
         graph.nodes[middle].op_type = NEW_OPERATOR
 
-    return Task(run, lambda _, __: {"op_types": witness.digest(graph.op_types())})
+    return Task(run, lambda _, __: {"op_types": witness.digest(graph.op_types())}, just_before=load)
 
 
 def edit_nodes(folder: Path) -> Task:
