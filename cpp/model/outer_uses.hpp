@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,18 +52,29 @@ struct IgnoreMade {
     void operator()(std::string_view /*name*/) const noexcept {}
 };
 
+/// Takes no notice of an annotation.
+struct IgnoreAnnotated {
+    void operator()(std::string_view /*name*/, const onnx::Message& /*holder*/,
+                    const wire::FieldRow& /*row*/) const noexcept {}
+};
+
 /// Finds uses of values that no subgraph around the use makes. visit_use(name, user, index) gets a
 /// NodeProto that has the value as its input `index`, or a GraphProto that has it as an output.
 /// visit_made(name) gets each name that a subgraph makes, before the uses in that subgraph.
-template <class VisitUse, class VisitMade = IgnoreMade>
+/// visit_annotated(name, holder, row) gets each name in a quantization annotation, and the message
+/// and its field that have the name.
+template <class VisitUse, class VisitMade = IgnoreMade, class VisitAnnotated = IgnoreAnnotated>
 class OuterUses {
   public:
-    explicit OuterUses(VisitUse visit_use, VisitMade visit_made = {})
-        : visit_use_(std::move(visit_use)), visit_made_(std::move(visit_made)) {}
+    explicit OuterUses(VisitUse visit_use, VisitMade visit_made = {},
+                       VisitAnnotated visit_annotated = {})
+        : visit_use_(std::move(visit_use)),
+          visit_made_(std::move(visit_made)),
+          visit_annotated_(std::move(visit_annotated)) {}
 
     /// In a graph, whose own values count as well, and in its subgraphs: node by node, then the
-    /// outputs of the graph. Throws what onnx::fail_too_deep throws if more than `depth_left`
-    /// graphs are nested in it.
+    /// outputs and the annotations of the graph. Throws what onnx::fail_too_deep throws if more
+    /// than `depth_left` graphs are nested in it.
     void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
         graph.for_each_value(kNodes, [&](const wire::Field& element) {
             find_in_node(Node(graph.inner(kNodes, element)), depth_left);
@@ -72,6 +84,7 @@ class OuterUses {
             use(graph.inner(kOutputs, element).text(onnx::field<"ValueInfoProto.name">), graph,
                 index++);
         });
+        if constexpr (!std::is_same_v<VisitAnnotated, IgnoreAnnotated>) find_annotated(graph);
     }
 
     /// Among the inputs of a node, and in its subgraphs.
@@ -102,6 +115,10 @@ class OuterUses {
   private:
     static constexpr const wire::FieldRow& kNodes = onnx::field<"GraphProto.node">;
     static constexpr const wire::FieldRow& kOutputs = onnx::field<"GraphProto.output">;
+    static constexpr const wire::FieldRow& kAnnotations =
+        onnx::field<"GraphProto.quantization_annotation">;
+    static constexpr const wire::FieldRow& kParameters =
+        onnx::field<"TensorAnnotation.quant_parameter_tensor_names">;
 
     std::uint32_t enter(std::string_view name) {
         const auto [position, is_new] = names_.add(name);
@@ -110,14 +127,33 @@ class OuterUses {
         return position;
     }
 
-    void use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
-        if (name.empty()) return;
+    [[nodiscard]] bool is_outer(std::string_view name) const {
+        if (name.empty()) return false;
         const auto known = names_.find(name);
-        if (!known || makers_[*known] == 0) visit_use_(name, user, index);
+        return !known || makers_[*known] == 0;
+    }
+
+    void use(std::string_view name, const onnx::Message& user, std::uint32_t index) {
+        if (is_outer(name)) visit_use_(name, user, index);
+    }
+
+    void find_annotated(const onnx::Message& graph) {
+        const auto find_name = [&](const onnx::Message& holder, const wire::FieldRow& row) {
+            if (is_outer(holder.text(row))) visit_annotated_(holder.text(row), holder, row);
+        };
+        graph.for_each_value(kAnnotations, [&](const wire::Field& element) {
+            const onnx::Message annotation = graph.inner(kAnnotations, element);
+            find_name(annotation, onnx::field<"TensorAnnotation.tensor_name">);
+            annotation.for_each_value(kParameters, [&](const wire::Field& entry) {
+                find_name(annotation.inner(kParameters, entry),
+                          onnx::field<"StringStringEntryProto.value">);
+            });
+        });
     }
 
     VisitUse visit_use_;
     VisitMade visit_made_;
+    VisitAnnotated visit_annotated_;
     NameTable names_;
     std::vector<std::uint32_t> makers_;  // of each name: how many graphs around here make it
 };

@@ -71,7 +71,9 @@ void Renaming::find_all() {
                    [&](std::string_view name) {
                        if (const auto after = after_.find(name))
                            found_[first_of_[*after]].is_hidden = true;
-                   });
+                   },
+                   [&](std::string_view name, const onnx::Message& holder,
+                       const wire::FieldRow& row) { note(name, holder, row); });
     const std::uint32_t depth = document_.limits().depth;
     graph_.for_each_field([&](const wire::Field& element, const wire::FieldRow* row) {
         for_each_made_by(graph_, element, row,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import StringStringEntryProto, TensorAnnotation, TensorProto, helper, numpy_helper
 from support.edited_models import saved
 
 import onnxmap
@@ -241,3 +241,29 @@ def test_many_names_at_once() -> None:
         [f"layer.{i}", f"layer.{(i * 7) % count}"] for i in range(count)
     ]
     assert [int(one.numpy()[0]) for one in model.initializers.values()] == list(range(count))
+
+
+def test_annotations_of_subgraphs_follow() -> None:
+    """Unless the name is that of a value of the subgraph itself."""
+
+    def annotation(name: str, scale: str) -> TensorAnnotation:
+        entry = StringStringEntryProto(key="SCALE_TENSOR", value=scale)
+        return TensorAnnotation(tensor_name=name, quant_parameter_tensor_names=[entry])
+
+    inner = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["c"])], "inner", [], [])
+    own = numpy_helper.from_array(np.ones(1, np.float32), "scale")
+    hiding = helper.make_graph([], "hiding", [], [], [own])
+    for graph in inner, hiding:
+        graph.quantization_annotation.append(annotation("w", "scale"))
+    node = helper.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=hiding)
+    weights = [numpy_helper.from_array(np.ones(1, np.float32), name) for name in ("w", "scale")]
+    main = helper.make_graph([node], "main", [], [], weights)
+    model = onnxmap.loads(helper.make_model(main).SerializeToString())
+    model.initializers.rename({"w": "W", "scale": "S"})
+    branches = {one.name: one.g for one in model.proto.graph.node[0].attribute}
+    found = {
+        name: (graph.quantization_annotation[0].tensor_name,
+               graph.quantization_annotation[0].quant_parameter_tensor_names[0].value)
+        for name, graph in branches.items()
+    }  # fmt: skip
+    assert found == {"then_branch": ("W", "S"), "else_branch": ("W", "scale")}
