@@ -16,6 +16,7 @@
 #include "save/external_use.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
+#include "save/view_keys.hpp"
 #include "save/write_parts.hpp"
 
 namespace onnxmap::bindings {
@@ -30,6 +31,7 @@ PlanOptions::External external_named(std::string_view name) {
     if (name == "inlined") return inlined;
     if (name == "file") return file;
     if (name == "view") return view;
+    if (name == "refer") return refer;
     throw py::value_error("no such kind of external data: " + std::string(name));
 }
 
@@ -197,6 +199,13 @@ Args:
              "Return (bytes, bytes in use) of each external file that was loaded, by path.")
         .def_property_readonly("referenced",
                                [](const Plan& self) { return self.plan.referenced(); })
+        .def(
+            "check_referred_files",
+            [](const Plan& self) {
+                const WithoutLock unlocked;
+                self.plan.check_referred_files();
+            },
+            "Raise FileChangedError if a file to which the models refer is not what it was.")
         .def("read_data_file", read_data_file, py::arg("i"), py::arg("take"),
              "Call `take` with the bytes of a data file, in order.")
         .def("finish", finish, py::arg("checksums"),
@@ -260,6 +269,15 @@ Args:
                                      document->store().external.folder().model_path);
         },
         py::arg("document"), "Raise FileChangedError if the loaded file was appended to since.");
+    module.def(
+        "check_in_place",
+        [](const DocumentPtr& document) {
+            const WithoutLock unlocked;
+            save::check_referred(document->source(),
+                                 document->store().external.folder().model_path);
+        },
+        py::arg("document"),
+        "Raise FileChangedError if the loaded file is no longer at its path, or has changed.");
     module.def("external_use", guarded(external_use), py::arg("document"),
                "Return (bytes, bytes in use) of each external file of a model, by path.");
 }

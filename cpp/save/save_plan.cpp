@@ -12,7 +12,10 @@
 #include "model/message_walk.hpp"
 #include "model/overlap.hpp"
 #include "model/structure_pages.hpp"
+#include "os/file_status.hpp"
 #include "save/check_loaded.hpp"
+#include "save/parts_sink.hpp"
+#include "save/view_keys.hpp"
 #include "source/owned_bytes.hpp"
 #include "source/read_guard.hpp"
 
@@ -23,7 +26,6 @@ namespace {
 constexpr std::uint64_t kDataAlignment = 4096;
 constexpr std::uint64_t kLeastKeptAlignment = 16;  // less is chance
 constexpr std::uint64_t kMostForProtobuf = 0x7fff'ffff;
-constexpr std::uint64_t kLeastRange = 4096;  // fewer bytes in memory are copied
 
 enum class Role { initializer, attribute, other };
 
@@ -72,26 +74,6 @@ std::string shard_name(const std::string& location, std::size_t i, std::size_t c
     std::snprintf(number.data(), number.size(), "-%05zu-of-%05zu", i + 1, count);
     return location.substr(0, dot) + number.data() + location.substr(dot);
 }
-
-// Collects what a message consists of.
-class PartsSink final : public model::ByteSink {
-  public:
-    PartsSink(const TensorEdits& edits, Parts& parts) : edits_(edits), parts_(parts) {}
-
-    void take(ByteView bytes) override {
-        auto source = edits_.source_of(bytes);
-        if (source->in_memory() && bytes.size() < kLeastRange) {
-            parts_.copy(bytes);
-        } else {
-            parts_.range(source, source->offset_of(bytes), bytes.size());
-        }
-    }
-    void take_new(ByteView bytes) override { parts_.copy(bytes); }
-
-  private:
-    const TensorEdits& edits_;
-    Parts& parts_;
-};
 
 }  // namespace
 
@@ -198,7 +180,16 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     const tensor::Payload* const payload = values->payload();
     const std::uint64_t nbytes = tensor::packed_nbytes(values->count(), values->type().bits);
     const bool is_large = nbytes > 0 && nbytes >= options_.least_nbytes;
+    const bool goes_into_file = options_.external == file || options_.external == refer;
 
+    if (options_.external == refer && is_chosen && is_large && payload != nullptr &&
+        !referred_path(range_of(*payload)).empty()) {
+        // The folder of these locations is the root of the file system.
+        const std::string location = referred_path(range_of(*payload)).substr(1);
+        model.referring.push_back({message, location, payload->offset, nbytes});
+        referenced_ += nbytes;
+        return;
+    }
     if (header.external) {
         const auto opened = tensor.open_external();
         if (model.planned.is_same_folder && copy == nullptr) {
@@ -212,14 +203,14 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         } else if (options_.external == keep) {
             const auto entry = tensor.external();
             model.copied.push_back({message, std::string(entry->location), range_of(*payload)});
-        } else if (options_.external == file && is_chosen && is_large) {
+        } else if (goes_into_file && is_chosen && is_large) {
             move(model, group(options_.location, layout_, true), message, range_of(*payload));
         } else {
             model.inlined.push_back({message, range_of(*payload)});
         }
         return;
     }
-    if (options_.external == file && is_chosen && is_large) {
+    if (goes_into_file && is_chosen && is_large) {
         const auto range = payload != nullptr ? range_of(*payload) : decoded_if_valid(*values);
         if (range) move(model, group(options_.location, layout_, true), message, *range);
     } else if (options_.external == keep && is_large && payload != nullptr &&
@@ -227,8 +218,26 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         move(model, group(model.planned.side_location, layout_, true), message, range_of(*payload));
     } else if (options_.external == view && is_chosen && is_large && payload != nullptr &&
                payload->source.get() == &document.source()) {
-        model.viewed.push_back({message, payload->offset, nbytes});
+        model.referring.push_back({message, model.planned.view_location, payload->offset, nbytes});
         referenced_ += nbytes;
+    }
+}
+
+// The path of the local file that holds the values, now and without links; empty if none does.
+const std::string& SavePlan::referred_path(const SourceRange& values) {
+    const auto [known, is_new] = referred_.try_emplace(values.source);
+    if (is_new && values.source->identity()) {
+        known->second = os::path_of_open(values.source->file()->descriptor());
+        if (known->second.empty()) known->second = values.source->path();
+        if (!known->second.starts_with('/')) known->second.clear();
+        if (!known->second.empty()) check_referred(*values.source, known->second);
+    }
+    return known->second;
+}
+
+void SavePlan::check_referred_files() const {
+    for (const auto& [source, path] : referred_) {
+        if (!path.empty()) check_referred(*source, path);
     }
 }
 
@@ -340,6 +349,18 @@ std::vector<Parts> SavePlan::models(const std::vector<std::string>& checksums) {
     return made;
 }
 
+// Whether values of the new model are still in the file of which the loaded one is a view.
+bool SavePlan::stays_a_view(const Model& model) const {
+    if (!model.planned.is_same_folder || !model.planned.copies.empty()) return false;
+    const model::Document& document = *model.planned.document;
+    const std::string shown = viewed_file(document);
+    if (shown.empty()) return true;
+    return std::ranges::any_of(model.staying, [&](const Staying& each) {
+        const model::Tensor tensor(document, each.tensor);
+        return plain_location(tensor.external()->location) == shown;
+    });
+}
+
 Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums) {
     const model::Document& document = *model.planned.document;
     TensorEdits edits(document);
@@ -357,23 +378,14 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
         edits.make_inline(each.tensor, values.source,
                           {values.source->addresses() + values.offset, values.nbytes});
     }
-    for (const Viewed& each : model.viewed) {
+    for (const Referring& each : model.referring) {
         pages.looked_at({each.tensor.key(), 0});
-        edits.make_external(each.tensor,
-                            {model.planned.view_location, each.offset, each.nbytes, {}});
+        edits.make_external(each.tensor, {each.location, each.offset, each.nbytes, {}});
     }
     const bool is_kept = options_.external == PlanOptions::External::keep;
-    if (!is_kept || !model.planned.is_same_folder || !model.planned.copies.empty()) {
-        edits.remove_metadata(document.root(), kViewKeys);
-    }
-    if (options_.external == PlanOptions::External::view) {
-        const auto identity = document.source().identity();
-        const auto note = [&](std::string_view key, const std::string& value) {
-            edits.add_metadata(document.root(), std::string(kViewKeys).append(key), value);
-        };
-        note("file", model.planned.view_location);
-        note("size", std::to_string(identity->size));
-        note("modified_ns", std::to_string(identity->modified_ns));
+    if (!is_kept || !stays_a_view(model)) edits.remove_metadata(document.root(), kViewKeys);
+    if (options_.external == PlanOptions::External::view && !model.referring.empty()) {
+        note_view(edits, document, model.planned.view_location);
     }
     model::Alignment alignment;
     const bool is_in_model = is_kept || options_.external == PlanOptions::External::inlined;
@@ -397,8 +409,7 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
         }
         if (flat.nbytes() == 0 && &document.root().table() == &onnx::message<"ModelProto">) {
             throw Error("save.empty",
-                        "the model has no field that is set, and no program loads an "
-                        "empty file");
+                        "the model has no field that is set, and no program loads an empty file");
         }
         PartsSink sink(edits, parts);
         flat.write(sink);

@@ -26,21 +26,18 @@ namespace onnxmap::save {
 /// to one model, and a later save of that model may replace it.
 inline constexpr std::string_view kSideEnd = ".edited.data";
 
-/// What the metadata keys of a view begin with: `file`, `size` and `modified_ns` (nanoseconds) of
-/// the file that it shows.
-inline constexpr std::string_view kViewKeys = "onnxmap.view.";
-
 struct PlanOptions {
     enum class External {
         keep,     // each tensor stays where it is
         inlined,  // all values go into the model
         file,     // values go into a data file
         view,     // inline values become external data of the file that was loaded
+        refer,    // values that a file has are external data of that file, which may be anywhere
     };
 
     External external = External::keep;
     std::string location;                    // of the data file, in the folder of the models
-    std::uint64_t least_nbytes = 1024;       // of a tensor that goes into a data file
+    std::uint64_t least_nbytes = 1024;       // of a tensor that is external data
     std::optional<std::uint64_t> alignment;  // nothing: 4096 in data files; inline as it was
     bool attributes = false;                 // the tensors of attributes go there, too
     std::uint64_t most_nbytes = 0;           // of one data file; 0: no limit
@@ -102,6 +99,10 @@ class SavePlan {
 
     /// Bytes of existing files that the new models refer to.
     [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
+    /// External::refer: throws Error `file.changed` if a file to which the new models refer is no
+    /// longer what it was when it was loaded.
+    void check_referred_files() const;
+
     /// The external files of the models that were loaded, by path.
     [[nodiscard]] const std::map<std::string, UsedBytes>& loaded_files() const noexcept {
         return loaded_files_;
@@ -128,8 +129,9 @@ class SavePlan {
         std::string path;  // of a file that stays
         SourceRange values;
     };
-    struct Viewed {
+    struct Referring {
         onnx::Message tensor;
+        std::string location;
         std::uint64_t offset;
         std::uint64_t nbytes;
     };
@@ -139,7 +141,7 @@ class SavePlan {
         std::vector<Inlined> inlined;
         std::vector<Copied> copied;
         std::vector<Staying> staying;
-        std::vector<Viewed> viewed;
+        std::vector<Referring> referring;                         // External::view and refer
         std::set<std::shared_ptr<const source::Source>> sources;  // of values that are written
         OffsetBits offsets;        // of the values of initializers in the model, as it was loaded
         OffsetBits large_offsets;  // of those that are large enough for a data file
@@ -160,10 +162,12 @@ class SavePlan {
                                     bool replaces);
     [[nodiscard]] const std::string* copied_to(const PlannedModel& planned,
                                                const model::Tensor& tensor) const;
+    [[nodiscard]] const std::string& referred_path(const SourceRange& values);
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
     void lay_out();
     [[nodiscard]] Parts parts_of(Model& model, const std::vector<std::string>& checksums);
+    [[nodiscard]] bool stays_a_view(const Model& model) const;
 
     PlanOptions options_;
     LayoutOptions layout_;
@@ -174,6 +178,7 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     std::map<std::string, UsedBytes> loaded_files_;
     std::map<std::string, ByteRanges> used_ranges_;
+    std::map<std::shared_ptr<const source::Source>, std::string> referred_;  // absolute paths
     FilePaths paths_;
 };
 

@@ -57,6 +57,7 @@ __all__: list[str] = [
     "ValueList",
     "append_bytes",
     "attribute_entries",
+    "check_in_place",
     "check_not_appended",
     "copy_into",
     "data_type_bits",
@@ -1856,6 +1857,11 @@ class SavePlan:
             replaces_copies: whether files of the new locations may be replaced.
         """
 
+    def check_referred_files(self) -> None:
+        """
+        Raise FileChangedError if a file to which the models refer is not what it was.
+        """
+
     def data_files(self) -> builtins.list[tuple[bytes, int, int, bool]]:
         """
         Return (location, bytes, bytes of tensors, may be replaced) of each data file.
@@ -1906,6 +1912,11 @@ def append_bytes(document: Document, path: bytes, bytes: bytes) -> None:
     """
 
 def attribute_entries(view: ProtoView, field: str) -> dict[str, Attribute]: ...
+def check_in_place(document: Document) -> None:
+    """
+    Raise FileChangedError if the loaded file is no longer at its path, or has changed.
+    """
+
 def check_not_appended(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file was appended to since.

@@ -1,0 +1,35 @@
+#include "save/view_keys.hpp"
+
+#include "onnx/schema.hpp"
+#include "save/external_use.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+std::string key_of(std::string_view name) { return std::string(kViewKeys).append(name); }
+
+}  // namespace
+
+std::string viewed_file(const model::Document& document) {
+    const wire::FieldRow& row = onnx::field<"ModelProto.metadata_props">;
+    const onnx::Message root = document.root();
+    std::string file;
+    document.index(root)->for_each(row, [&](const wire::Field& value) {
+        const onnx::Message entry = root.inner(row, value);
+        if (entry.text(onnx::field<"StringStringEntryProto.key">) == key_of("file")) {
+            file = plain_location(entry.text(onnx::field<"StringStringEntryProto.value">));
+        }
+    });
+    return file;
+}
+
+void note_view(TensorEdits& edits, const model::Document& document, const std::string& location) {
+    const auto identity = document.source().identity();
+    const onnx::Message root = document.root();
+    edits.add_metadata(root, key_of("file"), location);
+    edits.add_metadata(root, key_of("size"), std::to_string(identity->size));
+    edits.add_metadata(root, key_of("modified_ns"), std::to_string(identity->modified_ns));
+}
+
+}  // namespace onnxmap::save

@@ -1,0 +1,23 @@
+// The metadata of a view, a small model that refers to the values of another file: which file that
+// is, and its state.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/document.hpp"
+#include "save/tensor_edits.hpp"
+
+namespace onnxmap::save {
+
+/// What the metadata keys of a view begin with: `file`, `size` and `modified_ns` (nanoseconds) of
+/// the file that it shows.
+inline constexpr std::string_view kViewKeys = "onnxmap.view.";
+
+/// The file of which a document is a view, as its metadata name it; empty if it is none.
+[[nodiscard]] std::string viewed_file(const model::Document& document);
+
+/// Adds the metadata of a view of the document's own file, which has this location.
+void note_view(TensorEdits& edits, const model::Document& document, const std::string& location);
+
+}  // namespace onnxmap::save
