@@ -64,6 +64,8 @@ def _reduce_model(model: Model) -> _Reduced:
     if model.path is None:
         return _model_of_bytes, (model.proto.SerializeToString(), options)
     name = os.fsencode(model.path)
+    if not is_url(name):
+        _core.check_in_place(document)
     path = os.fsdecode(name if is_url(name) else absolute_path(name))
     place = (path, options, document.nbytes, _digest(document, is_url(name)))
     if not document.edited:

@@ -253,3 +253,15 @@ def test_edited_tensors(tmp_path: Path) -> None:
         assert (again.name, again.doc_string) == (name, tensor.doc_string)
         assert again.numpy().tobytes() == tensor.numpy().tobytes()
         assert copy.copy(tensor) is copy.deepcopy(tensor) is tensor
+
+
+@pytest.mark.parametrize("how", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_model_that_was_saved_over_its_file(how: Any, tmp_path: Path) -> None:
+    """Its file is gone: a pickle that refers to the new one could never be loaded."""
+    path = tmp_path / "model.onnx"
+    onnxmap.from_arrays({"w": np.ones(5000, np.float32)}).save(path, sync=False)
+    model = onnxmap.load(path)
+    model.initializers["w"] = np.zeros(5000, np.float32)
+    model.save(path, sync=False)
+    with pytest.raises(onnxmap.FileChangedError, match="load the model again"):
+        how(model)
