@@ -1,0 +1,174 @@
+"""`onnxmap run`: inputs, outputs, comparisons with test data, and times."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from support.command_line import Run
+from support.sample_models import write
+from support.save_models import matmul_model, weight
+
+import onnxmap
+from onnxmap.cli.run.comparison import difference
+from onnxmap.cli.run.feeds import feeds_of
+from onnxmap.cli.text import TIMES
+
+pytest.importorskip("onnxruntime")  # its newest release needs Python 3.11
+
+WEIGHT = numpy_helper.to_array(weight("w", 4, 4))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """y = x @ w, for x of N rows."""
+    return write(matmul_model([weight("w", 4, 4)]), tmp_path / "m.onnx")
+
+
+def add_test_data(folder: Path, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Path:
+    folder.mkdir()
+    for name, array in ("input_0", x), ("output_0", y):
+        data = numpy_helper.from_array(array.astype(np.float32)).SerializeToString()
+        (folder / f"{name}.pb").write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize("suffix", ["npy", "pb"])
+def test_inputs_from_files(run: Run, model: Path, suffix: str, tmp_path: Path) -> None:
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    path = tmp_path / f"x.{suffix}"
+    if suffix == "npy":
+        np.save(path, x)
+    else:
+        path.write_bytes(numpy_helper.from_array(x).SerializeToString())
+    ran = run("run", model, "--input", f"x={path}", "--no-prepack")
+    assert (ran.status, ran.err) == (0, "")
+    head, *rows = ran.out.splitlines()
+    assert head == f"y  float32 2{TIMES}4"
+    assert str(x @ WEIGHT) == "\n".join(rows[:2])
+
+
+def test_times(run: Run, model: Path) -> None:
+    ran = run("run", model, "--repeat", 3, "--json")
+    ours, own = json.loads(ran.out)["times"]
+    assert (ours["contender"], own["contender"]) == ("onnxmap", "onnxruntime")
+    assert all(row["opening"] > 0 < row["running"] and row["error"] is None for row in (ours, own))
+    lines = run("run", model).out.splitlines()
+    assert lines[-3].split() == ["opening", "running"]
+    assert [line.split()[0] for line in lines[-2:]] == ["onnxmap", "onnxruntime"]
+    assert run("run", model, "--alone").out.splitlines()[-1].split()[0] == "onnxmap"
+
+
+def test_onnxruntime_that_cannot_open_the_file(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = SimpleNamespace(buffer=io.BytesIO(model.read_bytes()))
+    monkeypatch.setattr("sys.stdin", given)
+    ran = run("run", "-")
+    assert ran.out.splitlines()[-1] == "onnxruntime  standard input has no path"
+
+
+def test_test_data(run: Run, model: Path, tmp_path: Path) -> None:
+    x = np.ones((3, 4))
+    good = add_test_data(tmp_path / "good", x, x @ WEIGHT)
+    bad = add_test_data(tmp_path / "bad", x, x @ WEIGHT + np.eye(3, 4))
+    ran = run("run", model, "--test-data", good)
+    assert (ran.status, ran.out.splitlines()[0]) == (0, "ok       y")
+    ran = run("run", model, "--test-data", bad)
+    assert ran.status == 1
+    assert ran.out.splitlines()[0] == "differs  y: 3 of 12 elements, by up to 1"
+    found = json.loads(run("run", model, "--test-data", bad, "--json").out)["comparisons"]
+    assert found == [{"output": "y", "difference": "3 of 12 elements, by up to 1"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--input", "x"], "'x' is not NAME=FILE"),
+        (["--input", "X=random"], "no input is named 'X'. The model has 'x'"),
+        (["--size", "M=3"], "no dimension is named 'M'. The model has 'N'"),
+        (["--size", "N=-1"], "whole number, not '-1'"),
+        (["--input", "x=missing.npy"], "missing.npy: No such file"),
+        (["--repeat", "0"], "at least 1, not '0'"),
+        (["--test-data", "d", "--size", "N=2"], "--test-data has all inputs"),
+    ],
+)
+def test_wrong_words(run: Run, model: Path, words: list[str], message: str) -> None:
+    ran = run("run", model, *words)
+    assert (ran.status, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_a_model_that_cannot_run(run: Run, model: Path, tmp_path: Path) -> None:
+    made = onnx.load(model)
+    made.graph.node[0].op_type = "Nothing"
+    ran = run("run", write(made, tmp_path / "bad.onnx"))
+    assert ran.status == 2
+    assert ran.err.startswith("onnxmap: onnxruntime refuses the model: ")
+    assert "Nothing" in ran.err
+    np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
+    ran = run("run", model, "--input", f"x={tmp_path / 'x.npy'}")
+    assert ran.status == 2
+    assert ran.err.startswith("onnxmap: onnxruntime cannot run the model: ")
+
+
+def test_random_inputs() -> None:
+    """By type; the same at each call; named dimensions have the size that is asked for, or 1."""
+    types = ["FLOAT", "FLOAT16", "BFLOAT16", "INT64", "UINT8", "BOOL", "STRING"]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.DataType.Value(name), ["N", 3, "M", None])
+        for name in types
+    ]
+    graph = helper.make_graph([], "g", inputs, [], [weight("FLOAT", 2, 3, 1, 1)])
+    data = helper.make_model(graph, ir_version=10).SerializeToString()
+    model = onnxmap.loads(data)
+    feeds = feeds_of(model, [], ["N=50"])
+    assert list(feeds) == types[1:]  # the first one has an initializer
+    assert all(array.shape == (50, 3, 1, 1) for array in feeds.values())
+    for name, array in feeds.items():
+        expected = object if name == "STRING" else onnxmap.DataType[name].numpy()
+        assert array.dtype == expected
+        np.testing.assert_array_equal(array, feeds_of(model, [], ["N=50"])[name])
+    assert set(feeds["INT64"].reshape(-1)) == {0, 1}
+    assert feeds_of(model, ["FLOAT=random"], [])["FLOAT"].shape == (1, 3, 1, 1)
+
+
+def test_an_input_that_cannot_be_made_up() -> None:
+    sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, [2])
+    graph = helper.make_graph([], "g", [sequence], [])
+    data = helper.make_model(graph, ir_version=10).SerializeToString()
+    with pytest.raises(Exception, match=r"'s' .* cannot be made up; pass --input s=FILE"):
+        feeds_of(onnxmap.loads(data), [], [])
+
+
+NAN = np.array([np.nan, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "text"),
+    [
+        (NAN, NAN, None),
+        (NAN, NAN * 1.0005, None),
+        (NAN, NAN * 1.01, "1 of 2 elements, by up to 0.01"),
+        (NAN, np.array([1.0, 1.0]), "1 of 2 elements, by up to 0"),
+        (NAN, NAN.astype(np.float32), "type float64, expected float32"),
+        (NAN, NAN[:1], "shape (2,), expected (1,)"),
+        (np.array([1, 2]), np.array([1, 3]), "1 of 2 elements"),
+        (np.array(["a"], object), np.array(["b"], object), "1 of 1 elements"),
+        ([NAN], [NAN], None),
+        ([NAN], [NAN, NAN], "another number of elements"),
+        ({"a": NAN}, {"a": NAN}, None),
+        ({"a": NAN}, {"b": NAN}, "other keys"),
+        (None, None, None),
+        (None, NAN, "a value where there should be none, or none"),
+    ],
+)
+def test_differences(found: Any, expected: Any, text: str | None) -> None:
+    assert difference(found, expected) == text
