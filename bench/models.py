@@ -49,13 +49,18 @@ class TensorSpec:
 
 
 def tensor(
-    name: str, data_type: int, shape: tuple[int, ...], seed: int, sparse: bool = False
+    name: str,
+    data_type: int,
+    shape: tuple[int, ...],
+    seed: int,
+    sparse: bool = False,
+    numbers: bool = False,
 ) -> TensorSpec:
-    """Return a tensor of random bytes: every bit pattern is a value."""
+    """Return a tensor of random bytes: every bit pattern is a value. Or of plain numbers."""
     nbytes = ITEM_BYTES[data_type]
     for extent in shape:
         nbytes *= extent
-    return TensorSpec(name, data_type, shape, Payload(nbytes, seed, sparse), Mark())
+    return TensorSpec(name, data_type, shape, Payload(nbytes, seed, sparse, numbers), Mark())
 
 
 def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> list[TensorSpec]:
@@ -139,6 +144,23 @@ def write_nodes(folder: Path, count: int) -> None:
     write_model(folder, graph, [spec])
 
 
+def write_products(folder: Path, count: int, extent: int) -> None:
+    """Write a chain of `count` products with square matrices, of a batch of any size."""
+    shape = (extent, extent)
+    tensors = [tensor(f"weight_{i}", FLOAT, shape, i, numbers=True) for i in range(count)]
+    graph = Message()
+    previous = "x"
+    for i, spec in enumerate(tensors):
+        graph.message(1, node("MatMul", [previous, spec.name], [f"y_{i}"], f"product_{i}"))
+        previous = f"y_{i}"
+    graph.text(2, "graph")
+    for spec in tensors:
+        graph.mark(spec.header).message(5, initializer(spec))
+    graph.message(11, value_info("x", FLOAT, ("batch", extent)))
+    graph.message(12, value_info(previous, FLOAT, ("batch", extent)))
+    write_model(folder, graph, tensors)
+
+
 def node(operator: str, inputs: list[str], outputs: list[str], name: str) -> Message:
     """Return a NodeProto."""
     message = Message()
@@ -167,11 +189,12 @@ def initializer(spec: TensorSpec, external: bool = False) -> Message:
     return message.integer(14, EXTERNAL)
 
 
-def value_info(name: str, data_type: int, shape: tuple[int, ...]) -> Message:
+def value_info(name: str, data_type: int, shape: tuple[int | str, ...]) -> Message:
     """Return a ValueInfoProto of a dense tensor."""
     dimensions = Message()
     for extent in shape:
-        dimensions.message(1, Message().integer(1, extent))
+        named = isinstance(extent, str)
+        dimensions.message(1, Message().text(2, extent) if named else Message().integer(1, extent))
     tensor_type = Message().integer(1, data_type).message(2, dimensions)
     return Message().text(1, name).message(2, Message().message(1, tensor_type))
 
@@ -269,6 +292,12 @@ RECIPES: dict[str, Recipe] = {
     "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),
     "external_20k": Recipe(
         partial(write_small_external, count=20_000), partial(write_small_external, count=500)
+    ),
+    "products_1740mb": Recipe(
+        partial(write_products, count=26, extent=4096), partial(write_products, count=3, extent=128)
+    ),
+    "products_3000mb": Recipe(
+        partial(write_products, count=45, extent=4096), partial(write_products, count=4, extent=128)
     ),
     "nodes_200k": Recipe(partial(write_nodes, count=200_000), partial(write_nodes, count=2_000)),
     **_growth(),

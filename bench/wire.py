@@ -23,12 +23,15 @@ class Payload:
     """The bytes of a weight, made from a seed when they are written.
 
     A sparse payload is a hole in the file, with a length but no disk blocks. It is for payloads
-    that are never read. `offset` is the place in the file, set when it is written.
+    that are never read. If `numbers`, the bytes are float32 numbers of such a size that products
+    with square matrices of them neither grow nor shrink; else they are random. `offset` is the
+    place in the file, set when it is written.
     """
 
     nbytes: int
     seed: int
     sparse: bool = False
+    numbers: bool = False
     offset: int = -1
 
 
@@ -125,7 +128,7 @@ def write_pieces(
     file: BinaryIO, pieces: Iterable[bytearray | bytes | memoryview | Payload | Mark]
 ) -> None:
     """Write pieces one after another, with the memory of one block for payloads of any size."""
-    block = None
+    blocks: dict[bool, memoryview] = {}
     position = file.tell()
     for piece in pieces:
         if isinstance(piece, Mark):
@@ -136,9 +139,9 @@ def write_pieces(
             if piece.sparse:
                 file.seek(position)
                 continue
-            if block is None:
-                block = memoryview(np.random.default_rng(2026).bytes(BLOCK_BYTES))
-            _write_stretch(file, block, piece)
+            if piece.numbers not in blocks:
+                blocks[piece.numbers] = _block(piece.numbers)
+            _write_stretch(file, blocks[piece.numbers], piece)
         else:
             file.write(piece)
             position += len(piece)
@@ -146,10 +149,17 @@ def write_pieces(
     os.truncate(file.fileno(), position)  # a hole at the end has no byte that makes the file longer
 
 
+def _block(numbers: bool) -> memoryview:
+    random = np.random.default_rng(2026)
+    if not numbers:
+        return memoryview(random.bytes(BLOCK_BYTES))
+    values = random.standard_normal(BLOCK_BYTES // 4, np.float32) / np.float32(64)
+    return memoryview(values.tobytes())
+
+
 def _write_stretch(file: BinaryIO, block: memoryview, payload: Payload) -> None:
-    start = (
-        payload.seed * 1_000_003 % len(block)
-    )  # a prime step, so that no two tensors begin alike
+    # A prime step, so that no two tensors begin alike; between numbers.
+    start = payload.seed * 1_000_003 * (4 if payload.numbers else 1) % len(block)
     remaining = payload.nbytes
     while remaining:
         stretch = block[start : start + remaining]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from onnxmap import _core, _page_cache
 from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe, describe_html
+from onnxmap._model_exchange import ModelExchange
 from onnxmap._model_fields import ModelFields
 from onnxmap._model_saving import ModelSaving
 from onnxmap.errors import OnnxMapError
@@ -16,18 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    import dask.array
     import numpy as np
-    import torch
 
     from onnxmap._bulk import FloatType, TensorStream
     from onnxmap._graph import Graph, Initializers
     from onnxmap._page_cache import Residency
     from onnxmap._progress import ProgressArgument
-    from onnxmap.interop.dask import ChunksArgument
 
 
-class Model(ModelFields, ModelSaving):
+class Model(ModelFields, ModelSaving, ModelExchange):
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.
@@ -288,72 +286,6 @@ class Model(ModelFields, ModelSaving):
             OSError: the system does not report residency.
         """
         return _page_cache.residency(self.initializers, names)
-
-    def torch(
-        self,
-        names: Sequence[str] | str | None = None,
-        device: torch.device | str | int | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> dict[str, torch.Tensor]:
-        """Return the initializers as torch tensors by name, ready for `load_state_dict`.
-
-        On the CPU they are on copy-on-write pages: nothing is copied until it is written to, and
-        the file never changes. See `Tensor.torch` for the types that NumPy lacks.
-
-        Exporters rename and fold weights, so names and shapes may not be those of the torch module.
-
-        Args:
-            names: as for `views`.
-            device: where the tensors go, as for `torch.Tensor.to`. By default, the CPU.
-            dtype: a floating-point type of torch. All floating-point tensors are converted to it.
-
-        Raises:
-            KeyError: there is no initializer of a name.
-            TypeError: `dtype` is no floating-point type of torch, or torch has no type for the
-                elements of an initializer.
-            TensorError: an initializer cannot be read.
-            ExternalDataError: an external file cannot be read.
-            ImportError: torch is not installed.
-        """
-        from onnxmap.interop.torch import to_torch_tensors
-
-        return to_torch_tensors(self.initializers, names, device, dtype)
-
-    def to_dask(
-        self,
-        names: Sequence[str] | str | None = None,
-        chunks: ChunksArgument = "auto",
-    ) -> dict[str, dask.array.Array]:
-        """Return the initializers as Dask arrays by name. The workers read the chunks themselves.
-
-        A task holds a reference to the file, of a few hundred bytes. The process that runs the task
-        reads its chunk, by `pread` into a new array, so no weight goes through the scheduler. Every
-        worker needs the file under the same path, and opens it once per process. This call reads no
-        values. The names of the arrays depend on the state of the file.
-
-        Some tensors have no values that can be read from a file as they are: strings, empty
-        tensors, tensors in segments, and tensors in typed fields (except floats that are packed in
-        `float_data`). Their values go into the tasks, in one chunk that is then split. The same
-        holds for all tensors of a model in a buffer.
-
-        Args:
-            names: as for `views`.
-            chunks: as for `dask.array.from_array`. If it is a size like "64MiB", a chunk is one
-                range of the file: rows of the first dimensions, as many as fit in that size.
-                "auto" is the size in Dask's `array.chunk-size`.
-
-        Returns:
-            Arrays with the shape and NumPy type of `Tensor.numpy()`. If the file changed after this
-            call, computing an array raises FileChangedError in the worker.
-
-        Raises:
-            KeyError: there is no initializer of a name.
-            TensorError: an initializer cannot be read.
-            ExternalDataError: an external file cannot be opened.
-        """
-        from onnxmap.interop.dask import to_dask
-
-        return to_dask(self.initializers, names, chunks)
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compare the external files with the SHA-1 that tensors declare for them.

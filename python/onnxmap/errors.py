@@ -68,6 +68,10 @@ class TensorError(OnnxMapError, ValueError):
     tensor: str = ""
 
 
+class SessionError(OnnxMapError, RuntimeError):
+    """onnxruntime makes no session of a model: `session.*`."""
+
+
 class UnknownNameError(OnnxMapError, KeyError):
     """Nothing has the name that was asked for; the message suggests names that exist.
 

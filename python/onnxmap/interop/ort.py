@@ -1,0 +1,158 @@
+"""Sessions of onnxruntime whose weights are pages of the files that hold them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._extras import extra
+from onnxmap._names import unknown_name
+from onnxmap.errors import SaveError, SessionError, printable
+
+with extra("ort"):
+    import onnxruntime
+
+if TYPE_CHECKING:
+    from onnxmap._graph import Graph
+
+# onnxruntime maps each external tensor by itself, and a process may have some 65 000 mappings.
+# Smaller tensors are in the bytes of the model: as many as fit, in a second try.
+_LEAST_EXTERNAL = (64 << 10, 4 << 10)  # bytes
+
+_LONGEST_REASON = 2000  # characters shown of what onnxruntime says
+
+_FOLDER = "session.model_external_initializers_file_folder_path"
+_NO_PREPACKING = "session.disable_prepacking"
+_OPTIMIZED_DATA = "session.optimized_model_external_initializers_file_name"
+
+
+def open_session(
+    document: _core.Document,
+    graph: Graph,
+    providers: Any,
+    sess_options: Any,
+    provider_options: Any,
+    prepack: bool,
+    outputs: Iterable[str] | None,
+    arguments: dict[str, Any],
+) -> onnxruntime.InferenceSession:
+    """See `Model.session`."""
+    added = _added_outputs(graph, outputs)
+    options = _copy_of(sess_options)
+    if options.optimized_model_filepath and not _entry(options, _OPTIMIZED_DATA):
+        raise ValueError(
+            "onnxruntime would write an optimized model that refers to files by their absolute "
+            f"paths; set the session option {_OPTIMIZED_DATA} to the name of a data file for it"
+        )
+    options.add_session_config_entry(_FOLDER, "/")
+    if not prepack:
+        options.add_session_config_entry(_NO_PREPACKING, "1")
+    # What no file holds goes into a file that has no name once onnxruntime has mapped it.
+    with tempfile.TemporaryDirectory(prefix="onnxmap-session-") as folder:
+        data = Path(folder).resolve() / "weights.data"
+        plan = _plan(document, os.fsencode(data))
+        parts: list[bytes] = []
+        plan.write_model_to(parts.append, None)
+        if plan.data_files():
+            with data.open("wb") as file:
+                plan.read_data_file(0, file.write)
+        plan.check_referred_files()
+        try:
+            session = onnxruntime.InferenceSession(
+                b"".join([*parts, added]), options, providers, provider_options, **arguments
+            )
+        except Exception as error:
+            plan.check_referred_files()
+            raise _refusal(error) from error
+        plan.check_referred_files()
+    return session
+
+
+def warm_up() -> None:
+    """Let onnxruntime prepare what it prepares once in a process."""
+    onnxruntime.InferenceSession(_smallest(), providers=["CPUExecutionProvider"])
+
+
+def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
+    for least in _LEAST_EXTERNAL:
+        plan = _core.save_plan(
+            external="refer", location=data[1:], least_nbytes=least, alignment=None,
+            attributes=True, most_nbytes=0, dedupe=False, over_2gib=False,
+        )  # fmt: skip
+        plan.add(document.proto)
+        try:
+            plan.finish([])
+        except SaveError as error:
+            if error.code != "save.too_large":
+                raise
+        else:
+            return plan
+    raise SessionError(
+        f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB, "
+        "and onnxruntime reads no such model",
+        code="session.too_large",
+    )
+
+
+def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
+    """A part of a model that makes these values outputs, when it is merged with the model."""
+    if names is None:
+        return b""
+    if isinstance(names, str):
+        raise TypeError("outputs must be a list of names, not a str")
+    known = {value.name for value in graph.outputs}
+    part = _core.new("ModelProto")
+    for name in dict.fromkeys(names):
+        if not isinstance(name, str):
+            raise TypeError(f"outputs must be names of values, not {type(name).__name__}")
+        if name in known:
+            continue
+        if graph.producer(name) is None and not _is_given(graph, name):
+            values = (each for outputs in graph.node_outputs() for each in outputs if each)
+            raise unknown_name("value", name, values)
+        part.graph.output.add(name=name)
+    return bytes(part.SerializeToString())
+
+
+def _is_given(graph: Graph, name: str) -> bool:
+    return name in graph.initializers or any(value.name == name for value in graph.inputs)
+
+
+def _copy_of(given: onnxruntime.SessionOptions | None) -> onnxruntime.SessionOptions:
+    """A copy of session options. onnxruntime makes one for each of its sessions, and shows it."""
+    if given is None:
+        return onnxruntime.SessionOptions()
+    if not isinstance(given, onnxruntime.SessionOptions):
+        raise TypeError(f"sess_options must be SessionOptions, not {type(given).__name__}")
+    from onnxruntime.capi import _pybind_state
+
+    return _pybind_state.InferenceSession(given, _smallest(), False, False).session_options
+
+
+@cache
+def _smallest() -> bytes:
+    model = _core.new("ModelProto", ir_version=8, opset_import=[{"version": 13}])
+    model.graph.name = "smallest"
+    model.graph.node.add(op_type="Identity", input=["x"], output=["y"])
+    for values, name in (model.graph.input, "x"), (model.graph.output, "y"):
+        value = values.add(name=name)
+        value.type.tensor_type.elem_type = 1
+        value.type.tensor_type.shape.SetInParent()
+    return bytes(model.SerializeToString())
+
+
+def _entry(options: onnxruntime.SessionOptions, key: str) -> str:
+    try:
+        return str(options.get_session_config_entry(key))
+    except RuntimeError:  # there is no such entry
+        return ""
+
+
+def _refusal(error: Exception) -> SessionError:
+    reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
+    return SessionError(f"onnxruntime refuses the model: {reason}", code="session.refused")
