@@ -70,6 +70,7 @@ from onnxmap.errors import (
 
 if _typing.TYPE_CHECKING:
     from onnxmap._appending import append
+    from onnxmap._bridges import from_ir, from_proto
     from onnxmap._new_attributes import make_attribute, make_attribute_ref
     from onnxmap._new_messages import (
         make_function,
@@ -153,7 +154,9 @@ __all__ = [
     "append",
     "dumps",
     "from_arrays",
+    "from_ir",
     "from_json",
+    "from_proto",
     "from_text",
     "load",
     "load_arrays",
@@ -218,6 +221,7 @@ if "IPython" in _sys.modules:
 # Imported when they are first used: most programs make no messages and save no model.
 _LATER = {
     "onnxmap._appending": ("append",),
+    "onnxmap._bridges": ("from_ir", "from_proto"),
     "onnxmap._new_attributes": ("make_attribute", "make_attribute_ref"),
     "onnxmap._new_messages": (
         "make_function", "make_graph", "make_model", "make_node", "make_operatorsetid",

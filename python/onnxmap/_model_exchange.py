@@ -1,14 +1,16 @@
-"""What a model gives to other libraries: sessions, torch tensors, Dask arrays."""
+"""What a model gives to other libraries, and edits that they make."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import dask.array
+    import onnx
+    import onnx_ir
     import onnxruntime
     import torch
 
@@ -150,3 +152,87 @@ class ModelExchange(ABC):
         from onnxmap.interop.dask import to_dask
 
         return to_dask(self.initializers, names, chunks)
+
+    def to_proto(self, weights: Literal["copy", "reference", "none"] = "copy") -> onnx.ModelProto:
+        """Return the model as it is now, edits included, as a ModelProto of protobuf.
+
+        A tensor is large if it has at least 1 KiB, or 64 KiB if its elements are INT32 or INT64:
+        shape inference reads integers. Smaller tensors are always copied.
+
+        Args:
+            weights: what becomes of the values of large tensors. "copy": the message is that of
+                `dumps`. "reference": values that a file has as they are become external data with
+                the absolute path of that file, or its URL, and are not read. Others are copied:
+                arrays that were assigned, buffers, texts, segments, and integers in typed fields.
+                "none": they are left out; names, types and shapes stay.
+
+        Returns:
+            An `onnx.ModelProto`, or without the package onnx a message with the same fields. It
+            shares nothing with the model. `onnxmap.from_proto` is the way back.
+
+        Raises:
+            ValueError: `weights` has another value.
+            ExternalDataError: "reference", and an external file cannot be found.
+            google.protobuf.message.DecodeError: the message has more than 2 GiB.
+            ImportError: protobuf is not installed.
+        """
+        from onnxmap.interop.proto_models import to_proto
+
+        return to_proto(self._open(), weights)
+
+    def to_ir(self) -> onnx_ir.Model:
+        """Return the model as it is now as an `onnx_ir.Model`, whose tensors read the mapping.
+
+        No values are read but texts. Each tensor, at any depth and in attributes, has the class of
+        `Tensor.to_ir()`, and reads the values when onnx_ir asks for them. onnx_ir knows no sparse
+        initializers, training information and segments.
+
+        Returns:
+            A model of its own: changes of it do not change this one, which may be closed.
+            `onnxmap.from_ir` is the way back.
+
+        Raises:
+            ImportError: onnx_ir is not installed.
+        """
+        from onnxmap.interop.ir_models import to_ir_model
+
+        return to_ir_model(self._open())
+
+    def infer_shapes(
+        self, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+    ) -> None:
+        """Infer the shapes of inner values, as `onnx.shape_inference.infer_shapes` does.
+
+        It works on the structure, without the values of large tensors, so the model may have any
+        size. The shapes are added as an edit: `revert()` undoes it, with all other edits. Messages
+        that do not change keep their bytes.
+
+        Args:
+            check_type: check the types of inputs and outputs.
+            strict_mode: raise an error if the shapes of a node cannot be inferred.
+            data_prop: follow the values of small integer tensors.
+
+        Raises:
+            onnx.shape_inference.InferenceError: onnx found an error.
+            ImportError: onnx is not installed.
+        """
+        from onnxmap.interop.official import infer_shapes
+
+        infer_shapes(self._open(), check_type, strict_mode, data_prop)
+
+    def convert_version(self, target_version: int) -> None:
+        """Convert the nodes to another version of ONNX's operators, as `onnx.version_converter`.
+
+        It works on the structure, as `infer_shapes` does, and is an edit, too. What the converter
+        of onnx forgets, stays: functions, documentation, metadata of graphs and tensors.
+
+        Args:
+            target_version: the version of the operator set of the domain `""`.
+
+        Raises:
+            RuntimeError: onnx cannot convert a node.
+            ImportError: onnx is not installed.
+        """
+        from onnxmap.interop.official import convert_version
+
+        convert_version(self._open(), target_version)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._enums import DataType
@@ -18,6 +20,20 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
+    from onnxmap._structures import Tokens
+
+# While it is set, MappedTensors give a token instead of their values.
+_tokens: ContextVar[Tokens | None] = ContextVar("onnxmap.tokens", default=None)
+
+
+@contextmanager
+def giving(tokens: Tokens) -> Iterator[None]:
+    """Let MappedTensors give tokens instead of their values, in this block and this thread."""
+    before = _tokens.set(tokens)
+    try:
+        yield
+    finally:
+        _tokens.reset(before)
 
 
 def to_ir(tensor: _core.Tensor) -> Any:
@@ -109,7 +125,8 @@ class MappedTensor:
 
     def tobytes(self) -> bytes:
         """Return the values in the layout of raw_data."""
-        return self.raw.tobytes()
+        tokens = _tokens.get()
+        return self.raw.tobytes() if tokens is None else tokens.bytes_for(self.raw)
 
     def tofile(self, file: Any) -> None:
         """Write what `tobytes()` returns to a file, without a copy if possible."""

@@ -62,15 +62,15 @@ LEVELS: list[set[str]] = [
         "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checksums", "_graph", "_mappings", "_model_fields", "_new_attributes",
+        "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields", "_new_attributes",
         "_neighbours", "_new_messages", "_new_tensors", "_new_types", "_operator_set",
-        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_tofile",
-        "_weights",
+        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_structures",
+        "_tofile", "_weights",
     },
     {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
     {
-        "_appending", "_completion", "_loading", "_loading_data", "_new_models",
+        "_appending", "_bridges", "_completion", "_loading", "_loading_data", "_new_models",
         "_pickled_models", "_saving", "_saving_data", "_text_forms",
     },
     {""},  # onnxmap itself

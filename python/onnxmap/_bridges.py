@@ -1,0 +1,263 @@
+"""Models from what other libraries made of a structure: `from_proto`, `from_ir`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._loading import loads
+from onnxmap._messages import message_name
+from onnxmap._model import Model
+from onnxmap._paths import is_url
+from onnxmap._structures import (
+    TYPED_FIELDS,
+    Place,
+    entries_of,
+    give_values,
+    limits_of,
+    place_of,
+)
+from onnxmap.errors import ExternalDataError, TensorError
+
+if TYPE_CHECKING:
+    import onnx_ir
+
+    from onnxmap._messages import Message
+
+
+def from_proto(proto: Any, weights: Model | Iterable[Model] | None = None) -> Model:
+    """Return a model of a ModelProto, whose values come back from the models that have them.
+
+    It is the way back from `Model.to_proto(weights="reference")` and `"none"`, after another
+    library changed the structure. Values of at least 4096 bytes are neither read nor copied: the
+    model refers to the files, buffers and arrays of the models in `weights`, which may be closed
+    then.
+
+    Args:
+        proto: a ModelProto of protobuf. It is copied, with the values that it has.
+        weights: the model from which the structure was made, or several. A tensor with a
+            reference gets the values of the tensor at that place, whatever its name is now. A
+            tensor without values gets those of the tensor of its name, type and shape. A tensor
+            without a name, in an attribute, is found by the name of the node's first output.
+
+    Returns:
+        A model whose external data are in the folder of the first of these models. It is edited:
+        `revert()` takes the values out again.
+
+    Raises:
+        TypeError: `proto` is no ModelProto, or `weights` has no models.
+        TensorError: the values of a tensor are in none of the models, or it is not clear which
+            tensor has them (`tensor.no_values`).
+        ExternalDataError: an external file, to which an entry refers, cannot be read.
+        ParseError: the message is no model.
+    """
+    if message_name(proto) != "ModelProto":
+        raise TypeError(f"expected a ModelProto, not {message_name(proto) or type(proto).__name__}")
+    data = getattr(proto, "proto", proto).SerializeToString()
+    if weights is None:
+        return loads(data)
+    models = [weights] if isinstance(weights, Model) else list(weights)
+    if not models or not all(isinstance(model, Model) for model in models):
+        raise TypeError("weights must be a Model, or models")
+    documents = [model._open() for model in models]
+    model = _beside(data, documents[0].proto, os.fsdecode(documents[0].external_root) or None)
+    _Values(documents).give_to(model._open())
+    return model
+
+
+def from_ir(model: onnx_ir.Model) -> Model:
+    """Return the model of an onnx_ir model, whose mapped tensors are not read.
+
+    It is the way back from `Model.to_ir`, after passes of onnx_ir. The message of a tensor of
+    `to_ir` comes back byte for byte, except for its name, shape, documentation and metadata, and
+    refers to the same values. Tensors of other classes come with their values, or stay external.
+
+    Args:
+        model: an `onnx_ir.Model`.
+
+    Returns:
+        A model that is edited: `revert()` takes the mapped values out again. Its external data are
+        in the folder of those of `model`.
+
+    Raises:
+        ValueError: external tensors of onnx_ir are in different folders.
+        ImportError: onnx_ir is not installed.
+    """
+    from onnxmap.interop.ir import folder_of
+    from onnxmap.interop.ir_models import structure_with_tokens
+
+    data, tokens, first = structure_with_tokens(model)
+    folder = folder_of(model)
+    if first is None:
+        return loads(data, folder)
+    root = os.fsdecode(folder if folder is not None else first._reading()[0]) or None
+    made = _beside(data, first, root)
+    for _, tensor in made._open().tensors():
+        found = tokens.find(tensor)
+        if found is not None:
+            give_values(tensor.proto, found)
+    return made
+
+
+def _beside(data: bytes, view: Message, root: str | None) -> Model:
+    """A model of these bytes, which is read as the document of a message is read."""
+    _, (link_policy, allow_hardlinks, io, watch), lenient, _ = view._reading()
+    policies: Any = {"link_policy": link_policy, "io": io}
+    return loads(
+        data, root, allow_hardlinks=allow_hardlinks, watch=watch, lenient=lenient,
+        limits=limits_of(view), **policies,
+    )  # fmt: skip
+
+
+class _Values:
+    """The tensors of some models, by the places of their values and by their names."""
+
+    def __init__(self, documents: list[_core.Document]) -> None:
+        self._documents = documents
+        self._by_place: dict[Place, list[_core.Tensor]] = {}
+        self._by_entry: dict[tuple[tuple[str, str], ...], list[_core.Tensor]] = {}
+        self._by_name: dict[tuple[str, str], list[_core.Tensor]] | None = None
+        for document in documents:
+            for _, tensor in document.tensors():
+                self._add(tensor)
+
+    def _add(self, tensor: _core.Tensor) -> None:
+        if tensor.is_external:
+            self._by_entry.setdefault(_entry_key(tensor.proto), []).append(tensor)
+        try:
+            place = place_of(tensor)
+        except (TensorError, ExternalDataError):
+            return  # no structure refers to it
+        if place is not None:
+            self._by_place.setdefault(place, []).append(tensor)
+
+    def give_to(self, document: _core.Document) -> None:
+        """Give all tensors of a structure their values."""
+        outputs = _Outputs(document)
+        for where, tensor in document.tensors():
+            message = tensor.proto
+            if tensor.is_external:
+                found = self._at_entry(tensor)
+                if found is None:
+                    _check_reachable(tensor)
+                    continue
+            elif _has_values(tensor):
+                continue
+            else:
+                found = self._named(tensor, _name_key(where, message, outputs()))
+            give_values(message, found)
+
+    def _at_entry(self, tensor: _core.Tensor) -> _core.Tensor | None:
+        message = tensor.proto
+        entries = entries_of(message)
+        found: list[_core.Tensor] = []
+        try:
+            place = Place(entries["location"], int(entries["offset"]), int(entries["length"]))
+        except (KeyError, ValueError):
+            pass
+        else:
+            found = self._by_place.get(place, [])
+        return _best(found or self._by_entry.get(_entry_key(message), []), tensor)
+
+    def _named(self, tensor: _core.Tensor, key: tuple[str, str]) -> _core.Tensor:
+        message = tensor.proto
+        if self._by_name is None:
+            self._by_name = {}
+            for document in self._documents:
+                outputs = _Outputs(document)()
+                for where, each in document.tensors():
+                    self._by_name.setdefault(_name_key(where, each.proto, outputs), []).append(each)
+        found = [
+            each
+            for each in self._by_name.get(key, [])
+            if each.proto.data_type == message.data_type and each.proto.dims == message.dims
+        ]
+        # A tensor that never had values stays without them.
+        if len(found) == 1 or (found and not any(_has_values(each) for each in found)):
+            return found[0]
+        fault = "several tensors" if found else "no tensor"
+        raise _no_values(
+            tensor,
+            f"and {fault} of the models have its name, type and shape; "
+            'make the structure with to_proto(weights="reference")',
+        )
+
+
+class _Outputs:
+    """The first outputs of the nodes of a model, by the paths of the nodes; read once."""
+
+    def __init__(self, document: _core.Document) -> None:
+        self._document = document
+        self._found: dict[str, str] | None = None
+
+    def __call__(self) -> dict[str, str]:
+        if self._found is None:
+            self._found = {
+                where: node.outputs[0] for where, node in self._document.nodes() if node.outputs
+            }
+        return self._found
+
+
+def _name_key(where: str, message: Message, outputs: dict[str, str]) -> tuple[str, str]:
+    """The name of a tensor; for one in an attribute, the node's output and the attribute."""
+    node, _, attribute = where.rpartition(".attribute[")
+    is_in_attribute = attribute.endswith(".t") or ".tensors[" in attribute
+    if message.name or not is_in_attribute:
+        return message.name, ""
+    return outputs.get(node, ""), attribute
+
+
+def _entry_key(message: Message) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(entries_of(message).items()))
+
+
+def _has_values(tensor: _core.Tensor) -> bool:
+    message = tensor.proto
+    return (
+        tensor.is_external
+        or message.HasField("raw_data")
+        or math.prod(message.dims) == 0
+        or any(len(getattr(message, field)) for field in TYPED_FIELDS)
+    )
+
+
+def _best(found: list[_core.Tensor], tensor: _core.Tensor) -> _core.Tensor | None:
+    """The tensor that is most like another one, of those with an equal entry."""
+
+    def likeness(each: _core.Tensor) -> tuple[bool, bool]:
+        proto, message = each.proto, tensor.proto
+        same_type = proto.data_type == message.data_type and proto.dims == message.dims
+        return same_type, proto.name == message.name
+
+    if not found:
+        return None
+    most = max(map(likeness, found))
+    best = [each for each in found if likeness(each) == most]
+    if len({_file_of(each) for each in best}) > 1:
+        raise _no_values(tensor, "and several models have its entry, for files of their own")
+    return best[0]
+
+
+def _file_of(tensor: _core.Tensor) -> str | None:
+    try:
+        return tensor.file
+    except (TensorError, ExternalDataError):
+        return None
+
+
+def _check_reachable(tensor: _core.Tensor) -> None:
+    """Raise an error if an entry that no model has leads to no file of the first model's folder."""
+    location = entries_of(tensor.proto).get("location", "")
+    if os.path.isabs(location) or is_url(os.fsencode(location)):
+        raise _no_values(tensor, f"and no tensor of the models is at its place in {location!r}")
+    _ = tensor.file
+
+
+def _no_values(tensor: _core.Tensor, fault: str) -> TensorError:
+    name = tensor.name or _core.tensor_path(tensor)
+    return TensorError(
+        f"tensor {name!r} has no values, {fault}", code="tensor.no_values", tensor=name
+    )

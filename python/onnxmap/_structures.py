@@ -1,0 +1,201 @@
+"""Structures: a model's message without its large values, and the values put back into one.
+
+Other libraries read a structure, which is small, instead of the model. A tensor in it has an
+external entry instead of its values. A token is an entry that only this process understands: it
+stands for a Tensor, and so for the message and the file that have the values.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from onnxmap import _core
+from onnxmap._enums import DataLocation, DataType
+from onnxmap._limits import Limits
+from onnxmap._options import Options
+from onnxmap._paths import absolute_path, is_url
+from onnxmap.errors import ExternalDataError, TensorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnxmap._messages import Message
+
+_LEAST = 1 << 10  # bytes; smaller values stay in a structure
+# Shape inference reads integers: shapes, axes, indices.
+_LEAST_INTEGERS = 64 << 10
+_INTEGERS = frozenset({int(DataType.INT32), int(DataType.INT64)})
+
+TYPED_FIELDS = (
+    "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
+)  # fmt: skip
+_VALUE_FIELDS = (*TYPED_FIELDS, "raw_data", "external_data", "data_location")
+# What a structure may say about a tensor: it wins over what the tensor said before.
+_SAID_FIELDS = ("dims", "data_type", "name", "doc_string", "metadata_props")
+
+
+class Place(NamedTuple):
+    """The bytes of a file that are a tensor's values."""
+
+    file: str  # an absolute path, or a URL
+    offset: int
+    nbytes: int
+
+
+def structure_of(document: _core.Document, take: Callable[[Message, _core.Tensor], None]) -> bytes:
+    """Return the message of a model without the values that `take` removes.
+
+    Args:
+        document: the model. It does not change.
+        take: called with a copy of each tensor's message, which it may change, and the Tensor.
+    """
+    proto = document.proto
+    # Large contents are not copied: the copy refers to them until `take` removes them.
+    copy = _core.load_buffer(b"", "ModelProto", Options(limits=limits_of(proto)), b"")
+    copy.proto.CopyFrom(proto)
+    for (_, tensor), (_, copied) in zip(document.tensors(), copy.tensors(), strict=True):
+        take(copied.proto, tensor)
+    return copy.proto.SerializeToString()
+
+
+def limits_of(view: Message) -> Limits:
+    """Return the limits with which the document of a message was opened."""
+    return Limits(**view._reading()[3])
+
+
+def is_large(tensor: _core.Tensor) -> bool:
+    """Return whether a structure has no values of this tensor. No value is read."""
+    message = tensor.proto
+    least = _LEAST_INTEGERS if message.data_type in _INTEGERS else _LEAST
+    if not tensor.is_external:
+        return message.ByteSize() >= least
+    try:
+        return tensor.nbytes >= least
+    except TensorError:
+        return True
+
+
+def clear_values(message: Message) -> None:
+    """Remove the values of a tensor, or where they are. Its type and shape stay."""
+    for field in _VALUE_FIELDS:
+        message.ClearField(field)
+
+
+def refer(message: Message, location: str, offset: int, nbytes: int | None) -> None:
+    """Replace the values of a tensor by an external entry."""
+    clear_values(message)
+    entries = {"location": location, "offset": str(offset)}
+    if nbytes is not None:
+        entries["length"] = str(nbytes)
+    for key, value in entries.items():
+        message.external_data.add(key=key, value=value)
+    message.data_location = int(DataLocation.EXTERNAL)
+
+
+def place_of(tensor: _core.Tensor) -> Place | None:
+    """Return where a file has the values as they are; None if no file does.
+
+    Raises:
+        TensorError, ExternalDataError: the values cannot be found.
+    """
+    file, offset, nbytes = tensor.file, tensor.offset, tensor._stored_nbytes
+    if not file or offset is None or not nbytes or tensor.proto.HasField("segment"):
+        return None
+    name = os.fsencode(file)
+    return Place(os.fsdecode(name if is_url(name) else absolute_path(name)), offset, nbytes)
+
+
+class Tokens:
+    """Tensors by the tokens that stand for them in the structures of one task."""
+
+    def __init__(self) -> None:
+        # Nothing in a model can be equal to it by chance.
+        self._location = f"onnxmap-token-{os.urandom(16).hex()}"
+        self._prefix = self._location.encode()
+        self._tensors: list[_core.Tensor] = []
+
+    def take(self, message: Message, tensor: _core.Tensor) -> None:
+        """Put a token into the message of a large tensor; a `take` of `structure_of`."""
+        if is_large(tensor):
+            self.put(message, tensor)
+        elif tensor.is_external:
+            # Other libraries need the values, as they do if they are in the model.
+            try:
+                values = tensor.tobytes()
+            except (ExternalDataError, TensorError):
+                self.put(message, tensor)
+            else:
+                clear_values(message)
+                message.raw_data = values
+
+    def put(self, message: Message, tensor: _core.Tensor) -> None:
+        """Put a token into the message of a tensor."""
+        refer(message, self._location, self._number(tensor), None)
+
+    def bytes_for(self, tensor: _core.Tensor) -> bytes:
+        """Return the token of a tensor as bytes, which may be its raw_data."""
+        return self._prefix + b"%020d" % self._number(tensor)
+
+    def at(self, location: str, offset: int | None) -> _core.Tensor | None:
+        """Return the tensor whose token is an entry with this location and offset, or None."""
+        return self._tensors[offset or 0] if location == self._location else None
+
+    def find(self, tensor: _core.Tensor) -> _core.Tensor | None:
+        """Return the tensor whose token another one has; None if it has none."""
+        message = tensor.proto
+        if tensor.is_external:
+            entries = entries_of(message)
+            is_token = entries.get("location") == self._location
+            return self.at(self._location, int(entries["offset"])) if is_token else None
+        stored = _core.loaded_raw_data(message)
+        if stored is None or stored[1] != len(self._prefix) + 20:
+            return None
+        data = bytes(message.raw_data)
+        return self._tensors[int(data[-20:])] if data.startswith(self._prefix) else None
+
+    def taken(self) -> list[_core.Tensor]:
+        """Return the tensors that have tokens."""
+        return list(self._tensors)
+
+    def are_in(self, data: bytes) -> bool:
+        """Return whether a serialized message has a token."""
+        return self._prefix in data
+
+    def _number(self, tensor: _core.Tensor) -> int:
+        self._tensors.append(tensor)
+        return len(self._tensors) - 1
+
+
+def give_values(message: Message, tensor: _core.Tensor) -> None:
+    """Make a message of a structure the tensor that it stands for.
+
+    It becomes a copy of the tensor's message, byte for byte, except for what the structure says
+    differently: name, shape, type, documentation, metadata. Large values are not copied. An
+    external tensor of another folder becomes an inline one that refers to its file.
+    """
+    said = {field: _said(message, field) for field in _SAID_FIELDS}
+    _core.copy_into(message, tensor)
+    for field, value in said.items():
+        if _said(message, field) != value:
+            message.ClearField(field)
+            if field == "dims":
+                message.dims.extend(value)
+            elif field == "metadata_props":
+                for key, text in value:
+                    message.metadata_props.add(key=key, value=text)
+            elif value is not None:
+                setattr(message, field, value)
+
+
+def _said(message: Message, field: str) -> Any:
+    if field == "dims":
+        return list(message.dims)
+    if field == "metadata_props":
+        return [(entry.key, entry.value) for entry in message.metadata_props]
+    return getattr(message, field) if message.HasField(field) else None
+
+
+def entries_of(message: Message) -> dict[str, str]:
+    """Return the external entries of a tensor. The last entry of a key counts."""
+    return {entry.key: entry.value for entry in message.external_data}

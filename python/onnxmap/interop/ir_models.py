@@ -1,0 +1,97 @@
+"""Whole models for onnx_ir, on tensors that read the mapping, and their way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx_ir
+from onnx import ModelProto
+
+from onnxmap._enums import DataType
+from onnxmap._structures import Tokens, structure_of
+from onnxmap.errors import TensorError
+from onnxmap.interop.ir import MappedTensor, giving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxmap import _core
+    from onnxmap._messages import Message
+
+_TENSOR, _TENSORS = onnx_ir.AttributeType.TENSOR, onnx_ir.AttributeType.TENSORS
+
+
+def to_ir_model(document: _core.Document) -> onnx_ir.Model:
+    """See `Model.to_ir`."""
+    tokens = Tokens()
+
+    def take(message: Message, tensor: _core.Tensor) -> None:
+        if _can_be_mapped(tensor):
+            tokens.put(message, tensor)
+
+    proto = ModelProto.FromString(structure_of(document, take))
+    model = onnx_ir.from_proto(proto)
+    for graph in _graphs_of(model):
+        _map_graph(graph, tokens)
+    for function in model.functions.values():
+        _map_attributes(function.attributes, tokens)
+    return model
+
+
+def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message | None]:
+    """Return a ModelProto with tokens for mapped tensors, and the message of one of these.
+
+    The message is that of an external tensor, if there is one.
+    """
+    tokens = Tokens()
+    with giving(tokens):
+        proto = onnx_ir.to_proto(model)
+    taken = sorted(tokens.taken(), key=lambda tensor: not tensor.is_external)
+    return proto.SerializeToString(), tokens, taken[0].proto if taken else None
+
+
+def _can_be_mapped(tensor: _core.Tensor) -> bool:
+    """Whether onnx_ir can have the tensor as a MappedTensor. It needs a type and a shape."""
+    try:
+        return (
+            tensor.dtype != DataType.STRING
+            and tensor.shape is not None
+            and not tensor.proto.HasField("segment")
+        )
+    except TensorError:
+        return False
+
+
+def _graphs_of(model: onnx_ir.Model) -> Iterator[Any]:
+    for outer in (model.graph, *(function.graph for function in model.functions.values())):
+        yield outer
+        yield from outer.subgraphs()
+
+
+def _map_graph(graph: Any, tokens: Tokens) -> None:
+    for value in graph.initializers.values():
+        value.const_value = _mapped(value.const_value, tokens)
+    for node in graph:
+        _map_attributes(node.attributes, tokens)
+
+
+def _map_attributes(attributes: Any, tokens: Tokens) -> None:
+    for name, attribute in list(attributes.items()):
+        if attribute.is_ref() or attribute.type not in (_TENSOR, _TENSORS):
+            continue
+        if attribute.value is None:  # an attribute of a function that has no default
+            continue
+        if attribute.type == _TENSOR:
+            value = _mapped(attribute.value, tokens)
+        else:
+            value = [_mapped(each, tokens) for each in attribute.value]
+        attributes[name] = onnx_ir.Attr(
+            name, attribute.type, value, doc_string=attribute.doc_string
+        )
+
+
+def _mapped(tensor: Any, tokens: Tokens) -> Any:
+    if not isinstance(tensor, onnx_ir.ExternalTensor):
+        return tensor
+    found = tokens.at(str(tensor.location), tensor.offset)
+    return tensor if found is None else MappedTensor(found)

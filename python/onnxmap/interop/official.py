@@ -1,0 +1,63 @@
+"""What the package `onnx` does with a model, done with its structure alone and applied as edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from onnxmap._differences import apply_differences
+from onnxmap._extras import extra
+from onnxmap._structures import Tokens, give_values, structure_of
+
+with extra("onnx"):
+    import onnx
+    import onnx.shape_inference
+    import onnx.version_converter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnxmap import _core
+
+
+def infer_shapes(
+    document: _core.Document, check_type: bool, strict_mode: bool, data_prop: bool
+) -> None:
+    """See `Model.infer_shapes`."""
+
+    def inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+        return onnx.shape_inference.infer_shapes(model, check_type, strict_mode, data_prop)
+
+    _edit(document, inferred)
+
+
+def convert_version(document: _core.Document, target_version: int) -> None:
+    """See `Model.convert_version`."""
+
+    def converted(model: onnx.ModelProto) -> onnx.ModelProto:
+        return onnx.version_converter.convert_version(model, target_version)
+
+    def forgotten(model: onnx.ModelProto) -> onnx.ModelProto:
+        versions = [each.version for each in model.opset_import if each.domain in ("", "ai.onnx")]
+        # The converter makes the message anew, and forgets parts of it, also if nothing changes.
+        return onnx.version_converter.convert_version(model, max(versions, default=1))
+
+    _edit(document, converted, forgotten)
+
+
+def _edit(
+    document: _core.Document,
+    change: Callable[[Any], Any],
+    change_nothing: Callable[[Any], Any] = lambda model: model,
+) -> None:
+    tokens = Tokens()
+    given = onnx.ModelProto.FromString(structure_of(document, tokens.take))
+    after = change(given)
+    before = change_nothing(given)
+    for message in (given, before, after):
+        message.DiscardUnknownFields()
+    added = apply_differences(document.proto, given, before, after)
+    if tokens.are_in(added):
+        for _, tensor in document.tensors():
+            found = tokens.find(tensor)
+            if found is not None:
+                give_values(tensor.proto, found)

@@ -1,0 +1,54 @@
+"""Models as messages of protobuf, with their values, without them, or with references to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._structures import clear_values, is_large, place_of, refer, structure_of
+from onnxmap.errors import TensorError
+from onnxmap.interop.protobuf import message_class
+
+if TYPE_CHECKING:
+    from onnxmap._messages import Message
+
+_WEIGHTS = ("copy", "reference", "none")
+
+
+def to_proto(document: _core.Document, weights: str) -> Any:
+    """See `Model.to_proto`."""
+    if weights == "copy":
+        data = document.proto.SerializeToString()
+    elif weights == "reference":
+        data = structure_of(document, _refer)
+    elif weights == "none":
+        data = structure_of(document, _drop)
+    else:
+        names = ", ".join(map(repr, _WEIGHTS))
+        raise ValueError(f"weights must be one of {names}, not {weights!r}")
+    return model_class().FromString(data)
+
+
+def model_class() -> Any:
+    """Return the class `ModelProto` of onnx, or an equal one if onnx is not installed."""
+    try:
+        from onnx import ModelProto
+    except ModuleNotFoundError:
+        return message_class("ModelProto")
+    return ModelProto
+
+
+def _refer(message: Message, tensor: _core.Tensor) -> None:
+    if not is_large(tensor):
+        return
+    try:
+        place = place_of(tensor)
+    except TensorError:
+        return  # values that do not fit their shape stay as they are
+    if place is not None:
+        refer(message, *place)
+
+
+def _drop(message: Message, tensor: _core.Tensor) -> None:
+    if is_large(tensor):
+        clear_values(message)
