@@ -28,7 +28,8 @@ def apply_differences(target: Message, given: Any, before: Any, after: Any) -> b
 
     Args:
         target: the message to edit.
-        given: a message of protobuf with the fields of `target`.
+        given: a message of protobuf with the fields of `target`. Its texts are bytes, which need
+            not be UTF-8, as in the class `message_class(name, texts_as_bytes=True)`.
         before: what the other library makes of `given` if it changes nothing. What it forgets is
             not a change. `given` itself, if the library forgets nothing.
         after: what it made of `given`.
@@ -49,7 +50,7 @@ class _Work:
         if before == after:
             return
         if before.DESCRIPTOR.name == "TensorProto" and _values_of(before) != _values_of(after):
-            target.CopyFrom(self._copy_of(after, "TensorProto"))  # it may store them in any field
+            target.CopyFrom(self._copy_of(after))  # it may store them in any field
             return
         fields = before.DESCRIPTOR.fields
         # A oneof may get another member: the old one goes first.
@@ -69,21 +70,21 @@ class _Work:
         new = getattr(after, name)
         is_there = before.HasField(name) and given.HasField(name)
         if field.message_type is None:
-            if not before.HasField(name) or getattr(before, name) != new:
-                setattr(target, name, new)
+            if not (before.HasField(name) and _are_same(getattr(before, name), new)):
+                _merge_value(target, field, after)
         elif is_there:
             self.edit(getattr(target, name), getattr(given, name), getattr(before, name), new)
         else:
-            getattr(target, name).CopyFrom(self._copy_of(new, field.message_type.name))
+            getattr(target, name).CopyFrom(self._copy_of(new))
 
     def _edit_list(self, field: Any, target: Message, given: Any, before: Any, after: Any) -> None:
         old, new = getattr(before, field.name), getattr(after, field.name)
-        if old == new:
+        if _are_same(old, new):
             return
         place = getattr(target, field.name)
         if field.message_type is None:
-            del place[:]
-            place.extend(new)
+            target.ClearField(field.name)
+            _merge_value(target, field, after)
             return
         known = getattr(given, field.name)
         if len(known) != len(old):
@@ -95,22 +96,41 @@ class _Work:
             if i + 1 < end_old:
                 del place[i + 1 : end_old]
             if j + 1 < end_new:
-                made = [self._copy_of(one, field.message_type.name) for one in new[j + 1 : end_new]]
+                made = [self._copy_of(one) for one in new[j + 1 : end_new]]
                 _insert(place, i + 1, made)
             if i >= 0:
                 self.edit(place[i], known[i], old[i], new[j])
             end_old, end_new = i, j
 
-    def _copy_of(self, message: Any, name: str) -> Message:
+    def _copy_of(self, message: Any) -> Message:
         data = message.SerializeToString()
         self.added.append(data)
-        made = _core.new(name)
+        made = _core.new(message.DESCRIPTOR.full_name.removeprefix("onnx."))
         made.ParseFromString(data)
         return made
 
 
-def _values_of(tensor: Any) -> list[tuple[str, Any]]:
-    return [(field.name, value) for field, value in tensor.ListFields() if field.name not in _SAID]
+def _values_of(tensor: Any) -> bytes:
+    values = type(tensor)()
+    values.CopyFrom(tensor)
+    for name in _SAID:
+        values.ClearField(name)
+    return bytes(values.SerializeToString(deterministic=True))
+
+
+def _are_same(old: Any, new: Any) -> bool:
+    """Whether two values of a field are the same. A float that is no number equals itself."""
+    return bool(old == new) or repr(old) == repr(new)
+
+
+def _merge_value(target: Message, field: Any, message: Any) -> None:
+    """Set a field of numbers or text to what it is in another message."""
+    part = type(message)()
+    if _is_repeated(field):
+        getattr(part, field.name).extend(getattr(message, field.name))
+    else:
+        setattr(part, field.name, getattr(message, field.name))
+    target.MergeFromString(part.SerializeToString())
 
 
 def _is_repeated(field: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._differences import apply_differences
 from onnxmap._extras import extra
 from onnxmap._structures import Tokens, give_values, structure_of
+from onnxmap.interop.protobuf import message_class
 
 with extra("onnx"):
     import onnx
@@ -53,11 +54,17 @@ def _edit(
     given = onnx.ModelProto.FromString(structure_of(document, tokens.take))
     after = change(given)
     before = change_nothing(given)
-    for message in (given, before, after):
-        message.DiscardUnknownFields()
-    added = apply_differences(document.proto, given, before, after)
+    versions = [_plain(message) for message in (given, before, after)]
+    added = apply_differences(document.proto, *versions)
     if tokens.are_in(added):
         for _, tensor in document.tensors():
             found = tokens.find(tensor)
             if found is not None:
                 give_values(tensor.proto, found)
+
+
+def _plain(message: onnx.ModelProto) -> Any:
+    """The message with bytes as its texts, which need not be UTF-8, and without unknown fields."""
+    plain = message_class("ModelProto", texts_as_bytes=True).FromString(message.SerializeToString())
+    plain.DiscardUnknownFields()
+    return plain
