@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -251,7 +252,7 @@ def _file_of(tensor: _core.Tensor) -> str | None:
 def _check_reachable(tensor: _core.Tensor) -> None:
     """Raise an error if an entry that no model has leads to no file of the first model's folder."""
     location = entries_of(tensor.proto).get("location", "")
-    if os.path.isabs(location) or is_url(os.fsencode(location)):
+    if Path(location).is_absolute() or is_url(os.fsencode(location)):
         raise _no_values(tensor, f"and no tensor of the models is at its place in {location!r}")
     _ = tensor.file
 

@@ -166,14 +166,14 @@ def _pairs_between(old: Any, new: Any, begin: _Pair, end: _Pair) -> list[_Pair]:
         return []
     olds = [_identity(one) for one in old[begin[0] : end[0]]]
     news = [_identity(one) for one in new[begin[1] : end[1]]]
-    if len(olds) == len(news) and (olds == news or not any([*olds, *news])):
+    if len(olds) == len(news) and (olds == news or not any(map(any, [*olds, *news]))):
         found = [(i, i) for i in range(len(olds))]
     else:
-        found = [(i, j) for i, j in _matched(olds, news) if olds[i]]
+        found = [(i, j) for i, j in _matched(olds, news) if any(olds[i])]
     return [(begin[0] + i, begin[1] + j) for i, j in found]
 
 
-def _identity(message: Any) -> Hashable:
+def _identity(message: Any) -> tuple[bytes, ...]:
     fields = message.DESCRIPTOR.fields_by_name
     if "output" in fields and "op_type" in fields:
         return tuple(message.output)

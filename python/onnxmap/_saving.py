@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._bridges import from_ir
 from onnxmap._loading import loads
 from onnxmap._messages import message_name
 from onnxmap._model import Model
@@ -215,9 +216,7 @@ def _document_of(model: Any) -> _core.Document:
     if isinstance(model, Model):
         return model._open()
     if _is_ir(model):
-        from onnxmap.interop.ir import folder_of, proto_of
-
-        return loads(proto_of(model).SerializeToString(), folder_of(model))._open()
+        return from_ir(model)._open()
     if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
         document = _core.document_of(model)
         if document is not None:

@@ -52,12 +52,10 @@ def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message 
 
 def _can_be_mapped(tensor: _core.Tensor) -> bool:
     """Whether onnx_ir can have the tensor as a MappedTensor. It needs a type and a shape."""
+    if tensor.proto.HasField("segment"):
+        return False
     try:
-        return (
-            tensor.dtype != DataType.STRING
-            and tensor.shape is not None
-            and not tensor.proto.HasField("segment")
-        )
+        return tensor.dtype != DataType.STRING and tensor.size >= 0
     except TensorError:
         return False
 

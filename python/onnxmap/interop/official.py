@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._core import tensor_path
 from onnxmap._differences import apply_differences
 from onnxmap._extras import extra
-from onnxmap._structures import Tokens, give_values, structure_of
+from onnxmap._structures import Tokens, give_values, is_large, refer, structure_of
 from onnxmap.interop.protobuf import message_class
 
 with extra("onnx"):
     import onnx
+    import onnx.checker
     import onnx.shape_inference
     import onnx.version_converter
 
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnxmap import _core
+    from onnxmap._messages import Message
+
+_DATA = "values"
 
 
 def infer_shapes(
@@ -43,6 +50,26 @@ def convert_version(document: _core.Document, target_version: int) -> None:
         return onnx.version_converter.convert_version(model, max(versions, default=1))
 
     _edit(document, converted, forgotten)
+
+
+def check_operators(document: _core.Document, full_check: bool = False) -> None:
+    """Check a model with `onnx.checker`, without the values of large tensors.
+
+    Raises:
+        onnx.checker.ValidationError: the checker found an error.
+    """
+
+    def take(message: Message, tensor: _core.Tensor) -> None:
+        is_part = tensor_path(tensor).endswith((".indices", ".values"))
+        if is_large(tensor) and not is_part:  # the checker reads those of a sparse tensor
+            refer(message, _DATA, 0, None)
+
+    # The checker wants a file for an external entry, and does not look into it.
+    with tempfile.TemporaryDirectory(prefix="onnxmap-check-") as folder:
+        Path(folder, _DATA).touch()
+        path = Path(folder, "model.onnx")
+        path.write_bytes(structure_of(document, take))
+        onnx.checker.check_model(path, full_check)
 
 
 def _edit(

@@ -240,13 +240,16 @@ def python_files() -> list[Path]:
 
 
 def imports(path: Path, at_import_time: bool, for_types: bool = True) -> set[str]:
-    """Full names of the modules that a file imports, in functions only if all are asked for."""
+    """Full names of the modules that a file imports, in functions only if all are asked for.
+
+    `for_types`: also those that are only for type checkers, if all are asked for.
+    """
     tree = ast.parse(path.read_text())
     hidden: set[ast.AST] = set()
     for node in ast.walk(tree):
-        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        is_typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        if (at_import_time and (lazy or is_typing)) or (is_typing and not for_types):
+        is_later = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        if (is_later and at_import_time) or (is_for_types and (at_import_time or not for_types)):
             hidden |= set(ast.walk(node))
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -364,8 +367,8 @@ def test_imports_in_functions_are_found(tmp_path: Path) -> None:
 
 def test_the_oracles_are_for_tests_only() -> None:
     for path in python_files():
-        names = imports(path, at_import_time=False, for_types=False)
-        tops = {name.partition(".")[0] for name in names}
+        found = imports(path, at_import_time=False, for_types=False)
+        tops = {name.partition(".")[0] for name in found}
         assert "pytest" not in tops, path
         if "interop" not in path.parts and path.name not in MEASURED:
             assert not tops & {"onnx", "google", "onnx_ir", "onnxruntime"}, path
