@@ -16,6 +16,7 @@ from onnxmap._paths import is_url
 from onnxmap._structures import (
     TYPED_FIELDS,
     Place,
+    clear_values,
     entries_of,
     give_values,
     limits_of,
@@ -64,9 +65,19 @@ def from_proto(proto: Any, weights: Model | Iterable[Model] | None = None) -> Mo
     if not models or not all(isinstance(model, Model) for model in models):
         raise TypeError("weights must be a Model, or models")
     documents = [model._open() for model in models]
-    model = _beside(data, documents[0].proto, os.fsdecode(documents[0].external_root) or None)
-    _Values(documents).give_to(model._open())
-    return model
+    view, root = documents[0].proto, os.fsdecode(documents[0].external_root) or None
+    structure = _beside(data, view, root)
+    found = _Values(documents).of_tensors(structure._open())
+    tensors = [tensor for _, tensor in structure._open().tensors()]
+    if any(tensors[i].is_external for i in found):
+        # If a tensor is loaded as an external one, a save puts new values into a data file.
+        for i in found:
+            clear_values(tensors[i].proto)
+        structure = _beside(structure.proto.SerializeToString(), view, root)
+        tensors = [tensor for _, tensor in structure._open().tensors()]
+    for i, tensor in found.items():
+        give_values(tensors[i].proto, tensor)
+    return structure
 
 
 def from_ir(model: onnx_ir.Model) -> Model:
@@ -135,21 +146,23 @@ class _Values:
         if place is not None:
             self._by_place.setdefault(place, []).append(tensor)
 
-    def give_to(self, document: _core.Document) -> None:
-        """Give all tensors of a structure their values."""
+    def of_tensors(self, document: _core.Document) -> dict[int, _core.Tensor]:
+        """Return the tensors that have the values of a structure's, by the positions of these.
+
+        Tensors of the structure that need nothing are left out.
+        """
         outputs = _Outputs(document)
-        for where, tensor in document.tensors():
-            message = tensor.proto
+        found: dict[int, _core.Tensor] = {}
+        for i, (where, tensor) in enumerate(document.tensors()):
             if tensor.is_external:
-                found = self._at_entry(tensor)
-                if found is None:
+                one = self._at_entry(tensor)
+                if one is None:
                     _check_reachable(tensor)
-                    continue
-            elif _has_values(tensor):
-                continue
-            else:
-                found = self._named(tensor, _name_key(where, message, outputs()))
-            give_values(message, found)
+                elif not _has_entry_of(tensor, one):
+                    found[i] = one
+            elif not _has_values(tensor):
+                found[i] = self._named(tensor, _name_key(where, tensor.proto, outputs()))
+        return found
 
     def _at_entry(self, tensor: _core.Tensor) -> _core.Tensor | None:
         message = tensor.proto
@@ -240,6 +253,15 @@ def _best(found: list[_core.Tensor], tensor: _core.Tensor) -> _core.Tensor | Non
     if len({_file_of(each) for each in best}) > 1:
         raise _no_values(tensor, "and several models have its entry, for files of their own")
     return best[0]
+
+
+def _has_entry_of(tensor: _core.Tensor, other: _core.Tensor) -> bool:
+    """Whether two tensors are external ones of the same folder with the same entry."""
+    return (
+        other.is_external
+        and _entry_key(tensor.proto) == _entry_key(other.proto)
+        and tensor.proto._reading()[0] == other.proto._reading()[0]
+    )
 
 
 def _file_of(tensor: _core.Tensor) -> str | None:

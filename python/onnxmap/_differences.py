@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from onnxmap._messages import Message
 
@@ -23,7 +23,9 @@ _SAID = frozenset({"dims", "data_type", "name", "doc_string", "metadata_props"})
 _Pair = tuple[int, int]
 
 
-def apply_differences(target: Message, given: Any, before: Any, after: Any) -> bytes:
+def apply_differences(
+    target: Message, given: Any, before: Any, after: Any, complete: Callable[[Message], None]
+) -> None:
     """Edit a message as another one was changed.
 
     Args:
@@ -33,24 +35,20 @@ def apply_differences(target: Message, given: Any, before: Any, after: Any) -> b
         before: what the other library makes of `given` if it changes nothing. What it forgets is
             not a change. `given` itself, if the library forgets nothing.
         after: what it made of `given`.
-
-    Returns:
-        The messages that were added, serialized, one after the other.
+        complete: called with each message that is added, before it is added.
     """
-    work = _Work()
-    work.edit(target, given, before, after)
-    return b"".join(work.added)
+    _Work(complete).edit(target, given, before, after)
 
 
 class _Work:
-    def __init__(self) -> None:
-        self.added: list[bytes] = []
+    def __init__(self, complete: Callable[[Message], None]) -> None:
+        self._complete = complete
 
     def edit(self, target: Message, given: Any, before: Any, after: Any) -> None:
         if before == after:
             return
         if before.DESCRIPTOR.name == "TensorProto" and _values_of(before) != _values_of(after):
-            target.CopyFrom(self._copy_of(after))  # it may store them in any field
+            target.CopyFrom(self._copy_of(after, target))  # it may store them in any field
             return
         fields = before.DESCRIPTOR.fields
         # A oneof may get another member: the old one goes first.
@@ -75,7 +73,7 @@ class _Work:
         elif is_there:
             self.edit(getattr(target, name), getattr(given, name), getattr(before, name), new)
         else:
-            getattr(target, name).CopyFrom(self._copy_of(new))
+            getattr(target, name).CopyFrom(self._copy_of(new, target))
 
     def _edit_list(self, field: Any, target: Message, given: Any, before: Any, after: Any) -> None:
         old, new = getattr(before, field.name), getattr(after, field.name)
@@ -96,17 +94,16 @@ class _Work:
             if i + 1 < end_old:
                 del place[i + 1 : end_old]
             if j + 1 < end_new:
-                made = [self._copy_of(one) for one in new[j + 1 : end_new]]
+                made = [self._copy_of(one, target) for one in new[j + 1 : end_new]]
                 _insert(place, i + 1, made)
             if i >= 0:
                 self.edit(place[i], known[i], old[i], new[j])
             end_old, end_new = i, j
 
-    def _copy_of(self, message: Any) -> Message:
-        data = message.SerializeToString()
-        self.added.append(data)
-        made = _core.new(message.DESCRIPTOR.full_name.removeprefix("onnx."))
-        made.ParseFromString(data)
+    def _copy_of(self, message: Any, target: Message) -> Message:
+        made = _core.new_beside(target, message.DESCRIPTOR.full_name.removeprefix("onnx."))
+        made.ParseFromString(message.SerializeToString())
+        self._complete(made)
         return made
 
 

@@ -8,7 +8,7 @@ stands for a Tensor, and so for the message and the file that have the values.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from onnxmap import _core
 from onnxmap._enums import DataLocation, DataType
@@ -31,6 +31,7 @@ TYPED_FIELDS = (
     "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
 )  # fmt: skip
 _VALUE_FIELDS = (*TYPED_FIELDS, "raw_data", "external_data", "data_location")
+_BEFORE_THE_NAME = TYPED_FIELDS[:4]  # by their numbers
 # What a structure may say about a tensor: it wins over what the tensor said before.
 _SAID_FIELDS = ("dims", "data_type", "name", "doc_string", "metadata_props")
 
@@ -158,42 +159,78 @@ class Tokens:
         """Return the tensors that have tokens."""
         return list(self._tensors)
 
-    def are_in(self, data: bytes) -> bool:
-        """Return whether a serialized message has a token."""
-        return self._prefix in data
-
-    def _number(self, tensor: _core.Tensor) -> int:
-        self._tensors.append(tensor)
-        return len(self._tensors) - 1
+    def complete(self, message: Message) -> None:
+        """Give the tensors of a message, which is a document of its own, what their tokens mean."""
+        document = _core.document_of(message)
+        assert document is not None
+        for _, tensor in document.tensors():
+            found = self.find(tensor)
+            if found is not None:
+                give_values(tensor.proto, found)
 
 
 def give_values(message: Message, tensor: _core.Tensor) -> None:
-    """Make a message of a structure the tensor that it stands for.
+    """Give a tensor of a structure the values of the Tensor that it stands for.
 
-    It becomes a copy of the tensor's message, byte for byte, except for what the structure says
-    differently: name, shape, type, documentation, metadata. Large values are not copied. An
-    external tensor of another folder becomes an inline one that refers to its file.
+    The message keeps what the structure says: name, shape, type, documentation, metadata. The rest
+    is that of the Tensor. Large values are not copied. An external tensor of another folder
+    becomes an inline one that refers to its file. The fields are in the order of their numbers, as
+    protobuf writes them.
     """
-    said = {field: _said(message, field) for field in _SAID_FIELDS}
-    _core.copy_into(message, tensor)
-    for field, value in said.items():
-        if _said(message, field) != value:
-            message.ClearField(field)
-            if field == "dims":
-                message.dims.extend(value)
-            elif field == "metadata_props":
-                for key, text in value:
-                    message.metadata_props.add(key=key, value=text)
-            elif value is not None:
-                setattr(message, field, value)
+    if _holds_raw_data(message, tensor):
+        return
+    rest = _core.new_beside(message, "TensorProto")
+    _core.copy_into(rest, tensor)
+    said = _core.new("TensorProto")
+    said.CopyFrom(message)
+    clear_values(said)
+    said.ClearField("segment")
+    for field in _SAID_FIELDS:
+        rest.ClearField(field)
+    message.Clear()
+    message.dims.extend(said.dims)
+    _set(message, said, "data_type")
+    if rest.HasField("segment"):
+        message.segment.CopyFrom(rest.segment)
+        rest.ClearField("segment")
+    if any(len(getattr(rest, field)) for field in _BEFORE_THE_NAME):
+        message.MergeFrom(rest)
+        rest.Clear()
+    _set(message, said, "name")
+    external = list(rest.external_data)
+    location = rest.data_location if rest.HasField("data_location") else None
+    rest.ClearField("external_data")
+    rest.ClearField("data_location")
+    message.MergeFrom(rest)
+    _set(message, said, "doc_string")
+    message.external_data.extend(external)
+    if location is not None:
+        message.data_location = location
+    message.metadata_props.extend(said.metadata_props)
 
 
-def _said(message: Message, field: str) -> Any:
-    if field == "dims":
-        return list(message.dims)
-    if field == "metadata_props":
-        return [(entry.key, entry.value) for entry in message.metadata_props]
-    return getattr(message, field) if message.HasField(field) else None
+def _holds_raw_data(message: Message, tensor: _core.Tensor) -> bool:
+    """Do it in the usual case, where `raw_data` are the last field. False: nothing was done."""
+    source = tensor.proto
+    is_usual = (
+        source.HasField("raw_data")
+        and not source.HasField("segment")
+        and not message.HasField("doc_string")
+        and not len(message.metadata_props)
+        and not len(message.unknown_fields)
+    )
+    if not is_usual:
+        return False
+    clear_values(message)
+    try:
+        return _core.hold_values(message, tensor)
+    except TensorError:  # they do not fit the shape
+        return False
+
+
+def _set(message: Message, said: Message, field: str) -> None:
+    if said.HasField(field):
+        setattr(message, field, getattr(said, field))
 
 
 def entries_of(message: Message) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._core import tensor_path
 from onnxmap._differences import apply_differences
 from onnxmap._extras import extra
-from onnxmap._structures import Tokens, give_values, is_large, refer, structure_of
+from onnxmap._structures import Tokens, is_large, refer, structure_of
 from onnxmap.interop.protobuf import message_class
 
 with extra("onnx"):
@@ -82,12 +82,7 @@ def _edit(
     after = change(given)
     before = change_nothing(given)
     versions = [_plain(message) for message in (given, before, after)]
-    added = apply_differences(document.proto, *versions)
-    if tokens.are_in(added):
-        for _, tensor in document.tensors():
-            found = tokens.find(tensor)
-            if found is not None:
-                give_values(tensor.proto, found)
+    apply_differences(document.proto, *versions, tokens.complete)
 
 
 def _plain(message: onnx.ModelProto) -> Any:

@@ -1,0 +1,72 @@
+"""Models that go to another library and come back, and what a whole model of weights looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto, helper, numpy_helper
+
+import onnxmap
+from support.edit_models import EDIT_MODELS
+from support.save_models import SAVE_MODELS
+from support.tensor_oracle import tensors_of
+
+NAMES = [*SAVE_MODELS, *EDIT_MODELS]
+WIDTH = 20  # a square of float32: 1600 bytes, so its values are left out of structures
+
+
+def opened(name: str, folder: Path) -> onnxmap.Model:
+    """One of the models of `support.save_models` or `support.edit_models`."""
+    if name in SAVE_MODELS:
+        return onnxmap.load(SAVE_MODELS[name](folder))
+    return onnxmap.loads(EDIT_MODELS[name])
+
+
+def wheel_models() -> Iterator[Path]:
+    """All models of onnx's backend tests."""
+    yield from sorted((Path(onnx.__file__).parent / "backend/test/data").rglob("*.onnx"))
+
+
+def message_of(model: onnxmap.Model) -> ModelProto:
+    return ModelProto.FromString(onnxmap.dumps(model))
+
+
+def whole_message(model: onnxmap.Model) -> ModelProto:
+    """The message of a model as the official package has it: with all of its values inline."""
+    message = message_of(model)
+    for (_, tensor), ours in zip(
+        tensors_of(message), (one for _, one in model.tensors()), strict=True
+    ):
+        if tensor.external_data:
+            data = ours.tobytes()
+            del tensor.external_data[:]
+            tensor.ClearField("data_location")
+            tensor.raw_data = data
+    return message
+
+
+def weighted_model(opset: int = 13, name: str = "w") -> ModelProto:
+    """A model of weights, a shape of Reshape, a large constant, and operators that changed."""
+    weight = np.random.default_rng(1).standard_normal((WIDTH, WIDTH)).astype(np.float32)
+    constant = numpy_helper.from_array(weight + 1)
+    nodes = [
+        helper.make_node("MatMul", ["x", name], ["h"], name="first"),
+        helper.make_node("Constant", [], ["c"], name="constant", value=constant),
+        helper.make_node("Add", ["h", "c"], ["a"], name="add"),
+        helper.make_node("Unsqueeze", ["a", "axes"], ["u"], name="unsqueeze"),
+        helper.make_node("ReduceMean", ["u"], ["r"], name="mean", axes=[-1], keepdims=1),
+        helper.make_node("Reshape", ["r", "shape"], ["y"], name="reshape"),
+    ]
+    initializers = [
+        numpy_helper.from_array(weight, name),
+        numpy_helper.from_array(np.array([0]), "axes"),
+        numpy_helper.from_array(np.array([WIDTH, 1]), "shape"),
+    ]
+    graph = helper.make_graph(
+        nodes, "main", [helper.make_tensor_value_info("x", 1, [WIDTH, WIDTH])],
+        [helper.make_tensor_value_info("y", 1, None)], initializers,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
