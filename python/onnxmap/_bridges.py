@@ -107,10 +107,7 @@ def from_ir(model: onnx_ir.Model) -> Model:
         return loads(data, folder)
     root = os.fsdecode(folder if folder is not None else first._reading()[0]) or None
     made = _beside(data, first, root)
-    for _, tensor in made._open().tensors():
-        found = tokens.find(tensor)
-        if found is not None:
-            give_values(tensor.proto, found)
+    tokens.complete(made.proto)
     return made
 
 

@@ -168,6 +168,10 @@ class Tokens:
             if found is not None:
                 give_values(tensor.proto, found)
 
+    def _number(self, tensor: _core.Tensor) -> int:
+        self._tensors.append(tensor)
+        return len(self._tensors) - 1
+
 
 def give_values(message: Message, tensor: _core.Tensor) -> None:
     """Give a tensor of a structure the values of the Tensor that it stands for.
