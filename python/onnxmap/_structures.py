@@ -183,6 +183,7 @@ def give_values(message: Message, tensor: _core.Tensor) -> None:
     """
     if _holds_raw_data(message, tensor):
         return
+    source = tensor.proto
     rest = _core.new_beside(message, "TensorProto")
     _core.copy_into(rest, tensor)
     said = _core.new("TensorProto")
@@ -193,20 +194,20 @@ def give_values(message: Message, tensor: _core.Tensor) -> None:
         rest.ClearField(field)
     message.Clear()
     message.dims.extend(said.dims)
-    _set(message, said, "data_type")
+    _set(message, "data_type", said, source)
     if rest.HasField("segment"):
         message.segment.CopyFrom(rest.segment)
         rest.ClearField("segment")
     if any(len(getattr(rest, field)) for field in _BEFORE_THE_NAME):
         message.MergeFrom(rest)
         rest.Clear()
-    _set(message, said, "name")
+    _set(message, "name", said, source)
     external = list(rest.external_data)
     location = rest.data_location if rest.HasField("data_location") else None
     rest.ClearField("external_data")
     rest.ClearField("data_location")
     message.MergeFrom(rest)
-    _set(message, said, "doc_string")
+    _set(message, "doc_string", said, source)
     message.external_data.extend(external)
     if location is not None:
         message.data_location = location
@@ -219,8 +220,11 @@ def _holds_raw_data(message: Message, tensor: _core.Tensor) -> bool:
     is_usual = (
         source.HasField("raw_data")
         and not source.HasField("segment")
+        and message.HasField("name") == source.HasField("name")
         and not message.HasField("doc_string")
+        and not source.HasField("doc_string")
         and not len(message.metadata_props)
+        and not len(source.unknown_fields)
         and not len(message.unknown_fields)
     )
     if not is_usual:
@@ -232,9 +236,12 @@ def _holds_raw_data(message: Message, tensor: _core.Tensor) -> bool:
         return False
 
 
-def _set(message: Message, said: Message, field: str) -> None:
+def _set(message: Message, field: str, said: Message, source: Message) -> None:
+    """Set a field to what the structure says. An empty text counts as absent, and stays empty."""
     if said.HasField(field):
         setattr(message, field, getattr(said, field))
+    elif source.HasField(field) and not getattr(source, field):
+        setattr(message, field, getattr(source, field))
 
 
 def entries_of(message: Message) -> dict[str, str]:

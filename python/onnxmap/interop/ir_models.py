@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from onnxmap import _core
     from onnxmap._messages import Message
 
+_NOT_MAPPED = (DataType.STRING, DataType.UNDEFINED)
 _TENSOR, _TENSORS = onnx_ir.AttributeType.TENSOR, onnx_ir.AttributeType.TENSORS
 
 
@@ -55,7 +56,7 @@ def _can_be_mapped(tensor: _core.Tensor) -> bool:
     if tensor.proto.HasField("segment"):
         return False
     try:
-        return tensor.dtype != DataType.STRING and tensor.size >= 0
+        return tensor.dtype not in _NOT_MAPPED and tensor.size >= 0
     except TensorError:
         return False
 

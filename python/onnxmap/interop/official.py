@@ -81,8 +81,7 @@ def _edit(
     given = onnx.ModelProto.FromString(structure_of(document, tokens.take))
     after = change(given)
     before = change_nothing(given)
-    versions = [_plain(message) for message in (given, before, after)]
-    apply_differences(document.proto, *versions, tokens.complete)
+    apply_differences(document.proto, _plain(given), _plain(before), _plain(after), tokens.complete)
 
 
 def _plain(message: onnx.ModelProto) -> Any:
