@@ -94,6 +94,13 @@ def refer(message: Message, location: str, offset: int, nbytes: int | None) -> N
     message.data_location = int(DataLocation.EXTERNAL)
 
 
+def put_inline(message: Message, tensor: _core.Tensor) -> None:
+    """Put the values of an external tensor into the message."""
+    values = tensor.tobytes()
+    clear_values(message)
+    message.raw_data = values
+
+
 def place_of(tensor: _core.Tensor) -> Place | None:
     """Return where a file has the values as they are; None if no file does.
 
@@ -123,12 +130,9 @@ class Tokens:
         elif tensor.is_external:
             # Other libraries need the values, as they do if they are in the model.
             try:
-                values = tensor.tobytes()
+                put_inline(message, tensor)
             except (ExternalDataError, TensorError):
                 self.put(message, tensor)
-            else:
-                clear_values(message)
-                message.raw_data = values
 
     def put(self, message: Message, tensor: _core.Tensor) -> None:
         """Put a token into the message of a tensor."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from onnxmap._core import tensor_path
 from onnxmap._differences import apply_differences
 from onnxmap._extras import extra
-from onnxmap._structures import Tokens, is_large, refer, structure_of
+from onnxmap._structures import Tokens, is_large, put_inline, refer, structure_of
 from onnxmap.interop.protobuf import message_class
 
 with extra("onnx"):
@@ -60,8 +60,10 @@ def check_operators(document: _core.Document, full_check: bool = False) -> None:
     """
 
     def take(message: Message, tensor: _core.Tensor) -> None:
-        is_part = tensor_path(tensor).endswith((".indices", ".values"))
-        if is_large(tensor) and not is_part:  # the checker reads those of a sparse tensor
+        if tensor_path(tensor).endswith((".indices", ".values")):  # of a sparse tensor
+            if tensor.is_external:
+                put_inline(message, tensor)  # the checker reads them
+        elif tensor.is_external or is_large(tensor):
             refer(message, _DATA, 0, None)
 
     # The checker wants a file for an external entry, and does not look into it.
