@@ -27,7 +27,7 @@ def through_onnx_ir(message: ModelProto) -> ModelProto | None:
     """What onnx_ir itself makes of a message; None if it refuses the message."""
     try:
         made = ir.to_proto(ir.from_proto(message))
-    except Exception:
+    except Exception:  # noqa: BLE001 -- of any kind
         return None
     return made if made.HasField("graph") else None
 
@@ -70,8 +70,8 @@ def test_there_and_back(name: str, tmp_path: Path) -> None:
     back = onnxmap.from_ir(model.to_ir())
     assert with_plain_entries(message_of(back)) == with_plain_entries(expected)
     ours, others = ({one.name: one for one in each.initializers.all()} for each in (back, model))
-    for name in ours.keys() & others.keys():
-        assert ours[name].proto.external_data == others[name].proto.external_data
+    for each in ours.keys() & others.keys():
+        assert ours[each].proto.external_data == others[each].proto.external_data
     assert not model.edited
 
 

@@ -19,8 +19,14 @@ import onnx.version_converter
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from support.bridged_models import (
-    NAMES, WIDTH, message_of, opened, weighted_model, wheel_models, whole_message,
-)  # fmt: skip
+    NAMES,
+    WIDTH,
+    message_of,
+    opened,
+    weighted_model,
+    wheel_models,
+    whole_message,
+)
 from support.sample_models import write
 from support.save_models import SAVE_MODELS
 
@@ -36,7 +42,7 @@ def result(call: Any, *arguments: Any, **named: Any) -> Any:
     """What a call returns, or the text of its error."""
     try:
         return call(*arguments, **named)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- of any kind
         return str(error).splitlines()[0]
 
 

@@ -10,6 +10,7 @@ import onnx
 from onnx import ModelProto, helper, numpy_helper
 
 import onnxmap
+from support import wire_bytes as wire
 from support.edit_models import EDIT_MODELS
 from support.save_models import SAVE_MODELS
 from support.tensor_oracle import tensors_of
@@ -74,3 +75,37 @@ def weighted_model(opset: int = 13, name: str = "w") -> ModelProto:
         [helper.make_tensor_value_info("y", 1, [WIDTH, 1])], initializers,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def write_weights(path: Path, count: int, side: int, mark: bool = False) -> Path:
+    """A chain of products with square weights, which are holes in the file.
+
+    `mark`: the first element of weight number i is i + 1.
+    """
+    values = ["x", *(f"h{i}" for i in range(count - 1)), "y"]
+    graph = onnx.GraphProto(name="main")
+    for i in range(count):
+        node = helper.make_node("MatMul", [values[i], f"w{i}"], [values[i + 1]], name=f"node{i}")
+        graph.node.append(node)
+    graph.input.append(helper.make_tensor_value_info("x", 1, ["N", side]))
+    graph.output.append(helper.make_tensor_value_info("y", 1, ["N", side]))
+    nbytes = 4 * side * side
+    heads = [
+        onnx.TensorProto(name=f"w{i}", dims=[side, side], data_type=1).SerializeToString()
+        + wire.tag(9, wire.LENGTH) + wire.varint(nbytes)
+        for i in range(count)
+    ]  # fmt: skip
+    fields = [wire.tag(5, wire.LENGTH) + wire.varint(len(one) + nbytes) + one for one in heads]
+    size = graph.ByteSize() + sum(map(len, fields)) + count * nbytes
+    opset = helper.make_opsetid("", 13)
+    with path.open("wb") as file:
+        file.write(ModelProto(ir_version=10, opset_import=[opset]).SerializeToString())
+        file.write(wire.tag(7, wire.LENGTH) + wire.varint(size) + graph.SerializeToString())
+        for i, field in enumerate(fields):
+            file.write(field)
+            begin = file.tell()
+            if mark:
+                file.write(np.float32(i + 1).tobytes())
+            file.seek(begin + nbytes)
+        file.truncate()
+    return path
