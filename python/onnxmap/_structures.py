@@ -223,7 +223,6 @@ def _holds_raw_data(message: Message, tensor: _core.Tensor) -> bool:
     source = tensor.proto
     is_usual = (
         source.HasField("raw_data")
-        and not source.HasField("segment")
         and message.HasField("name") == source.HasField("name")
         and not message.HasField("doc_string")
         and not source.HasField("doc_string")

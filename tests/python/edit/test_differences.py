@@ -141,6 +141,56 @@ def test_what_is_forgotten_stays() -> None:
     assert (model.graph.nodes[0].op_type, model.graph.nodes[0].name) == ("Other", "if")
 
 
+def test_lists_of_which_elements_were_forgotten() -> None:
+    """Then what it forgot goes, too: the positions are those of the model."""
+    model = onnxmap.loads(EDIT_MODELS["rich"])
+    before, after = MODEL(), MODEL()
+    for message in (before, after):
+        message.CopyFrom(MODEL.FromString(EDIT_MODELS["rich"]))
+        del message.graph.initializer[0]
+    after.graph.initializer[0].name = b"renamed"
+    apply(model, after, before)
+    assert MODEL.FromString(onnxmap.dumps(model)).graph.initializer == after.graph.initializer
+
+
+def test_floats_that_are_no_numbers_are_no_difference() -> None:
+    given = MODEL()
+    given.graph.node.add(op_type=b"Op")
+    attributes = given.graph.node[0].attribute
+    attributes.add(name=b"f", f=float("nan"), type=1)
+    attributes.add(name=b"l", floats=[float("nan"), 1.0], type=6)
+    attributes.add(name=b"t", type=4).t.float_data.extend([float("nan")])
+    after = MODEL()
+    after.CopyFrom(given)
+    model = onnxmap.loads(given.SerializeToString())
+    apply(model, after)
+    assert not model.edited
+    after.graph.node[0].attribute[0].name = b"renamed"
+    after.graph.node[0].attribute[2].name = b"t2"
+    apply(model, after)
+    assert bytes_of(MODEL.FromString(onnxmap.dumps(model))) == bytes_of(after)
+
+
+def test_values_that_go_into_another_field() -> None:
+    """The model may store the values in another field than the structure does."""
+    given = MODEL.FromString(EDIT_MODELS["rich"])
+    model = onnxmap.loads(EDIT_MODELS["rich"])
+    structure = MODEL()
+    structure.CopyFrom(given)
+    tensor = structure.graph.initializer[1]
+    assert len(tensor.float_data)
+    tensor.ClearField("float_data")
+    tensor.external_data.add(key=b"location", value=b"token")
+    after = MODEL()
+    after.CopyFrom(structure)
+    after.graph.initializer[1].ClearField("external_data")
+    after.graph.initializer[1].raw_data = b"new values.."
+    apply_differences(model.proto, structure, structure, after, lambda message: None)
+    found = MODEL.FromString(onnxmap.dumps(model)).graph.initializer[1]
+    assert found.raw_data == b"new values.."
+    assert not found.float_data
+
+
 def test_many_nodes_of_which_each_second_one_changes() -> None:
     """It takes no time that grows with the square of their number."""
     given = MODEL.FromString(EDIT_MODELS[LARGE])

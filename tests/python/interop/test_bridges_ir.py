@@ -11,7 +11,7 @@ import onnx
 import onnx_ir as ir
 import onnx_ir.passes.common as passes
 import pytest
-from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, TensorProto, helper
 from support.bridged_models import NAMES, WIDTH, message_of, opened, weighted_model, wheel_models
 from support.sample_models import model_of, write
 from support.save_models import SAVE_MODELS, made_external, weight
@@ -122,8 +122,14 @@ def test_a_default_of_a_function(tmp_path: Path) -> None:
     assert message_of(onnxmap.from_ir(found)) == through_onnx_ir(made)
 
 
-def named_values(message: ModelProto) -> dict[str, bytes]:
-    return {one.name: numpy_helper.to_array(one).tobytes() for one in message.graph.initializer}
+def test_an_empty_name_that_is_stored(tmp_path: Path) -> None:
+    made = weighted_model()
+    made.graph.node[1].attribute[0].t.name = ""
+    model = onnxmap.load(write(made, tmp_path / "model.onnx"))
+    constant = onnxmap.from_ir(model.to_ir()).graph.nodes["constant"].attributes["value"].value
+    assert (
+        constant.proto.SerializeToString() == made.graph.node[1].attribute[0].t.SerializeToString()
+    )
 
 
 PASSES: dict[str, Any] = {

@@ -31,7 +31,7 @@ from support.sample_models import write
 from support.save_models import SAVE_MODELS
 
 import onnxmap
-from onnxmap.interop.official import check_operators
+from onnxmap.interop.official import _edit, check_operators
 
 MODES: list[dict[str, Any]] = [
     {}, {"data_prop": True}, {"check_type": True, "strict_mode": True, "data_prop": True},
@@ -234,6 +234,44 @@ def test_converted_models_run_as_before(tmp_path: Path) -> None:
         for file in (path, tmp_path / "converted.onnx")
     ]
     np.testing.assert_array_equal(*outputs)
+
+
+def test_texts_that_are_not_utf_8(tmp_path: Path) -> None:
+    data = weighted_model(13).SerializeToString().replace(b"mean", b"me\xff\xfe")
+    model = onnxmap.loads(data)
+    model.convert_version(18)
+    assert b"me\xff\xfe" in onnxmap.dumps(model)
+    assert [len(node.inputs) for node in model.graph.nodes if node.op_type == "ReduceMean"] == [2]
+
+
+@pytest.mark.parametrize("name", ["chain", "chain_outside"])
+def test_tensors_that_a_change_moves(name: str, tmp_path: Path) -> None:
+    """A new message gets the values that its token stands for, from where they are."""
+    model = onnxmap.load(SAVE_MODELS[name](tmp_path))
+    first, *others = model.initializers
+
+    def moved(structure: ModelProto) -> ModelProto:
+        changed = ModelProto()
+        changed.CopyFrom(structure)
+        tensor = changed.graph.initializer.add()
+        tensor.CopyFrom(structure.graph.initializer[0])
+        tensor.name = "moved"
+        node = changed.graph.node.add(op_type="Constant", output=["c"])
+        node.attribute.append(helper.make_attribute("value", structure.graph.initializer[0]))
+        del changed.graph.initializer[0]
+        return changed
+
+    before = model.initializers[first]
+    values, is_external = before.tobytes(), before.is_external
+    _edit(model._open(), moved)
+    assert list(model.initializers) == [*others, "moved"]
+    constant = model.graph.nodes[-1].attributes["value"].value
+    for tensor in (model.initializers["moved"], constant):
+        assert tensor.tobytes() == values
+        assert tensor.is_external == is_external
+    report = model.save(tmp_path / "saved.onnx", sync=False)
+    assert [Path(file).name for file in report.files] == ["saved.onnx"]
+    assert onnxmap.load(tmp_path / "saved.onnx").initializers["moved"].tobytes() == values
 
 
 def test_errors_change_nothing(tmp_path: Path) -> None:

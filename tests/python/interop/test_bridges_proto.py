@@ -14,7 +14,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from support.bridged_models import NAMES, WIDTH, message_of, opened, weighted_model, wheel_models
 from support.edit_models import EDIT_MODELS
 from support.sample_models import model_of, write
-from support.save_models import made_external, weight
+from support.save_models import SAVE_MODELS, made_external, weight
 from support.saved_models import entries_of
 
 import onnxmap
@@ -51,6 +51,7 @@ def test_there_and_back(name: str, weights: Any, tmp_path: Path) -> None:
     structure = model.to_proto(weights)
     back = onnxmap.from_proto(structure, model)
     assert message_of(back) == message
+    assert name not in SAVE_MODELS or back.edited == (weights != "copy")
     if onnxmap.dumps(model) == message.SerializeToString():  # as protobuf encodes it
         assert onnxmap.dumps(back) == onnxmap.dumps(model)
     assert not model.edited
@@ -111,6 +112,15 @@ def test_which_tensors_are_large(kind: str, count: int, is_inline: bool, tmp_pat
         (tensor,) = onnxmap.load(path).to_proto(weights).graph.initializer
         assert tensor.HasField("raw_data") == is_inline
         assert (tensor.name, list(tensor.dims), tensor.data_type) == ("t", [count], number)
+
+
+def test_values_that_do_not_fit_stay_inline(tmp_path: Path) -> None:
+    broken = [
+        TensorProto(name="short", dims=[2000], data_type=1, raw_data=b"1234" * 500),
+        TensorProto(name="no type", dims=[2000], raw_data=b"1234" * 500),
+    ]
+    path = write(model_of(broken), tmp_path / "model.onnx")
+    assert onnxmap.load(path).to_proto("reference") == onnx.load(path)
 
 
 def test_what_no_file_has_stays_inline(tmp_path: Path) -> None:
