@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import onnx_ir
-from onnx import ModelProto
-
 from onnxmap._enums import DataType
+from onnxmap._extras import extra
 from onnxmap._structures import Tokens, structure_of
 from onnxmap.errors import TensorError
 from onnxmap.interop.ir import MappedTensor, giving
+
+with extra("ir"):
+    import onnx_ir
+    from onnx import ModelProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
