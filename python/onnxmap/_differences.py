@@ -68,7 +68,7 @@ class _Work:
         new = getattr(after, name)
         is_there = before.HasField(name) and given.HasField(name)
         if field.message_type is None:
-            if not (before.HasField(name) and _are_same(getattr(before, name), new)):
+            if not (before.HasField(name) and getattr(before, name) == new):
                 _merge_value(target, field, after)
         elif is_there:
             self.edit(getattr(target, name), getattr(given, name), getattr(before, name), new)
@@ -77,7 +77,7 @@ class _Work:
 
     def _edit_list(self, field: Any, target: Message, given: Any, before: Any, after: Any) -> None:
         old, new = getattr(before, field.name), getattr(after, field.name)
-        if _are_same(old, new):
+        if old == new:
             return
         place = getattr(target, field.name)
         if field.message_type is None:
@@ -113,11 +113,6 @@ def _values_of(tensor: Any) -> bytes:
     for name in _SAID:
         values.ClearField(name)
     return bytes(values.SerializeToString(deterministic=True))
-
-
-def _are_same(old: Any, new: Any) -> bool:
-    """Whether two values of a field are the same. A float that is no number equals itself."""
-    return bool(old == new) or repr(old) == repr(new)
 
 
 def _merge_value(target: Message, field: Any, message: Any) -> None:

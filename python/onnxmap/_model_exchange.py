@@ -173,7 +173,7 @@ class ModelExchange(ABC):
         Raises:
             ValueError: `weights` has another value.
             ExternalDataError: "reference", and an external file cannot be found.
-            google.protobuf.message.DecodeError: the message has more than 2 GiB.
+            SaveError: "copy", and the model has more than 2 GiB (`save.too_large`).
             ImportError: protobuf is not installed.
         """
         from onnxmap.interop.proto_models import to_proto

@@ -67,14 +67,11 @@ def limits_of(view: Message) -> Limits:
 
 def is_large(tensor: _core.Tensor) -> bool:
     """Return whether a structure has no values of this tensor. No value is read."""
-    message = tensor.proto
-    least = _LEAST_INTEGERS if message.data_type in _INTEGERS else _LEAST
-    if not tensor.is_external:
-        return message.ByteSize() >= least
+    least = _LEAST_INTEGERS if tensor.proto.data_type in _INTEGERS else _LEAST
     try:
         return tensor.nbytes >= least
-    except TensorError:
-        return True
+    except TensorError:  # they do not fit the shape
+        return tensor.is_external or tensor.proto.ByteSize() >= least
 
 
 def clear_values(message: Message) -> None:

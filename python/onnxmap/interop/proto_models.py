@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._save_options import MOST_FOR_PROTOBUF
 from onnxmap._structures import clear_values, is_large, place_of, refer, structure_of
-from onnxmap.errors import TensorError
+from onnxmap.errors import SaveError, TensorError
 from onnxmap.interop.protobuf import message_class
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ _WEIGHTS = ("copy", "reference", "none")
 def to_proto(document: _core.Document, weights: str) -> Any:
     """See `Model.to_proto`."""
     if weights == "copy":
+        if document.proto.ByteSize() > MOST_FOR_PROTOBUF:
+            raise SaveError(
+                'protobuf holds no message of more than 2 GiB; use weights="reference"',
+                code="save.too_large",
+            )
         data = document.proto.SerializeToString()
     elif weights == "reference":
         data = structure_of(document, _refer)

@@ -11,7 +11,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from support.bridged_models import NAMES, WIDTH, message_of, opened, weighted_model, wheel_models
+from support.bridged_models import (
+    NAMES,
+    WIDTH,
+    message_of,
+    opened,
+    weighted_model,
+    wheel_models,
+    write_weights,
+)
 from support.edit_models import EDIT_MODELS
 from support.sample_models import model_of, write
 from support.save_models import SAVE_MODELS, made_external, weight
@@ -121,6 +129,30 @@ def test_values_that_do_not_fit_stay_inline(tmp_path: Path) -> None:
     ]
     path = write(model_of(broken), tmp_path / "model.onnx")
     assert onnxmap.load(path).to_proto("reference") == onnx.load(path)
+
+
+def test_documentation_does_not_count(tmp_path: Path) -> None:
+    small = numpy_helper.from_array(np.ones(9, np.float32), "small")
+    small.doc_string = "documentation " * 200
+    path = write(model_of([small]), tmp_path / "model.onnx")
+    assert onnxmap.load(path).to_proto("none") == onnx.load(path)
+
+
+def test_a_copy_of_more_than_2_gib_is_refused(tmp_path: Path) -> None:
+    """Structures of it are small."""
+    path = write_weights(tmp_path / "model.onnx", count=33, side=4096)
+    model = onnxmap.load(path)
+    with pytest.raises(onnxmap.SaveError) as caught:
+        model.to_proto()
+    assert caught.value.code == "save.too_large"
+    structure = model.to_proto("reference")
+    assert structure.ByteSize() < 10_000
+    back = onnxmap.from_proto(structure, model)
+    assert back.nbytes == model.nbytes > 1 << 31
+    back.infer_shapes()
+    assert len(back.graph.value_infos) == 32
+    with pytest.raises(onnxmap.SaveError):
+        back.save(tmp_path / "saved.onnx")
 
 
 def test_what_no_file_has_stays_inline(tmp_path: Path) -> None:
