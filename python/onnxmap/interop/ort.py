@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Smaller tensors are in the bytes of the model: as many as fit, in a second try.
 _LEAST_EXTERNAL = (64 << 10, 4 << 10)  # bytes
 
+_ONLY_FATAL = 4  # the level of onnxruntime's log
 _LONGEST_REASON = 2000  # characters shown of what onnxruntime says
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
@@ -71,6 +72,19 @@ def open_session(
             raise _refusal(error) from error
         plan.check_referred_files()
     return session
+
+
+def quiet_options(prepack: bool) -> onnxruntime.SessionOptions:
+    """Return options of sessions that log nothing: their errors are raised."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ONLY_FATAL
+    options.add_session_config_entry(_NO_PREPACKING, "0" if prepack else "1")
+    return options
+
+
+def open_own_way(path: str, options: onnxruntime.SessionOptions) -> onnxruntime.InferenceSession:
+    """Open a session as onnxruntime does it by itself, to compare the times."""
+    return onnxruntime.InferenceSession(path, options)
 
 
 def warm_up() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,6 @@ SUMMARY = "run a model in onnxruntime, with its weights mapped from their files"
 
 OURS, OWN = "onnxmap", "onnxruntime"
 _LONGEST_REASON = 200  # characters
-_ONLY_FATAL = 4  # the level of onnxruntime's log
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.test_data is not None and (arguments.input or arguments.size):
         raise UsageError("--test-data has all inputs, so --input and --size have no use")
     # No time contains the import, nor what onnxruntime does for the first session of a process.
-    from onnxmap.interop.ort import warm_up
+    from onnxmap.interop.ort import quiet_options, warm_up
 
     warm_up()
     model = open_model(arguments.file, arguments)
@@ -112,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         feeds, expected = _test_data(model, arguments.test_data)
     prepack = not arguments.no_prepack
     times, names, outputs = _timed(
-        OURS, lambda: model.session(None, _options(prepack), prepack=prepack), feeds, arguments
+        OURS, lambda: model.session(None, quiet_options(prepack)), feeds, arguments
     )
     own = None if arguments.alone else _own_way(arguments, feeds)
     comparisons = None if expected is None else _compared(names, outputs, expected)
@@ -166,25 +164,15 @@ def _timed(
     return Times(contender, opening, median(running)), names, outputs
 
 
-def _options(prepack: bool) -> Any:
-    from onnxmap.interop.ort import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ONLY_FATAL  # errors are raised, too
-    options.add_session_config_entry("session.disable_prepacking", "0" if prepack else "1")
-    return options
-
-
 def _own_way(arguments: argparse.Namespace, feeds: Mapping[str, Any]) -> Times:
     """The times of `InferenceSession(path)`, with the same options."""
-    from onnxmap.interop.ort import onnxruntime
+    from onnxmap.interop.ort import open_own_way, quiet_options
 
     if arguments.file == STANDARD_INPUT:
         return Times(OWN, error="standard input has no path")
-    options = _options(not arguments.no_prepack)
+    options = quiet_options(not arguments.no_prepack)
     try:
-        path = os.fspath(arguments.file)
-        return _timed(OWN, lambda: onnxruntime.InferenceSession(path, options), feeds, arguments)[0]
+        return _timed(OWN, lambda: open_own_way(arguments.file, options), feeds, arguments)[0]
     except Exception as error:  # noqa: BLE001 -- whatever it raises is its result
         return Times(OWN, error=cut(" ".join(str(error).split()), _LONGEST_REASON, 0.2))
 
