@@ -62,8 +62,9 @@ LEVELS: list[set[str]] = [
         "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields", "_new_attributes",
-        "_neighbours", "_new_messages", "_new_tensors", "_new_types", "_operator_set",
+        "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
+        "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
+        "_operator_set",
         "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_structures",
         "_tofile", "_weights",
     },
