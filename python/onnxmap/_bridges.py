@@ -95,7 +95,9 @@ def from_ir(model: onnx_ir.Model) -> Model:
         in the folder of those of `model`.
 
     Raises:
+        TypeError: `model` is no `onnx_ir.Model`.
         ValueError: external tensors of onnx_ir are in different folders.
+        ParseError: the model has no graph.
         ImportError: onnx_ir is not installed.
     """
     from onnxmap.interop.ir import folder_of

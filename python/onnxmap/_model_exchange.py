@@ -183,15 +183,16 @@ class ModelExchange(ABC):
     def to_ir(self) -> onnx_ir.Model:
         """Return the model as it is now as an `onnx_ir.Model`, whose tensors read the mapping.
 
-        No values are read but texts. Each tensor, at any depth and in attributes, has the class of
-        `Tensor.to_ir()`, and reads the values when onnx_ir asks for them. onnx_ir knows no sparse
-        initializers, training information and segments.
+        No values of 4096 bytes or more are read, except texts. Each tensor, at any depth and in
+        attributes, has the class of `Tensor.to_ir()`, and reads the values when onnx_ir asks for
+        them. onnx_ir has no sparse initializers, training information and segments.
 
         Returns:
             A model of its own: changes of it do not change this one, which may be closed.
             `onnxmap.from_ir` is the way back.
 
         Raises:
+            onnx_ir.serde.SerdeError: onnx_ir cannot represent the model.
             ImportError: onnx_ir is not installed.
         """
         from onnxmap.interop.ir_models import to_ir_model

@@ -46,6 +46,8 @@ def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message 
 
     The message is that of an external tensor, if there is one.
     """
+    if not isinstance(model, onnx_ir.Model):
+        raise TypeError(f"expected an onnx_ir.Model, not {type(model).__name__}")
     tokens = Tokens()
     with giving(tokens):
         proto = onnx_ir.to_proto(model)

@@ -239,6 +239,37 @@ def test_a_model_that_came_back_is_a_model(tmp_path: Path) -> None:
         back.views()
 
 
+def test_a_remote_model(tmp_path: Path) -> None:
+    """References name URLs, which no other library reads; the way back does."""
+    fsspec = pytest.importorskip("fsspec")
+    path = write_external(tmp_path)
+    write_weighted(tmp_path, file="inline.onnx")
+    for name in ("model.onnx", "inline.onnx", "w.data"):
+        fsspec.filesystem("memory").put_file(str(tmp_path / name), f"/bridges/{name}")
+    for name in ("model.onnx", "inline.onnx"):
+        model = onnxmap.load(f"memory://bridges/{name}")
+        structure = model.to_proto("reference")
+        location = entries_of(structure.graph.initializer[0])["location"]
+        assert location == f"memory://bridges/{'w.data' if name == path.name else name}"
+        back = onnxmap.from_proto(structure, model)
+        assert onnxmap.dumps(back) == (tmp_path / name).read_bytes()
+        for mine, theirs in zip(back.views().values(), model.views().values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_session_maps_the_file_of_the_source(tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path = write_weights(tmp_path / "model.onnx", count=2, side=256, mark=True)
+    model = onnxmap.load(path)
+    feed = {"x": np.ones((1, 256), np.float32)}
+    cpu = ["CPUExecutionProvider"]
+    expected = onnxruntime.InferenceSession(str(path), providers=cpu).run(None, feed)[0]
+    for back in (
+        onnxmap.from_proto(model.to_proto("reference"), model), onnxmap.from_ir(model.to_ir()),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(back.session(cpu).run(None, feed)[0], expected)
+
+
 @pytest.mark.parametrize("options", [{"io": "read"}, {"link_policy": "strict"}, {"watch": False}])
 def test_the_options_of_the_model_hold(options: dict[str, Any], tmp_path: Path) -> None:
     model = onnxmap.load(write_external(tmp_path / "real"), **options)
