@@ -169,4 +169,8 @@ def _entry(options: onnxruntime.SessionOptions, key: str) -> str:
 
 def _refusal(error: Exception) -> SessionError:
     reason = printable(" ".join(str(error).split()))[:_LONGEST_REASON]
-    return SessionError(f"onnxruntime refuses the model: {reason}", code="session.refused")
+    return SessionError(
+        f"onnxruntime refuses the model: {reason}. To see whether the model is at fault, save it "
+        "and open the file with onnxruntime.InferenceSession",
+        code="session.refused",
+    )

@@ -290,6 +290,7 @@ def test_a_refusal_says_what_onnxruntime_said(tmp_path: Path) -> None:
     with pytest.raises(onnxmap.SessionError, match="NoSuchOperator") as caught:
         model.session(CPU)
     assert caught.value.code == "session.refused"
+    assert "save it and open the file" in str(caught.value)
     model.close()
     with pytest.raises(ValueError, match="closed"):
         model.session(CPU)
