@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxmap.cli.arguments import at_least_one
 from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="the model, a file")
     rounds = parser.add_argument(
         "--rounds",
-        type=_at_least_one,
+        type=at_least_one,
         default=ROUNDS,
         metavar="N",
         help=f"samples of each contender (default: {ROUNDS}), after one that does not count",
@@ -63,12 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         draw(page(facts, open_screen()))
     return 0
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return int(text)
 
 
 def _plan(arguments: argparse.Namespace) -> tuple[Plan, dict[str, Any]]:

@@ -16,6 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from onnxmap._text import escape
+from onnxmap.cli.arguments import at_least_one
 from onnxmap.cli.completion import complete_with, folders, nothing
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
 from onnxmap.cli.outcome import DONE, FINDINGS, UsageError
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     repeat = parser.add_argument(
         "--repeat",
-        type=_at_least_one,
+        type=at_least_one,
         default=1,
         metavar="N",
         help="run N times, and print the median time",
@@ -124,12 +125,6 @@ def run(arguments: argparse.Namespace) -> int:
             _write_comparisons(comparisons)
         _write_times(rows)
     return FINDINGS if any(one.difference is not None for one in comparisons or ()) else DONE
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return int(text)
 
 
 def _test_data(model: onnxmap.Model, folder: str) -> tuple[dict[str, Any], list[Any]]:
