@@ -297,7 +297,7 @@ def test_an_edited_model_and_a_closed_one(tmp_path: Path) -> None:
     assert message_of(back) == through_onnx_ir(message_of(model))
     assert np.shares_memory(back.views()["new"], new)
     for wrong in (b"bytes", model, None):
-        with pytest.raises(TypeError, match="expected an onnx_ir.Model"):
+        with pytest.raises(TypeError, match=r"expected an onnx_ir\.Model"):
             onnxmap.from_ir(wrong)
     model.close()
     with pytest.raises(ValueError, match="closed"):
