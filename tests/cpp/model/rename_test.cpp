@@ -36,9 +36,8 @@ Bytes sparse_field(std::string_view name) {
 
 // A model that refers to two initializers in every way. Names written out refer to something else.
 Bytes model_with(std::string_view w, std::string_view v) {
-    const Bytes inner_note =
-        blob(14, join(blob(1, w), blob(2, string_entry("SCALE", v)),
-                      blob(2, string_entry("ZERO_POINT_TENSOR", "inner"))));
+    const Bytes inner_note = blob(14, join(blob(1, w), blob(2, string_entry("SCALE", v)),
+                                           blob(2, string_entry("ZERO_POINT_TENSOR", "inner"))));
     const Bytes deep = join(op({w, "inner"}, "deep"), value(12, w), inner_note);
     const Bytes outer = join(op({"x"}, "inner"), op({v}, "o", body(deep)));
     const Bytes hiding = join(value(11, "h"), op({"h", w}, "p"), value(12, "h"),
