@@ -350,7 +350,7 @@ std::vector<Parts> SavePlan::models(const std::vector<std::string>& checksums) {
 }
 
 // Whether values of the new model are still in the file of which the loaded one is a view.
-bool SavePlan::stays_a_view(const Model& model) const {
+bool SavePlan::stays_a_view(const Model& model) {
     if (!model.planned.is_same_folder || !model.planned.copies.empty()) return false;
     const model::Document& document = *model.planned.document;
     const std::string shown = viewed_file(document);

@@ -167,7 +167,7 @@ class SavePlan {
     void keep_in_place(Model& model);
     void lay_out();
     [[nodiscard]] Parts parts_of(Model& model, const std::vector<std::string>& checksums);
-    [[nodiscard]] bool stays_a_view(const Model& model) const;
+    [[nodiscard]] static bool stays_a_view(const Model& model);
 
     PlanOptions options_;
     LayoutOptions layout_;
