@@ -12,7 +12,6 @@
 #include "model/message_walk.hpp"
 #include "model/overlap.hpp"
 #include "model/structure_pages.hpp"
-#include "os/file_status.hpp"
 #include "save/check_loaded.hpp"
 #include "save/parts_sink.hpp"
 #include "save/view_keys.hpp"
@@ -182,13 +181,13 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     const bool is_large = nbytes > 0 && nbytes >= options_.least_nbytes;
     const bool goes_into_file = options_.external == file || options_.external == refer;
 
-    if (options_.external == refer && is_chosen && is_large && payload != nullptr &&
-        !referred_path(range_of(*payload)).empty()) {
-        // The folder of these locations is the root of the file system.
-        const std::string location = referred_path(range_of(*payload)).substr(1);
-        model.referring.push_back({message, location, payload->offset, nbytes});
-        referenced_ += nbytes;
-        return;
+    if (options_.external == refer && is_chosen && is_large && payload != nullptr) {
+        if (const std::string& file = referred_.path_of(payload->source); !file.empty()) {
+            // The folder of these locations is the root of the file system.
+            model.referring.push_back({message, file.substr(1), payload->offset, nbytes});
+            referenced_ += nbytes;
+            return;
+        }
     }
     if (header.external) {
         const auto opened = tensor.open_external();
@@ -220,24 +219,6 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
                payload->source.get() == &document.source()) {
         model.referring.push_back({message, model.planned.view_location, payload->offset, nbytes});
         referenced_ += nbytes;
-    }
-}
-
-// The path of the local file that holds the values, now and without links; empty if none does.
-const std::string& SavePlan::referred_path(const SourceRange& values) {
-    const auto [known, is_new] = referred_.try_emplace(values.source);
-    if (is_new && values.source->identity()) {
-        known->second = os::path_of_open(values.source->file()->descriptor());
-        if (known->second.empty()) known->second = values.source->path();
-        if (!known->second.starts_with('/')) known->second.clear();
-        if (!known->second.empty()) check_referred(*values.source, known->second);
-    }
-    return known->second;
-}
-
-void SavePlan::check_referred_files() const {
-    for (const auto& [source, path] : referred_) {
-        if (!path.empty()) check_referred(*source, path);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "save/data_layout.hpp"
 #include "save/external_use.hpp"
 #include "save/parts.hpp"
+#include "save/referred_files.hpp"
 #include "save/tensor_edits.hpp"
 
 namespace onnxmap::save {
@@ -101,7 +102,7 @@ class SavePlan {
     [[nodiscard]] std::uint64_t referenced() const noexcept { return referenced_; }
     /// External::refer: throws Error `file.changed` if a file to which the new models refer is no
     /// longer what it was when it was loaded.
-    void check_referred_files() const;
+    void check_referred_files() const { referred_.check(); }
 
     /// The external files of the models that were loaded, by path.
     [[nodiscard]] const std::map<std::string, UsedBytes>& loaded_files() const noexcept {
@@ -162,7 +163,6 @@ class SavePlan {
                                     bool replaces);
     [[nodiscard]] const std::string* copied_to(const PlannedModel& planned,
                                                const model::Tensor& tensor) const;
-    [[nodiscard]] const std::string& referred_path(const SourceRange& values);
     void copy_data_files(Model& model);
     void keep_in_place(Model& model);
     void lay_out();
@@ -178,7 +178,7 @@ class SavePlan {
     std::uint64_t referenced_ = 0;
     std::map<std::string, UsedBytes> loaded_files_;
     std::map<std::string, ByteRanges> used_ranges_;
-    std::map<std::shared_ptr<const source::Source>, std::string> referred_;  // absolute paths
+    ReferredFiles referred_;
     FilePaths paths_;
 };
 

@@ -20,10 +20,13 @@ namespace {
 
 constexpr std::uint64_t kExternal = 1;  // TensorProto.DataLocation.EXTERNAL
 
+constexpr std::string_view kPrepacked = "prepacked";
+
 using Entry = std::pair<std::string, std::string>;
 
 // The entries of external_data that say nothing about the place or the state of the data file, and
-// that therefore stay when the values move.
+// that therefore stay when the values move. Those that begin with kPrepacked are places in the data
+// file, too: onnxruntime keeps weights there in the layout of its kernels.
 std::vector<Entry> other_entries(const onnx::Message& tensor) {
     constexpr std::array<std::string_view, 5> kOfPlace = {"location", "offset", "length",
                                                           "checksum", "basepath"};
@@ -33,6 +36,7 @@ std::vector<Entry> other_entries(const onnx::Message& tensor) {
         const onnx::Message entry = tensor.inner(*row, value);
         const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
         if (std::ranges::find(kOfPlace, key) != kOfPlace.end()) return;
+        if (key.starts_with(kPrepacked)) return;
         entries.emplace_back(key, entry.text(field<"StringStringEntryProto.value">));
     });
     return entries;

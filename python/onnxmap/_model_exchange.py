@@ -82,8 +82,9 @@ class ModelExchange(ABC):
         onnxruntime maps the weights from the files that hold them, in the model or beside it,
         however large they are. They need no memory of the process's own until they are changed or
         prepacked, and processes share their pages. Tensors of less than 64 KiB are copied. So is
-        what no local file holds: new values, values of buffers and of remote models; they go into a
-        temporary file that is deleted before this call returns.
+        what no local file holds: new values, values of buffers, of remote models, and of files that
+        were deleted or replaced. They go into a temporary file that is deleted before this call
+        returns.
 
         The model may be closed, and its files replaced or deleted, while the session lives. If a
         mapped file is truncated, the next touch of the lost pages ends the process.
@@ -107,7 +108,7 @@ class ModelExchange(ABC):
                 without its weights (`session.too_large`).
             TensorError, ExternalDataError: weights cannot be read, or must not be
                 (`ext.unsafe_path`).
-            FileChangedError: a file changed or was replaced since it was loaded.
+            FileChangedError: a file changed since it was loaded, or is replaced meanwhile.
             ImportError: onnxruntime is not installed.
         """
         from onnxmap.interop.ort import open_session

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -53,15 +54,17 @@ def open_session(
     options.add_session_config_entry(_FOLDER, "/")
     if not prepack:
         options.add_session_config_entry(_NO_PREPACKING, "1")
-    # What no file holds goes into a file that has no name once onnxruntime has mapped it.
-    with tempfile.TemporaryDirectory(prefix="onnxmap-session-") as folder:
-        data = Path(folder).resolve() / "weights.data"
-        plan = _plan(document, os.fsencode(data))
-        parts: list[bytes] = []
-        plan.write_model_to(parts.append, None)
+    with ExitStack() as stack:
+        plan = _plan(document, b"/")
         if plan.data_files():
+            # What no file holds goes into one that has no name once onnxruntime has mapped it.
+            folder = TemporaryDirectory(prefix="onnxmap-session-")
+            data = Path(stack.enter_context(folder)).resolve() / "weights.data"
+            plan = _plan(document, os.fsencode(data))
             with data.open("wb") as file:
                 plan.read_data_file(0, file.write)
+        parts: list[bytes] = []
+        plan.write_model_to(parts.append, None)
         plan.check_referred_files()
         try:
             session = onnxruntime.InferenceSession(
@@ -71,7 +74,7 @@ def open_session(
             plan.check_referred_files()
             raise _refusal(error) from error
         plan.check_referred_files()
-    return session
+        return session
 
 
 def quiet_options(prepack: bool) -> onnxruntime.SessionOptions:

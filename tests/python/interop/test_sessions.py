@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +10,24 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support.sample_models import write
-from support.save_models import SAVE_MODELS, made_external, matmul_model, weight
+from support.save_models import SAVE_MODELS, matmul_model, weight
 
 import onnxmap
 
 onnxruntime = pytest.importorskip("onnxruntime")  # its newest release needs Python 3.11
+from support.session_models import (
+    CPU,
+    ONES,
+    SESSION,
+    SIDE,
+    external_model,
+    inline_model,
+    run,
+    run_file,
+    weights,
+)
+
 from onnxmap.interop import ort
-
-SESSION = onnxruntime.InferenceSession  # tests replace it
-CPU = ["CPUExecutionProvider"]
-SIDE = 160  # of a square matrix of float32: 100 KiB, so it stays in its file
-ONES = {"x": np.ones((2, SIDE), np.float32)}
-
-
-def weights(count: int = 3) -> list[TensorProto]:
-    return [weight(f"w{i}", SIDE, SIDE, seed=i) for i in range(count)]
-
-
-def inline_model(folder: Path) -> Path:
-    return write(matmul_model(weights()), folder / "model.onnx")
-
-
-def external_model(folder: Path) -> Path:
-    data = bytearray()
-    tensors = [made_external(one, "sub/w.data", data, 3) for one in weights()]
-    (folder / "sub").mkdir(parents=True)
-    (folder / "sub/w.data").write_bytes(data)
-    return write(matmul_model(tensors), folder / "model.onnx")
-
-
-def run(session: Any, feed: dict[str, Any] = ONES) -> list[bytes]:
-    return [output.tobytes() for output in session.run(None, feed)]
-
-
-def run_file(path: Path, feed: dict[str, Any] = ONES, *, prepack: bool = True) -> list[bytes]:
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.disable_prepacking", "0" if prepack else "1")
-    return run(SESSION(str(path), options, providers=CPU), feed)
 
 
 @pytest.fixture
@@ -296,64 +275,19 @@ def test_a_refusal_says_what_onnxruntime_said(tmp_path: Path) -> None:
         model.session(CPU)
 
 
-@pytest.mark.parametrize("change", ["replaced", "deleted", "rewritten"])
-@pytest.mark.parametrize("make", [inline_model, external_model])
-def test_a_file_that_changed_since_it_was_loaded(make: Any, change: str, tmp_path: Path) -> None:
-    path = make(tmp_path)
-    model = onnxmap.load(path)
-    model.initializers["w0"].numpy()
-    holder = path if make is inline_model else tmp_path / "sub/w.data"
-    data = holder.read_bytes()
-    if change != "rewritten":
-        holder.unlink()
-    if change != "deleted":
-        holder.write_bytes(data + b"more")
-    with pytest.raises(onnxmap.FileChangedError):
-        model.session(CPU)
-
-
-@pytest.mark.parametrize("make", [inline_model, external_model])
-def test_a_file_that_is_swapped_while_it_is_opened(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_entries_of_prepacked_weights_do_not_move(
+    tmp_path: Path, given: list[onnx.ModelProto]
 ) -> None:
-    path = make(tmp_path)
-    holder = path if make is inline_model else tmp_path / "sub/w.data"
-
-    def swapping(*arguments: Any, **named: Any) -> Any:
-        data = holder.read_bytes()
-        holder.unlink()
-        holder.write_bytes(data)
-        return SESSION(*arguments, **named)
-
-    monkeypatch.setattr(ort.onnxruntime, "InferenceSession", swapping)
-    with pytest.raises(onnxmap.FileChangedError):
-        onnxmap.load(path).session(CPU)
-
-
-def test_the_files_may_be_replaced_and_deleted_while_it_lives(tmp_path: Path) -> None:
+    """They name places in the old data file."""
     path = external_model(tmp_path)
-    expected = run_file(path, prepack=False)
-    session = onnxmap.load(path).session(CPU, prepack=False)
-    path.unlink()
-    (tmp_path / "sub/w.data").rename(tmp_path / "old")
-    (tmp_path / "sub/w.data").write_bytes(bytes((tmp_path / "old").stat().st_size))
-    (tmp_path / "old").unlink()
-    assert run(session) == expected
-
-
-TRUNCATED = """
-import os, sys, numpy as np, onnxmap
-session = onnxmap.load(sys.argv[1]).session(["CPUExecutionProvider"], prepack=False)
-os.truncate(sys.argv[1], 5000)
-session.run(None, {"x": np.ones((2, int(sys.argv[2])), np.float32)})
-"""
-
-
-def test_truncation_ends_the_process(tmp_path: Path) -> None:
-    """As the documentation says."""
-    path = inline_model(tmp_path)
-    done = subprocess.run([sys.executable, "-c", TRUNCATED, path, str(SIDE)], check=False)
-    assert done.returncode == -7  # SIGBUS
+    made = onnx.load(path, load_external_data=False)
+    made.graph.initializer[0].external_data.add(key="prepacked_0", value="abc|0;100;;")
+    model = onnxmap.load(write(made, tmp_path / "prepacked.onnx"))
+    assert run(model.session(CPU)) == run_file(path)
+    model.save(tmp_path / "moved.onnx", "moved.data", sync=False)
+    for one in given[0], onnx.load(tmp_path / "moved.onnx", load_external_data=False):
+        keys = {entry.key for entry in one.graph.initializer[0].external_data}
+        assert keys == {"location", "offset", "length"}
 
 
 def test_many_tensors_need_few_mappings(tmp_path: Path) -> None:
