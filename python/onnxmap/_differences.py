@@ -85,8 +85,7 @@ class _Work:
             _merge_value(target, field, after)
             return
         known = getattr(given, field.name)
-        if len(known) != len(old):
-            old = known  # the library forgot elements: only `given` has the positions of `target`
+        old = _in_the_order_of(known, old)
         pairs = _pairs(old, new)
         # From the end, so that the positions before it stay.
         end_old, end_new = len(old), len(new)
@@ -105,6 +104,21 @@ class _Work:
         made.ParseFromString(message.SerializeToString())
         self._complete(made)
         return made
+
+
+def _in_the_order_of(known: Any, old: Any) -> Any:
+    """The elements of `old`, each at the position of the same one in `known`.
+
+    If they are not the same elements, they are those of `known`: only these have the positions of
+    the target.
+    """
+    names, old_names = [_identity(one) for one in known], [_identity(one) for one in old]
+    if names == old_names:
+        return old
+    by_name = dict(zip(old_names, old, strict=True))
+    if len(by_name) == len(old) == len(known) and by_name.keys() == set(names):
+        return [by_name[name] for name in names]
+    return known
 
 
 def _values_of(tensor: Any) -> bytes:

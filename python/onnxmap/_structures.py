@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LEAST = 1 << 10  # bytes; smaller values stay in a structure
 # Shape inference reads integers: shapes, axes, indices.
 _LEAST_INTEGERS = 64 << 10
+_MOST_READ = 64 << 20  # bytes of small external tensors
 _INTEGERS = frozenset({int(DataType.INT32), int(DataType.INT64)})
 
 TYPED_FIELDS = (
@@ -119,15 +120,21 @@ class Tokens:
         self._location = f"onnxmap-token-{os.urandom(16).hex()}"
         self._prefix = self._location.encode()
         self._tensors: list[_core.Tensor] = []
+        self._nbytes_read = 0  # of external tensors
 
     def take(self, message: Message, tensor: _core.Tensor) -> None:
         """Put a token into the message of a large tensor; a `take` of `structure_of`."""
         if is_large(tensor):
             self.put(message, tensor)
         elif tensor.is_external:
-            # Other libraries need the values, as they do if they are in the model.
+            # Other libraries need the values, as they do if they are in the model. But a small file
+            # whose tensors all name the same bytes must not become a large message.
             try:
-                put_inline(message, tensor)
+                self._nbytes_read += tensor.nbytes
+                if self._nbytes_read > _MOST_READ:
+                    self.put(message, tensor)
+                else:
+                    put_inline(message, tensor)
             except (ExternalDataError, TensorError):
                 self.put(message, tensor)
 
@@ -143,18 +150,17 @@ class Tokens:
         """Return the tensor whose token is an entry with this location and offset, or None."""
         return self._tensors[offset or 0] if location == self._location else None
 
-    def find(self, tensor: _core.Tensor) -> _core.Tensor | None:
-        """Return the tensor whose token another one has; None if it has none."""
+    def _number_in(self, tensor: _core.Tensor) -> int | None:
+        """The number of the token that a tensor has; None if it has none."""
         message = tensor.proto
         if tensor.is_external:
             entries = entries_of(message)
-            is_token = entries.get("location") == self._location
-            return self.at(self._location, int(entries["offset"])) if is_token else None
+            return int(entries["offset"]) if entries.get("location") == self._location else None
         stored = _core.loaded_raw_data(message)
         if stored is None or stored[1] != len(self._prefix) + 20:
             return None
         data = bytes(message.raw_data)
-        return self._tensors[int(data[-20:])] if data.startswith(self._prefix) else None
+        return int(data[-20:]) if data.startswith(self._prefix) else None
 
     def taken(self) -> list[_core.Tensor]:
         """Return the tensors that have tokens."""
@@ -162,12 +168,21 @@ class Tokens:
 
     def complete(self, message: Message) -> None:
         """Give the tensors of a message, which is a document of its own, what their tokens mean."""
+        for tensor, number in self._found_in(message):
+            give_values(tensor.proto, self._tensors[number])
+
+    def complete_all(self, message: Message) -> bool:
+        """Do the same if each token occurs once. Else do nothing, and return False."""
+        if sorted(number for _, number in self._found_in(message)) != [*range(len(self._tensors))]:
+            return False
+        self.complete(message)
+        return True
+
+    def _found_in(self, message: Message) -> list[tuple[_core.Tensor, int]]:
         document = _core.document_of(message)
         assert document is not None
-        for _, tensor in document.tensors():
-            found = self.find(tensor)
-            if found is not None:
-                give_values(tensor.proto, found)
+        found = [(tensor, self._number_in(tensor)) for _, tensor in document.tensors()]
+        return [(tensor, number) for tensor, number in found if number is not None]
 
     def _number(self, tensor: _core.Tensor) -> int:
         self._tensors.append(tensor)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap._enums import DataType
 from onnxmap._extras import extra
-from onnxmap._structures import Tokens, structure_of
+from onnxmap._structures import Tokens, put_inline, structure_of
 from onnxmap.errors import TensorError
 from onnxmap.interop.ir import MappedTensor, giving
 
@@ -31,6 +31,8 @@ def to_ir_model(document: _core.Document) -> onnx_ir.Model:
     def take(message: Message, tensor: _core.Tensor) -> None:
         if _can_be_mapped(tensor):
             tokens.put(message, tensor)
+        elif tensor.is_external:
+            put_inline(message, tensor)  # onnx_ir would open any file, in any folder
 
     proto = ModelProto.FromString(structure_of(document, take))
     model = onnx_ir.from_proto(proto)
@@ -49,10 +51,18 @@ def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message 
     if not isinstance(model, onnx_ir.Model):
         raise TypeError(f"expected an onnx_ir.Model, not {type(model).__name__}")
     tokens = Tokens()
-    with giving(tokens):
-        proto = onnx_ir.to_proto(model)
+    try:
+        with giving(tokens):
+            proto = onnx_ir.to_proto(model)
+    except Exception:  # noqa: BLE001 -- a tensor of another class may compute with a token
+        return plain_structure(model), Tokens(), None
     taken = sorted(tokens.taken(), key=lambda tensor: not tensor.is_external)
     return proto.SerializeToString(), tokens, taken[0].proto if taken else None
+
+
+def plain_structure(model: onnx_ir.Model) -> bytes:
+    """Return the ModelProto of a model, with the values of all tensors but external ones."""
+    return bytes(onnx_ir.to_proto(model).SerializeToString())
 
 
 def _can_be_mapped(tensor: _core.Tensor) -> bool:

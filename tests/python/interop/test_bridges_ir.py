@@ -11,9 +11,9 @@ import onnx
 import onnx_ir as ir
 import onnx_ir.passes.common as passes
 import pytest
-from onnx import AttributeProto, ModelProto, TensorProto, helper
+from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 from support.bridged_models import NAMES, WIDTH, message_of, opened, weighted_model, wheel_models
-from support.sample_models import model_of, write
+from support.sample_models import external, model_of, write
 from support.save_models import SAVE_MODELS, made_external, weight
 from support.tensor_oracle import tensors_of
 
@@ -241,13 +241,16 @@ def test_tokens_are_given_only_to_the_way_back(
     values = {name: model.initializers[name].tobytes() for name in model.initializers}
     onnxmap.from_ir(found)
 
+    sizes: list[int] = []
+
     def failing(model: ir.Model) -> None:
-        assert len(found.graph.initializers["w"].const_value.tobytes()) < 100
+        sizes.append(len(found.graph.initializers["w"].const_value.tobytes()))
         raise RuntimeError("failing")
 
     monkeypatch.setattr(ir, "to_proto", failing)
     with pytest.raises(RuntimeError, match="failing"):
         onnxmap.from_ir(found)
+    assert sizes[0] < 100 < sizes[1]  # the second time without tokens
     for name, data in values.items():
         assert found.graph.initializers[name].const_value.tobytes() == data
 
@@ -302,3 +305,77 @@ def test_an_edited_model_and_a_closed_one(tmp_path: Path) -> None:
     model.close()
     with pytest.raises(ValueError, match="closed"):
         model.to_ir()
+
+
+@pytest.mark.parametrize("kind", ["segment", "string"])
+@pytest.mark.parametrize("location", ["/etc/passwd", "../secret", "w.data"])
+def test_no_file_is_opened_without_the_rules_of_the_core(
+    kind: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """onnx_ir would open any file, in the current folder."""
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    for each, value in (folder, 1), (elsewhere, 2):
+        each.mkdir()
+        (each / "w.data").write_bytes(np.full(4, value, np.float32).tobytes())
+    (tmp_path / "secret").write_bytes(bytes(16))
+    tensor = external("w", [4], {"location": location, "length": "16"})
+    if kind == "segment":
+        tensor.segment.begin, tensor.segment.end = 0, 4
+    else:
+        tensor.data_type = onnx.TensorProto.STRING
+    path = write(model_of([tensor]), folder / "model.onnx")
+    monkeypatch.chdir(elsewhere)
+    model = onnxmap.load(path)
+    if kind == "segment" and location == "w.data":
+        found = model.to_ir().graph.initializers["w"].const_value.numpy()
+        np.testing.assert_array_equal(found, np.ones(4, np.float32))
+    else:
+        with pytest.raises((onnxmap.UnsafePathError, onnxmap.TensorError)):
+            model.to_ir()
+
+
+class Negated:
+    """A tensor whose values are computed from the bytes of another one."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+    def tobytes(self) -> bytes:
+        return bytes(255 - byte for byte in self._tensor.tobytes())
+
+    def numpy(self) -> Any:
+        return np.frombuffer(self.tobytes(), np.float32).reshape(self._tensor.shape.numpy())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.numpy()
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise NotImplementedError
+
+    def __dlpack_device__(self) -> Any:
+        return 1, 0
+
+
+@pytest.mark.parametrize("count", [5000, 66])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_tensors_that_compute_with_mapped_ones(count: int, lazy: bool, tmp_path: Path) -> None:
+    values = np.arange(count, dtype=np.uint8)
+    tensors = [numpy_helper.from_array(values, name) for name in ("w", "v")]
+    path = write(model_of(tensors), tmp_path / "model.onnx")
+    found = onnxmap.load(path).to_ir()
+    mapped = found.graph.initializers["w"].const_value
+
+    def negated() -> Any:
+        return ir.tensor(~np.frombuffer(mapped.tobytes(), np.uint8).reshape(count))
+
+    if lazy:
+        made = ir.LazyTensor(negated, dtype=mapped.dtype, shape=mapped.shape, name="w")
+    else:
+        made = Negated(mapped)
+    found.graph.initializers["w"].const_value = made
+    back = onnxmap.from_ir(found)
+    np.testing.assert_array_equal(back.initializers["w"].numpy(), ~values)
+    np.testing.assert_array_equal(back.initializers["v"].numpy(), values)
