@@ -17,6 +17,7 @@ from support.sample_models import write
 from support.save_models import matmul_model, weight
 
 import onnxmap
+from onnxmap.cli.outcome import UsageError
 from onnxmap.cli.run.comparison import difference
 from onnxmap.cli.run.feeds import feeds_of
 from onnxmap.cli.text import TIMES
@@ -144,8 +145,47 @@ def test_an_input_that_cannot_be_made_up() -> None:
     sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, [2])
     graph = helper.make_graph([], "g", [sequence], [])
     data = helper.make_model(graph, ir_version=10).SerializeToString()
-    with pytest.raises(Exception, match=r"'s' .* cannot be made up; pass --input s=FILE"):
+    with pytest.raises(UsageError, match="'s' is no tensor; pass --test-data DIR"):
         feeds_of(onnxmap.loads(data), [], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "sizes"),
+    [
+        (1, [-1], []),
+        (1, [2**40, 2**20], []),
+        (1, [1] * 70, []),
+        (99, [1], []),
+        (0, [1], []),
+        (1, ["N"], ["N=99999999999"]),
+        (1, ["N"], ["N=" + "9" * 5000]),
+        (1, None, []),
+    ],
+)
+def test_inputs_of_odd_models(kind: int, shape: Any, sizes: list[str]) -> None:
+    value = helper.make_tensor_value_info("x", kind, shape)
+    data = helper.make_model(helper.make_graph([], "g", [value], [])).SerializeToString()
+    with pytest.raises(UsageError):
+        feeds_of(onnxmap.loads(data), [], sizes)
+
+
+def test_an_empty_file(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.npy").touch()
+    ran = run("run", model, "--input", f"x={tmp_path / 'x.npy'}")
+    assert (ran.status, ran.out) == (2, "")
+    assert "x.npy: " in ran.err
+
+
+def test_test_data_of_a_model_whose_weights_are_inputs(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    made = onnx.load(model)
+    made.ir_version = 3
+    made.graph.input.insert(0, helper.make_tensor_value_info("w", TensorProto.FLOAT, [4, 4]))
+    path = write(made, tmp_path / "old.onnx")
+    x = np.ones((3, 4))
+    data = add_test_data(tmp_path / "data", x, x @ WEIGHT)
+    assert run("run", path, "--test-data", data).status == 0
 
 
 NAN = np.array([np.nan, 1.0])

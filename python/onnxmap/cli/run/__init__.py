@@ -131,7 +131,9 @@ def _test_data(model: onnxmap.Model, folder: str) -> tuple[dict[str, Any], list[
     import onnxmap
 
     inputs, outputs = onnxmap.load_test_data(folder, model)
-    names = [value.name for value in model.graph.inputs]
+    names = [value.name for value in model.graph.required_inputs]
+    if len(inputs) > len(names):  # also values for inputs that have initializers
+        names = [value.name for value in model.graph.inputs]
     if len(inputs) > len(names):
         raise UsageError(f"{folder} has {len(inputs)} inputs, and the model has {len(names)}")
     return dict(zip(names, inputs, strict=False)), outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ _UNNAMED_EXTENT = 1  # of a dimension that the model leaves open
 # Random indices must be valid for axes of any length but one.
 _MOST_INTEGER = 1
 _MOST_NAMES = 10  # in an error
+_MOST_DIGITS = 18  # of an extent, which has 64 bits
+_MOST_ELEMENTS = 1 << 31  # of a random input
 
 
 def feeds_of(model: onnxmap.Model, words: Sequence[str], sizes: Sequence[str]) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _pair(word: str, form: str) -> tuple[str, str]:
 
 
 def _extent(text: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UsageError(f"the size of a dimension must be a whole number, not {text!r}")
     return int(text)
 
@@ -84,7 +87,7 @@ def _read(name: str) -> Any:
     if Path(name).suffix == ".npy":
         try:
             return np.load(name)
-        except ValueError as error:
+        except (ValueError, EOFError) as error:
             raise UsageError(f"{name}: {error}") from None
     return onnxmap.load_tensor(name).numpy()
 
@@ -92,16 +95,27 @@ def _read(name: str) -> Any:
 def _random(
     value: onnxmap.ValueInfo, extents: Mapping[str, int], random: np.random.Generator
 ) -> np.ndarray[Any, Any]:
-    if value.dtype is None or value.shape is None:
-        known = shape_in_words(value.shape)
-        raise UsageError(
-            f"input {value.name!r} ({known}) cannot be made up; pass --input {value.name}=FILE"
-        )
-    kind = DataType(value.dtype)
+    advice = f"cannot be made up; pass --input {value.name}=FILE"
+    if value.dtype is None:  # a sequence, a map or an optional
+        raise UsageError(f"input {value.name!r} is no tensor; pass --test-data DIR")
+    if value.shape is None:
+        raise UsageError(f"input {value.name!r} (any shape) {advice}")
     shape = tuple(
         dimension if isinstance(dimension, int) else extents.get(dimension or "", _UNNAMED_EXTENT)
         for dimension in value.shape
     )
+    known = shape_in_words(value.shape)
+    if any(extent < 0 for extent in shape) or math.prod(shape) > _MOST_ELEMENTS:
+        raise UsageError(f"input {value.name!r} ({known}) {advice}")
+    try:
+        return _random_array(DataType(value.dtype), shape, random)
+    except (ValueError, TypeError, MemoryError) as error:
+        raise UsageError(f"input {value.name!r} ({known}) {advice}: {error}") from None
+
+
+def _random_array(
+    kind: DataType, shape: tuple[int, ...], random: np.random.Generator
+) -> np.ndarray[Any, Any]:
     made = _MAKERS.get(kind.name)
     if made is not None:
         return made(random, shape)
