@@ -40,7 +40,11 @@ LEFT_OUT = {
     "__getstate__": "pickle calls it",
     "__setstate__": "pickle calls it",
     "session": "onnxruntime is not made for random models: it may end the process",
+    "infer_shapes": "neither is the package onnx",
+    "convert_version": "neither is the package onnx",
 }
+
+LEFT_OUT_OF_MODELS = {"to_ir": "onnx_ir has errors of its own for random models"}
 
 PLAIN = {
     *dir(object),
@@ -77,12 +81,16 @@ def members(value: object) -> list[str]:
     names = set(members_of(type(value)))
     with contextlib.suppress(Exception):
         names |= {name for name in dir(value) if _is_called(name)}
-    return sorted(names)
+    return sorted(names - _left_out_of(type(value)))
 
 
 def members_of(cls: type) -> list[str]:
     """The names in a class."""
-    return sorted(filter(_is_called, dir(cls)))
+    return sorted(set(filter(_is_called, dir(cls))) - _left_out_of(cls))
+
+
+def _left_out_of(cls: type) -> set[str]:
+    return set(LEFT_OUT_OF_MODELS) if issubclass(cls, onnxmap.Model) else set()
 
 
 def _is_called(name: str) -> bool:
