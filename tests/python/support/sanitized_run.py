@@ -16,6 +16,7 @@ _COMMANDS = "starts a command for each test; the core is read as by test_graph, 
 _TEXT = "looks at source, signatures or pages"
 _NEW_MESSAGES = "calls of the setters that test_friendly_setters and test_random_edits make"
 _PYTHON = "Python alone: no line of the core runs"
+_OTHERS = "what other libraries make of models; test_save_options plans and edits, too"
 _GOOD_FILES = "well-formed models; hostile ones are read by test_corpus, test_differential ..."
 _KERNELS = "every code of every type; tests/cpp/kernels do the same under the same sanitizers"
 _PATHS = "where a path leads; {link_walk,contained_open,random_links}_test in C++ test that too"
@@ -45,6 +46,14 @@ LEFT_OUT = {
     "edit/test_make_tensors.py": _NEW_MESSAGES,
     "edit/test_text_forms.py": "protobuf parses the text; the core gets bytes as in test_loading",
     "save/test_save_onnxruntime.py": "what onnxruntime reads; test_save_options writes the same",
+    "interop/test_sessions.py": _OTHERS,
+    "interop/test_sessions_files.py": _OTHERS,
+    "interop/test_sessions_official.py": _OTHERS,
+    "interop/test_bridges_ir.py": _OTHERS,
+    "interop/test_bridges_odd.py": _OTHERS,
+    "interop/test_bridges_official.py": _OTHERS,
+    "interop/test_bridges_payload.py": _OTHERS,
+    "interop/test_bridges_proto.py": _OTHERS,
     "save/test_unchanged.py": _GOOD_FILES,
     "api/test_public_api.py": _TEXT,
     "project/test_readme.py": "runs pages and their commands",
