@@ -48,6 +48,11 @@ _LIST_EDITS = "MergeFrom append clear extend insert pop remove reverse sort"
 NOT_TRIED = {
     "Model.close": "ends the walk",
     "Model.torch": "the tests do not require torch",
+    "Model.session": "onnxruntime reads the model, and may end the process",
+    "Model.infer_shapes": "the package onnx reads the model, and may end the process",
+    "Model.convert_version": "the package onnx reads the model, and may end the process",
+    "Model.to_ir": "onnx_ir reads the model",
+    "Model.to_proto": "protobuf reads the model",
     "Tensor.torch": "the tests do not require torch",
     "SparseTensor.to_scipy": "the tests do not require SciPy",
     "Model.to_dask": "the tests do not require Dask",
