@@ -18,6 +18,7 @@ from support.save_models import matmul_model, weight
 
 import onnxmap
 from onnxmap.cli.outcome import UsageError
+from onnxmap.cli.run import _write_outputs
 from onnxmap.cli.run.comparison import difference
 from onnxmap.cli.run.feeds import feeds_of
 from onnxmap.cli.text import TIMES
@@ -212,3 +213,11 @@ NAN = np.array([np.nan, 1.0])
 )
 def test_differences(found: Any, expected: Any, text: str | None) -> None:
     assert difference(found, expected) == text
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_texts_cannot_control_the_terminal(
+    shape: tuple[int, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_outputs(["name\x1b[31m"], [np.full(shape, "text\x1b[31m", object)])
+    assert "\x1b" not in capsys.readouterr().out

@@ -199,7 +199,8 @@ def _write_outputs(names: Sequence[str], outputs: Sequence[Any]) -> None:
             kind = f"{value.dtype} {shape_in_words(value.shape)}"
         else:
             kind = type(value).__name__
-        sys.stdout.write(f"{escape(name)}  {kind}\n{value}\n")
+        lines = [escape(line) for line in str(value).splitlines()]
+        sys.stdout.write("\n".join([f"{escape(name)}  {kind}", *lines, ""]))
 
 
 def _write_comparisons(comparisons: Sequence[Comparison]) -> None:
