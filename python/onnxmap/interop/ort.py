@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from secrets import token_hex
+from shutil import rmtree
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
@@ -54,15 +56,9 @@ def open_session(
     options.add_session_config_entry(_FOLDER, "/")
     if not prepack:
         options.add_session_config_entry(_NO_PREPACKING, "1")
-    with ExitStack() as stack:
-        plan = _plan(document, b"/")
-        if plan.data_files():
-            # What no file holds goes into one that has no name once onnxruntime has mapped it.
-            folder = TemporaryDirectory(prefix="onnxmap-session-")
-            data = Path(stack.enter_context(folder)).resolve() / "weights.data"
-            plan = _plan(document, os.fsencode(data))
-            with data.open("wb") as file:
-                plan.read_data_file(0, file.write)
+    data = _free_path()
+    plan = _plan(document, os.fsencode(data))
+    with _temporary_file(data, plan):
         parts: list[bytes] = []
         plan.write_model_to(parts.append, None)
         plan.check_referred_files()
@@ -93,6 +89,33 @@ def open_own_way(path: str, options: onnxruntime.SessionOptions) -> onnxruntime.
 def warm_up() -> None:
     """Let onnxruntime prepare what it prepares once in a process."""
     onnxruntime.InferenceSession(_smallest(), providers=["CPUExecutionProvider"])
+
+
+def _free_path() -> Path:
+    """A path for a temporary file, in a folder that does not exist yet."""
+    try:
+        parent = gettempdir()
+    except FileNotFoundError:  # most models need no file; for the others, making one fails
+        parent = "/"
+    return Path(parent).resolve() / f"onnxmap-session-{token_hex(16)}" / "weights.data"
+
+
+@contextmanager
+def _temporary_file(path: Path, plan: _core.SavePlan) -> Iterator[None]:
+    """Write what no file holds to a file that exists in this block only, if there is such data.
+
+    The file is gone once onnxruntime has mapped it.
+    """
+    if not plan.data_files():
+        yield
+        return
+    path.parent.mkdir(mode=0o700)
+    try:
+        with path.open("wb") as file:
+            plan.read_data_file(0, file.write)
+        yield
+    finally:
+        rmtree(path.parent)
 
 
 def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:

@@ -56,12 +56,37 @@ def test_a_model_that_was_saved_over_its_file(tmp_path: Path) -> None:
 
 
 def test_no_temporary_folder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(**_: Any) -> Any:
+    def none() -> str:
         raise FileNotFoundError("no usable temporary directory")
 
-    monkeypatch.setattr(ort, "TemporaryDirectory", none)
+    monkeypatch.setattr(ort, "gettempdir", none)
     path = inline_model(tmp_path)
     assert run(onnxmap.load(path).session(CPU)) == run_file(path)
+
+
+def test_the_temporary_file_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if onnxruntime refuses the model, and if the file cannot be written."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(ort, "gettempdir", lambda: str(folder))
+    model = onnxmap.load(inline_model(tmp_path))
+    model.initializers["w1"] = np.eye(SIDE, dtype=np.float32)
+    seen: list[list[str]] = []
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        seen.append([path.name for path in folder.rglob("*.data")])
+        return SESSION(*arguments, **named)
+
+    monkeypatch.setattr(ort.onnxruntime, "InferenceSession", watched)
+    model.session(CPU)
+    model.graph.nodes[0].op_type = "NoSuchOperator"
+    with pytest.raises(onnxmap.SessionError):
+        model.session(CPU)
+    assert seen == [["weights.data"]] * 2
+    assert list(folder.iterdir()) == []
+    monkeypatch.setattr(ort, "gettempdir", lambda: str(tmp_path / "missing"))
+    with pytest.raises(FileNotFoundError, match="missing"):
+        model.session(CPU)
 
 
 @pytest.mark.parametrize("make", [inline_model, external_model])
