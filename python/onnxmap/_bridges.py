@@ -100,8 +100,8 @@ def from_ir(model: onnx_ir.Model) -> Model:
         ParseError: the model has no graph.
         ImportError: onnx_ir is not installed.
     """
-    from onnxmap.interop.ir import folder_of
-    from onnxmap.interop.ir_models import plain_structure, structure_with_tokens
+    from onnxmap.interop.ir import folder_of, proto_of
+    from onnxmap.interop.ir_models import structure_with_tokens
 
     data, tokens, first = structure_with_tokens(model)
     folder = folder_of(model)
@@ -109,8 +109,10 @@ def from_ir(model: onnx_ir.Model) -> Model:
         return loads(data, folder)
     root = os.fsdecode(folder if folder is not None else first._reading()[0]) or None
     made = _beside(data, first, root)
-    # A tensor of another class may have made its values of a token.
-    return made if tokens.complete_all(made.proto) else loads(plain_structure(model), folder)
+    if tokens.complete_all(made.proto):
+        return made
+    # A tensor of another class has made its values of a token.
+    return loads(proto_of(model).SerializeToString(), folder)
 
 
 def _beside(data: bytes, view: Message, root: str | None) -> Model:

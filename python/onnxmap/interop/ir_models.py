@@ -8,7 +8,7 @@ from onnxmap._enums import DataType
 from onnxmap._extras import extra
 from onnxmap._structures import Tokens, put_inline, structure_of
 from onnxmap.errors import TensorError
-from onnxmap.interop.ir import MappedTensor, giving
+from onnxmap.interop.ir import MappedTensor, giving, proto_of
 
 with extra("ir"):
     import onnx_ir
@@ -53,16 +53,11 @@ def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message 
     tokens = Tokens()
     try:
         with giving(tokens):
-            proto = onnx_ir.to_proto(model)
+            proto = proto_of(model)
     except Exception:  # noqa: BLE001 -- a tensor of another class may compute with a token
-        return plain_structure(model), Tokens(), None
+        return proto_of(model).SerializeToString(), Tokens(), None
     taken = sorted(tokens.taken(), key=lambda tensor: not tensor.is_external)
     return proto.SerializeToString(), tokens, taken[0].proto if taken else None
-
-
-def plain_structure(model: onnx_ir.Model) -> bytes:
-    """Return the ModelProto of a model, with the values of all tensors but external ones."""
-    return bytes(onnx_ir.to_proto(model).SerializeToString())
 
 
 def _can_be_mapped(tensor: _core.Tensor) -> bool:
