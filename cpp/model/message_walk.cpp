@@ -83,8 +83,8 @@ class Walk {
         return &onnx::kSchema.message_of(row) == &wanted_;
     }
 
-    // `present`: the fields that the message has, once a walk over them has told. Most messages
-    // lack most fields, and a graph has too many nodes to walk over them in vain.
+    // `present`: the fields of the message, known after the first walk over them. Most messages
+    // lack most fields, and a second walk over the nodes of a graph takes time for nothing.
     void enter_field(const onnx::Message& parent, const wire::FieldRow& row,
                      std::optional<Rows>& present) {
         if (present && (*present & onnx::Pieces::rows(parent.table(), row)) == 0) return;
