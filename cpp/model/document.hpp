@@ -36,6 +36,10 @@ class Document {
     [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] onnx::Message root() const { return root_->message().current(); }
+    /// Whether the root is a ModelProto; it may be a TensorProto, a SequenceProto and so on.
+    [[nodiscard]] bool is_model() const noexcept {
+        return &root_->message().table() == &onnx::message<"ModelProto">;
+    }
 
     [[nodiscard]] const Edits& edits() const noexcept { return edits_; }
     /// For code that edits. A document is shared as an immutable object; its edits are not part of

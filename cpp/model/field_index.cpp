@@ -12,7 +12,7 @@ FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
     message_.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (row == nullptr) return;
         const auto offset = static_cast<std::uint64_t>(field.begin - origin_);
-        occurrences_.note(message_.table().position[row->number], offset);
+        occurrences_.note(message_.table().position_of(*row), offset);
     });
 }
 

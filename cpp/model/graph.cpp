@@ -155,8 +155,8 @@ onnx::Message main_graph_message(const Document& document) {
 
 std::vector<onnx::Message> training_info_of(const Document& document, const onnx::Message& graph) {
     std::vector<onnx::Message> found;
+    if (!document.is_model()) return found;
     const onnx::Message root = document.root();
-    if (&root.table() != &onnx::message<"ModelProto">) return found;
     const auto main = document.child(root, onnx::field<"ModelProto.graph">);
     if (!main || !main->is(graph)) return found;
     const wire::FieldRow& row = onnx::field<"ModelProto.training_info">;

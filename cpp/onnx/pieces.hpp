@@ -51,7 +51,7 @@ class Pieces {
     using Rows = std::uint32_t;
     [[nodiscard]] static Rows rows(const wire::MessageTable& table,
                                    const wire::FieldRow& row) noexcept {
-        return Rows{1} << table.position[row.number];
+        return Rows{1} << table.position_of(row);
     }
 
     /// The occurrences of a message, which merge, in file order.
@@ -168,7 +168,7 @@ class Pieces {
 
     Pieces() = default;
     [[nodiscard]] std::uint8_t position(const wire::FieldRow& row) const noexcept {
-        return table_->position[row.number];
+        return table_->position_of(row);
     }
 
     const wire::MessageTable* table_ = nullptr;  // null: occurrences of a message

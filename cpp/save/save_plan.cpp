@@ -364,7 +364,9 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
         edits.make_external(each.tensor, {each.location, each.offset, each.nbytes, {}});
     }
     const bool is_kept = options_.external == PlanOptions::External::keep;
-    if (!is_kept || !stays_a_view(model)) edits.remove_metadata(document.root(), kViewKeys);
+    if (document.is_model() && !(is_kept && stays_a_view(model))) {
+        edits.remove_metadata(document.root(), kViewKeys);
+    }
     if (options_.external == PlanOptions::External::view && !model.referring.empty()) {
         note_view(edits, document, model.planned.view_location);
     }
@@ -388,7 +390,7 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
                             "data file with external_data=\"weights.data\", or pass "
                             "allow_over_2gib=True");
         }
-        if (flat.nbytes() == 0 && &document.root().table() == &onnx::message<"ModelProto">) {
+        if (flat.nbytes() == 0 && document.is_model()) {
             throw Error("save.empty",
                         "the model has no field that is set, and no program loads an empty file");
         }

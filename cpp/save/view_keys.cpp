@@ -11,11 +11,11 @@ std::string key_of(std::string_view name) { return std::string(kViewKeys).append
 
 }  // namespace
 
-std::string viewed_file(const model::Document& document) {
+std::string viewed_file(const model::Document& model) {
     const wire::FieldRow& row = onnx::field<"ModelProto.metadata_props">;
-    const onnx::Message root = document.root();
+    const onnx::Message root = model.root();
     std::string file;
-    document.index(root)->for_each(row, [&](const wire::Field& value) {
+    model.index(root)->for_each(row, [&](const wire::Field& value) {
         const onnx::Message entry = root.inner(row, value);
         if (entry.text(onnx::field<"StringStringEntryProto.key">) == key_of("file")) {
             file = plain_location(entry.text(onnx::field<"StringStringEntryProto.value">));
@@ -24,9 +24,9 @@ std::string viewed_file(const model::Document& document) {
     return file;
 }
 
-void note_view(TensorEdits& edits, const model::Document& document, const std::string& location) {
-    const auto identity = document.source().identity();
-    const onnx::Message root = document.root();
+void note_view(TensorEdits& edits, const model::Document& model, const std::string& location) {
+    const auto identity = model.source().identity();
+    const onnx::Message root = model.root();
     edits.add_metadata(root, key_of("file"), location);
     edits.add_metadata(root, key_of("size"), std::to_string(identity->size));
     edits.add_metadata(root, key_of("modified_ns"), std::to_string(identity->modified_ns));

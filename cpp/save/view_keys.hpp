@@ -14,10 +14,10 @@ namespace onnxmap::save {
 /// the file that it shows.
 inline constexpr std::string_view kViewKeys = "onnxmap.view.";
 
-/// The file of which a document is a view, as its metadata name it; empty if it is none.
-[[nodiscard]] std::string viewed_file(const model::Document& document);
+/// The file of which a model is a view, as its metadata name it; empty if it is none.
+[[nodiscard]] std::string viewed_file(const model::Document& model);
 
-/// Adds the metadata of a view of the document's own file, which has this location.
-void note_view(TensorEdits& edits, const model::Document& document, const std::string& location);
+/// Adds the metadata of a view of the model's own file, which has this location.
+void note_view(TensorEdits& edits, const model::Document& model, const std::string& location);
 
 }  // namespace onnxmap::save

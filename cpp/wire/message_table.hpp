@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -95,6 +96,12 @@ struct MessageTable {
     [[nodiscard]] constexpr const FieldRow* find(std::uint32_t number) const noexcept {
         if (number > kMaxNumber || position[number] == kNone) return nullptr;
         return &fields[position[number]];
+    }
+    /// Where a row of this table, and of no other, is in `fields`.
+    [[nodiscard]] std::uint8_t position_of(const FieldRow& row) const noexcept {
+        const std::uint8_t found = position[row.number];
+        assert(found != kNone && &fields[found] == &row);
+        return found;
     }
     [[nodiscard]] constexpr const FieldRow* find(std::string_view field) const noexcept {
         for (const FieldRow& row : fields) {
