@@ -58,7 +58,10 @@ struct AbsentMessage {
 inline onnx::Message Handle::message() const {
     if (absent) {
         const onnx::Message parent = absent->parent.message();
-        if (document->edits().vacated(parent, *absent->row) != absent->vacated) return made;
+        const model::Edits& edits = document->edits();
+        if (edits.vacated(parent, *absent->row) != absent->vacated) {
+            return edits.left(parent, *absent->row, absent->vacated).current();
+        }
         auto present = document->child(parent, *absent->row);
         return present ? *std::move(present) : made;
     }

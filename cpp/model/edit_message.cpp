@@ -40,7 +40,8 @@ Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row
 void note_cleared(const Document& document, const onnx::Message& message,
                   const wire::FieldRow& row) {
     if (row.is_message() && !row.repeated() && !message.child(row)) {
-        document.editable().note_vacated(message, row);
+        document.editable().note_vacated(message, row,
+                                         onnx::Message(onnx::kSchema.message_of(row), ByteView{}));
     }
 }
 
@@ -53,7 +54,7 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
             });
         } else if (const auto child = message.child(row)) {
             document.editable().remove(*child);
-            document.editable().note_vacated(message, row);
+            document.editable().note_vacated(message, row, *child);
         }
     }
 }

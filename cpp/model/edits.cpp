@@ -178,15 +178,22 @@ bool Edits::is_replaced(const onnx::Message& message, std::uint64_t since) const
     return found != replaced_.end() && found->second > since;
 }
 
-void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row) {
+void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
+                         onnx::Message left) {
     const std::lock_guard lock(mutex_);
-    ++vacated_[{parent.key(), &row}];
+    vacated_[{parent.key(), &row}].push_back(std::move(left));
 }
 
 std::uint64_t Edits::vacated(const onnx::Message& parent, const wire::FieldRow& row) const {
     const std::lock_guard lock(mutex_);
     const auto found = vacated_.find({parent.key(), &row});
-    return found == vacated_.end() ? 0 : found->second;
+    return found == vacated_.end() ? 0 : found->second.size();
+}
+
+onnx::Message Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
+                          std::uint64_t i) const {
+    const std::lock_guard lock(mutex_);
+    return vacated_.at({parent.key(), &row}).at(i);
 }
 
 void Edits::revert() {

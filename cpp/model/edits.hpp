@@ -68,10 +68,14 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] bool is_replaced(const onnx::Message& message, std::uint64_t since) const;
 
     /// Counts how often the place of a singular message was cleared. A handle of an absent message
-    /// stands for the place until then.
-    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row);
+    /// stands for the place until then. `left`: what was there, which may be nothing (an empty
+    /// message without bytes).
+    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row, onnx::Message left);
     [[nodiscard]] std::uint64_t vacated(const onnx::Message& parent,
                                         const wire::FieldRow& row) const;
+    /// What left the place when it was cleared for the i-th time, i < vacated().
+    [[nodiscard]] onnx::Message left(const onnx::Message& parent, const wire::FieldRow& row,
+                                     std::uint64_t i) const;
 
     /// Undoes all edits. Messages that were added then count as removed.
     void revert();
@@ -105,7 +109,9 @@ class Edits final : public onnx::Changes {
     ByKey messages_;
     std::unordered_map<const std::uint8_t*, Fields*> fields_of_;  // the same, for find()
     Intervals removed_;
-    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::uint64_t> vacated_;
+    // Of each place, what left it each time.
+    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::vector<onnx::Message>>
+        vacated_;
     std::unordered_map<const std::uint8_t*, std::uint64_t> replaced_;  // count() at the last time
     std::atomic<bool> any_replaced_ = false;
     std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;  // the newest last

@@ -156,6 +156,19 @@ def test_a_handle_of_an_absent_message_ends_when_it_is_cleared(clearing: str, lo
         handle.name = "z"
 
 
+def test_a_handle_of_an_absent_message_shows_what_it_made_after_a_clear() -> None:
+    """As a handle of a message that was there at once, and as in protobuf."""
+    model = onnxmap.new("ModelProto")
+    graph, later = model.graph, model.graph
+    graph.name = "first"
+    model.ClearField("graph")
+    assert (graph.name, later.name, model.HasField("graph")) == ("first", "first", False)
+    model.graph.name = "second"
+    assert (graph.name, model.graph.name) == ("first", "second")
+    with pytest.raises(ValueError, match="removed"):
+        graph.name = "third"
+
+
 def test_handles_follow_their_messages() -> None:
     model = rich()
     nodes = model.proto.graph.node
