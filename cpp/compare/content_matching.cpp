@@ -116,14 +116,19 @@ class Candidates {
             values.check_padding();
             if (values.type().bits == 0) {
                 values.for_each_string([&](auto, std::string_view text) { hash.add_text(text); });
-            } else if (values.payload() == nullptr) {
+            } else if (const auto* payload = values.payload()) {
+                const auto read = [&](std::uint64_t begin, std::span<std::uint8_t> out) {
+                    values.read_packed_part(begin, out);
+                };
+                add_bytes(hash, payload->nbytes, whole, read);
+                if (whole) values.look_again();
+            } else {
                 source::OwnedBytes bytes(tensor::packed_nbytes(values.count(), values.type().bits));
                 values.read_packed(bytes.writable());
-                hash.add(bytes.bytes());
-            } else if (whole) {
-                add_all(values, hash);
-            } else {
-                add_samples(values, hash);
+                const auto copy = [&](std::uint64_t begin, std::span<std::uint8_t> out) {
+                    std::ranges::copy(bytes.bytes().subspan(begin, out.size()), out.begin());
+                };
+                add_bytes(hash, bytes.size(), whole, copy);
             }
         } catch (const Error& error) {
             if (error.code == "file.changed") throw;
@@ -133,27 +138,25 @@ class Candidates {
         key += bytes_of(hash.value());
     }
 
-    static void add_all(const Values& values, ContentHash& hash) {
-        const std::uint64_t nbytes = values.payload()->nbytes;
-        std::vector<std::uint8_t> buffer(std::min(kAtOnce, nbytes));
-        for (std::uint64_t begin = 0; begin < nbytes; begin += buffer.size()) {
-            os::leave_if_stopped();
-            const auto part = std::span(buffer).first(std::min(kAtOnce, nbytes - begin));
-            values.read_packed_part(begin, part);
-            hash.add(part);
+    // All bytes, or samples at the same places in every tensor of the same size.
+    template <class Read>
+    static void add_bytes(ContentHash& hash, std::uint64_t nbytes, bool whole, Read&& read) {
+        std::vector<std::uint8_t> buffer(std::min(whole ? kAtOnce : kSample, nbytes));
+        if (nbytes == 0) return;
+        if (whole) {
+            for (std::uint64_t begin = 0; begin < nbytes; begin += buffer.size()) {
+                os::leave_if_stopped();
+                const auto part =
+                    std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), nbytes - begin));
+                read(begin, part);
+                hash.add(part);
+            }
+            return;
         }
-        values.look_again();
-    }
-
-    // The same places in every tensor of the same size.
-    static void add_samples(const Values& values, ContentHash& hash) {
-        const std::uint64_t nbytes = values.payload()->nbytes;
-        std::array<std::uint8_t, kSample> buffer;
-        const auto sample = std::span(buffer).first(std::min(kSample, nbytes));
-        for (std::uint64_t i = 0; i < kSamples && !sample.empty(); ++i) {
-            const std::uint64_t last = nbytes - sample.size();
-            values.read_packed_part(last / (kSamples - 1) * i, sample);
-            hash.add(sample);
+        const std::uint64_t last = nbytes - buffer.size();
+        for (std::uint64_t i = 0; i < kSamples; ++i) {
+            read(last / (kSamples - 1) * i, std::span(buffer));
+            hash.add(buffer);
         }
     }
 

@@ -5,23 +5,22 @@
 #include <span>
 #include <string_view>
 
-#include "model/list_names.hpp"
 #include "model/message_walk.hpp"
 #include "model/name_table.hpp"
+#include "model/tensor.hpp"
 #include "onnx/schema.hpp"
 #include "os/parallel.hpp"
 
 namespace onnxmap::compare {
 
-using model::Tensor;
 using onnx::field;
 using onnx::Message;
 
 namespace {
 
 // The list of differences may take this many bytes, and this multiple of the bytes of both models.
-constexpr std::uint64_t kLeastRoom = 4 << 20;
-constexpr std::uint64_t kRoomPerByte = 4;
+constexpr std::uint64_t kLeastRoom = 16 << 20;
+constexpr std::uint64_t kRoomPerByte = 16;
 
 Section section_of(const wire::FieldRow& row) noexcept {
     if (&row == &field<"ModelProto.functions">) return Section::functions;
@@ -35,8 +34,9 @@ bool is_table(const Message& message, const wire::MessageTable& table) noexcept 
     return &message.table() == &table;
 }
 
-// Of each tensor in segments, only the first TensorProto is compared: with all values.
-void drop_segments(Elements& tensors) {
+// Of each tensor in segments, only the first TensorProto is compared: with all values. If the
+// segments have a fault, they are compared one by one.
+void drop_segments(const model::Document& document, Elements& tensors) {
     const auto segment_of = [&](std::uint32_t i) {
         return tensors.at(i).has(field<"TensorProto.segment">);
     };
@@ -47,6 +47,7 @@ void drop_segments(Elements& tensors) {
         std::uint32_t first;
         std::uint32_t count = 0;
         std::uint32_t segments = 0;
+        bool whole = false;
     };
     model::NameTable names;
     std::vector<Group> groups;
@@ -58,10 +59,15 @@ void drop_segments(Elements& tensors) {
         ++groups[added.position].count;
         if (dropped[i]) ++groups[added.position].segments;
     }
+    for (std::uint32_t i = 0; i < groups.size(); ++i) {
+        Group& group = groups[i];
+        group.whole =
+            !names.name(i).empty() && group.segments == group.count &&
+            model::Tensor(document, tensors.at(group.first)).values_if_valid().has_value();
+    }
     for (std::uint32_t i = 0; i < tensors.count(); ++i) {
         const Group& group = groups[group_of[i]];
-        dropped[i] = dropped[i] && i != group.first && !names.name(group_of[i]).empty() &&
-                     model::is_one_tensor(group.count, group.segments);
+        dropped[i] = group.whole && i != group.first;
     }
     tensors.drop(dropped);
 }
@@ -247,8 +253,8 @@ void ModelWalk::message_lists(const Row& row, const Message& a, const Message& b
         return;
     }
     if (&row == &field<"GraphProto.initializer">) {
-        drop_segments(of_a);
-        drop_segments(of_b);
+        drop_segments(documents_.a, of_a);
+        drop_segments(documents_.b, of_b);
     }
     Matching matching(of_a.count(), of_b.count());
     bool ordered = false;

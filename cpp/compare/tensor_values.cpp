@@ -143,8 +143,11 @@ ComparedValues compare_values(const TwoDocuments& documents, const Tensor& a, co
         return compare_valid(documents, a, b, bytes_differ);
     } catch (const Error& error) {
         if (!is_fault(error)) throw;
-        const auto elsewhere = [](const Tensor& tensor) {  // the message does not hold all values
-            return tensor.header().external || tensor.header().has_segment;
+        // The message must hold all values. Segments are compared one by one if both tensors have
+        // a fault.
+        const auto elsewhere = [](const Tensor& tensor) {
+            return tensor.header().external ||
+                   (tensor.header().has_segment && tensor.values_if_valid());
         };
         if (!elsewhere(a) && !elsewhere(b) &&
             model::equal(documents.a, a.message(), documents.b, b.message())) {

@@ -77,10 +77,23 @@ def diff(
         >>> diff.tensors.changed[0].max_abs
         0.00048828125
     """
-    count = thread_count(threads)
     models = [each if isinstance(each, Model) else load(each) for each in (a, b)]
-    found = _core.compare_models(models[0]._open(), models[1]._open(), count)
-    with Progress(progress, found.nbytes, "comparing", delay=_DELAY) as bar:
+    return compare(*models, threads=threads, progress=progress)
+
+
+def compare(
+    a: Model,
+    b: Model,
+    *,
+    threads: int | None = None,
+    progress: ProgressArgument = False,
+    delay: float = _DELAY,
+    transient: bool = False,
+) -> ModelDiff:
+    """Return the differences between two models; see `diff`, and `Progress` for the bar."""
+    count = thread_count(threads)
+    found = _core.compare_models(a._open(), b._open(), count)
+    with Progress(progress, found.nbytes, "comparing", delay=delay, transient=transient) as bar:
         changes, items, left_out = found.finish(count, _teller(bar))
     return _report(changes, items, left_out)
 
