@@ -10,6 +10,7 @@ from onnxmap._diff_report import (
     Change,
     DiffList,
     FunctionDiff,
+    Kind,
     ModelDiff,
     NodeDiff,
     TensorDiff,
@@ -156,7 +157,7 @@ def _tensor(
 ) -> TensorDiff:
     assert found is not None
     side_a, side_b, renamed, elements, error = found
-    kind = "renamed" if renamed else "changed"
+    kind: Kind = "renamed" if renamed else "changed"
     if where_a is None or where_b is None:
         kind = "added" if where_a is None else "removed"
     _, dtype_a, shape_a = side_a or (None, None, None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from onnxmap._diff_text import to_dict, told
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -221,7 +223,7 @@ class ModelDiff:
         """Whether nothing differs."""
         return self.left_out == 0 and not any(len(part) for part in self._parts().values())
 
-    def _parts(self) -> dict[str, DiffList[Change] | DiffList[TensorDiff] | DiffList[NodeDiff]]:
+    def _parts(self) -> dict[str, tuple[Any, ...]]:
         return {name: getattr(self, name) for name in PARTS}
 
     def __bool__(self) -> bool:
@@ -230,9 +232,7 @@ class ModelDiff:
 
     def __str__(self) -> str:
         """Return the differences as text, the first ten of each kind."""
-        from onnxmap._diff_text import told
-
-        return told(self)
+        return told(self._parts(), self.left_out)
 
     def __repr__(self) -> str:
         counts = [f"{len(part)} {name}" for name, part in self._parts().items() if len(part)]
@@ -244,9 +244,7 @@ class ModelDiff:
         Bytes are base64. Numbers that JSON lacks are the texts "NaN", "Infinity" and "-Infinity".
         Types are their names.
         """
-        from onnxmap._diff_text import to_dict
-
-        return to_dict(self)
+        return {"same": self.same, **to_dict(self._parts()), "left_out": self.left_out}
 
 
 PARTS = (

@@ -40,9 +40,9 @@ def test_random_edits(seed: int) -> None:
         # A buffer has no folder: nobody can tell whether its external data are equal.
         if not any(tensor.is_external for _, tensor in (*before.tensors(), *model.tensors())):
             assert found.same == told_the_same(edited_model(name), after), f"{program}\n{found}"
-            assert onnxmap.diff(model, onnxmap.loads(after)).same, program
-        back = onnxmap.diff(model, before)
-        assert (len(back.nodes), back.same) == (len(found.nodes), found.same)
+            if model.proto.HasField("graph"):
+                assert onnxmap.diff(model, onnxmap.loads(after)).same, program
+        assert onnxmap.diff(model, before).same == found.same
 
 
 @pytest.mark.parametrize("name", SAVE_MODELS)

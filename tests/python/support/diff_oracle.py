@@ -31,6 +31,9 @@ KEYS: dict[tuple[str, str], Any] = {
 }
 
 
+_TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
+
+
 def canonical(model: ModelProto) -> bytes:
     """Equal for models that are the same. The values of all tensors are in the model."""
     copy = type(model).FromString(model.SerializeToString())
@@ -61,12 +64,14 @@ def _store_raw(tensor: Any) -> None:
     """Store the values in the one form that every type but text has."""
     try:
         official = onnx.TensorProto.FromString(tensor.SerializeToString())
+        if sum(bool(getattr(official, field)) for field in ("raw_data", *_TYPED)) > 1:
+            return  # onnx takes one of them
         if official.data_type == TensorProto.STRING or official.HasField("segment"):
             return
         array = numpy_helper.to_array(official)
     except Exception:  # noqa: BLE001 -- whatever onnx says of a tensor with a fault
         return
-    for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
+    for field in _TYPED:
         tensor.ClearField(field)
     tensor.raw_data = np.ascontiguousarray(array).tobytes()
 
