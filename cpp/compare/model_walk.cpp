@@ -20,7 +20,7 @@ namespace {
 
 // The list of differences may take this many bytes, and this multiple of the bytes of both models.
 constexpr std::uint64_t kLeastRoom = 16 << 20;
-constexpr std::uint64_t kRoomPerByte = 16;
+constexpr std::uint64_t kRoomPerByte = 32;
 
 Section section_of(const wire::FieldRow& row) noexcept {
     if (&row == &field<"ModelProto.functions">) return Section::functions;

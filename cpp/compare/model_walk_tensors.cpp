@@ -17,8 +17,8 @@ using onnx::Message;
 
 namespace {
 
-// Bytes that an entry of the list takes besides its texts.
-constexpr std::uint64_t kEntry = 128;
+// Bytes that an entry of the list takes besides its texts, here and in Python.
+constexpr std::uint64_t kEntry = 512;
 
 // Bytes. The values of a larger tensor are compared after the walk, by several threads.
 constexpr std::uint64_t kLargeTensor = 1 << 20;

@@ -14,8 +14,6 @@ from onnxmap._text import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxmap._diff_report import Change, TensorDiff
-
 _MOST_SHOWN = 10  # differences of one kind
 _MOST_CHANGES = 5  # in one node
 _LONGEST = 60  # characters of a value
@@ -67,7 +65,7 @@ def _line(each: Any) -> str:
     return f"{operator}{name} at {place if each.moved else escape(each.where)}"
 
 
-def _change(change: Change) -> str:
+def _change(change: Any) -> str:
     where = escape(change.where)
     if change.kind == "moved":
         return f"{where} moved to {escape(change.where_b or '')}"
@@ -95,7 +93,7 @@ def _value(value: object, is_type: bool = False) -> str:
     return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}..."
 
 
-def _tensor(tensor: TensorDiff) -> str:
+def _tensor(tensor: Any) -> str:
     name = repr(escape(tensor.name)) if tensor.name else escape(tensor.where)
     if tensor.kind == "renamed":
         return f"{name} -> {escape(tensor.name_b or '')!r} ({_type(tensor, 'b')})"
@@ -122,7 +120,7 @@ def _index(index: tuple[int, ...] | None) -> str:
     return str(list(index or ()))
 
 
-def _type(tensor: TensorDiff, side: str) -> str:
+def _type(tensor: Any, side: str) -> str:
     dtype, shape = getattr(tensor, f"dtype_{side}"), getattr(tensor, f"shape_{side}")
     name = dtype.name if isinstance(dtype, DataType) else f"type {dtype}"
     return f"{name} {list(shape)}"
