@@ -49,6 +49,8 @@ class ReadBytes {
     explicit ReadBytes(const model::Document& document) : document_(document) {}
     /// Throws Error `limit.overlap`.
     void add(const tensor::Payload& payload);
+    /// Adds the bytes of a tensor that is in segments. Throws the same.
+    void add_segments(const model::Tensor& tensor);
     /// Throws Error `file.changed` if a file was changed before `now`.
     void look_again(source::Moment now) const;
 

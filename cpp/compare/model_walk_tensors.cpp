@@ -69,6 +69,15 @@ void ReadBytes::add(const tensor::Payload& payload) {
     model::check_overlap(document_, sources, nbytes_);
 }
 
+void ReadBytes::add_segments(const model::Tensor& tensor) {
+    if (!tensor.header().has_segment) return;
+    const auto values = tensor.values_if_valid();
+    if (!values || !values->in_pieces()) return;
+    values->for_each_range([&](const auto& source, std::uint64_t offset, std::uint64_t nbytes) {
+        add({source, offset, nbytes});
+    });
+}
+
 void ReadBytes::look_again(source::Moment now) const {
     for (const auto& source : sources_) document_.store().check_after_reading(*source, now);
 }
@@ -167,6 +176,10 @@ void ModelWalk::values(const Message& a, const Message& b) {
             return;
         }
     }
+    if (!bytes) {
+        read_a_.add_segments(in_a);
+        read_b_.add_segments(in_b);
+    }
     ComparedValues compared = compare_values(documents_, in_a, in_b);
     if (!compared.same) finish(job_of(a, b), std::move(compared));
 }
@@ -211,8 +224,11 @@ void ModelWalk::lone_tensor(const Message& tensor, bool in_a) {
     found_.items[*item_].tensor = std::move(difference);
     const auto values = Tensor(in_a ? documents_.a : documents_.b, tensor).values_if_valid();
     if (!values) return;  // it has no partner under another name
+    ReadBytes& read = in_a ? read_a_ : read_b_;
     if (const tensor::Payload* const stored = values->payload()) {
-        (in_a ? read_a_ : read_b_).add(*stored);
+        read.add(*stored);
+    } else {
+        read.add_segments(Tensor(in_a ? documents_.a : documents_.b, tensor));
     }
     (in_a ? only_in_a_ : only_in_b_).push_back({tensor, *item_});
 }

@@ -308,6 +308,24 @@ class TestFaults:
         assert onnxmap.diff(*models).same
 
 
+def test_segments_that_share_bytes_too_often(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.data").write_bytes(bytes(4 << 20))
+        pieces = []
+        for tensor in range(300):
+            for begin in (0, 2 << 20):
+                entries = {
+                    "location": f"{name}.data", "offset": str(begin), "length": str(2 << 20),
+                }  # fmt: skip
+                piece = external(f"t{tensor}", [4 << 20], entries, TensorProto.UINT8)
+                piece.segment.begin, piece.segment.end = begin, begin + (2 << 20)
+                pieces.append(piece)
+        write(model_of(pieces), tmp_path / f"{name}.onnx")
+    with pytest.raises(onnxmap.LimitError) as caught:
+        onnxmap.diff(tmp_path / "a.onnx", tmp_path / "b.onnx")
+    assert caught.value.code == "limit.overlap"
+
+
 def test_the_same_range_of_one_file_is_not_read(tmp_path: Path) -> None:
     """It may be larger than the disk could deliver in a year."""
     with (tmp_path / "w.data").open("wb") as file:
