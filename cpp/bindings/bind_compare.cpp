@@ -18,7 +18,6 @@ namespace {
 
 using compare::Change;
 using compare::Differences;
-using compare::Item;
 using compare::TensorDifference;
 
 constexpr std::chrono::milliseconds kDiffLooksEvery{50};
@@ -28,11 +27,11 @@ constexpr std::array<const char*, compare::kSections> kSectionNames = {
     "metadata", "opset_imports", "inputs", "outputs", "nodes", "functions", "tensors", "other",
 };
 
-py::object text_or_none(const std::string& text) {
+py::object path_or_none(const std::string& text) {
     return text.empty() ? py::object(py::none()) : py::object(to_str(text));
 }
 
-struct ToPython {
+struct DiffValueToPython {
     py::object operator()(std::monostate) const { return py::none(); }
     py::object operator()(std::int64_t number) const { return py::int_(number); }
     py::object operator()(std::uint64_t number) const { return py::int_(number); }
@@ -48,52 +47,53 @@ struct ToPython {
     }
 };
 
-py::tuple to_python(const Change& change) {
+py::tuple diff_to_python(const Change& change) {
     return py::make_tuple(kKinds.at(static_cast<std::size_t>(change.kind)),
-                          text_or_none(change.in_a), text_or_none(change.in_b),
-                          std::visit(ToPython(), change.a), std::visit(ToPython(), change.b));
+                          path_or_none(change.in_a), path_or_none(change.in_b),
+                          std::visit(DiffValueToPython(), change.a),
+                          std::visit(DiffValueToPython(), change.b));
 }
 
-py::object to_python(const std::optional<TensorDifference::Side>& side) {
+py::object diff_to_python(const std::optional<TensorDifference::Side>& side) {
     if (!side) return py::none();
     return py::make_tuple(to_str(side->name), data_type_or_int(side->data_type),
                           to_tuple(side->dims));
 }
 
-py::object to_python(const std::optional<compare::Largest>& largest) {
+py::object diff_to_python(const std::optional<compare::Largest>& largest) {
     if (!largest) return py::none();
-    return py::make_tuple(std::visit(ToPython(), largest->number), largest->at);
+    return py::make_tuple(std::visit(DiffValueToPython(), largest->number), largest->at);
 }
 
-py::object to_python(const std::optional<TensorDifference>& tensor) {
+py::object diff_to_python(const std::optional<TensorDifference>& tensor) {
     if (!tensor) return py::none();
     py::object elements = py::none();
     if (tensor->elements) {
         const auto& found = *tensor->elements;
         elements = py::make_tuple(found.count, found.changed, found.nan_changed,
-                                  to_python(found.absolute), to_python(found.relative));
+                                  diff_to_python(found.absolute), diff_to_python(found.relative));
     }
-    return py::make_tuple(to_python(tensor->a), to_python(tensor->b), tensor->renamed, elements,
-                          text_or_none(tensor->failure));
+    return py::make_tuple(diff_to_python(tensor->a), diff_to_python(tensor->b), tensor->renamed,
+                          elements, path_or_none(tensor->failure));
 }
 
-py::tuple to_python(const Item& item) {
+py::tuple diff_to_python(const compare::Item& item) {
     py::list changes;
-    for (const Change& change : item.changes) changes.append(to_python(change));
+    for (const Change& change : item.changes) changes.append(diff_to_python(change));
     return py::make_tuple(kSectionNames.at(static_cast<std::size_t>(item.section)),
-                          text_or_none(item.in_a), text_or_none(item.in_b), to_str(item.name),
+                          path_or_none(item.in_a), path_or_none(item.in_b), to_str(item.name),
                           to_str(item.name_in_b), to_str(item.op_type), to_str(item.op_type_in_b),
-                          item.moved, changes, to_python(item.tensor));
+                          item.moved, changes, diff_to_python(item.tensor));
 }
 
-py::tuple to_python(const Differences& differences) {
+py::tuple diff_to_python(const Differences& differences) {
     py::list changes;
     for (const auto& [section, change] : differences.changes) {
-        changes.append(
-            py::make_tuple(kSectionNames.at(static_cast<std::size_t>(section)), to_python(change)));
+        changes.append(py::make_tuple(kSectionNames.at(static_cast<std::size_t>(section)),
+                                      diff_to_python(change)));
     }
     py::list items;
-    for (const Item& item : differences.items) items.append(to_python(item));
+    for (const compare::Item& item : differences.items) items.append(diff_to_python(item));
     return py::make_tuple(changes, items, differences.left_out);
 }
 
@@ -111,7 +111,7 @@ std::unique_ptr<compare::ModelDifference> compare_models(const DocumentPtr& a, c
     return made;
 }
 
-py::tuple finish(compare::ModelDifference& self, unsigned threads, const py::object& tell) {
+py::tuple finish_diff(compare::ModelDifference& self, unsigned threads, const py::object& tell) {
     Differences found;
     {
         const WithoutLock unlocked;
@@ -124,7 +124,7 @@ py::tuple finish(compare::ModelDifference& self, unsigned threads, const py::obj
                 if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
             });
     }
-    return to_python(found);
+    return diff_to_python(found);
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void bind_compare(py::module_& module) {
         .def_property_readonly(
             "nbytes", &compare::ModelDifference::nbytes,
             "The bytes of the large tensors of each model, which finish() compares.")
-        .def("finish", finish, py::arg("threads"), py::arg("tell"),
+        .def("finish", finish_diff, py::arg("threads"), py::arg("tell"),
              R"(Compare the large tensors and return what differs. Call it once.
 
 Args:
