@@ -7,6 +7,8 @@ are. The floors and `np.memmap` use it, because they cannot find that out themse
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -231,6 +233,22 @@ def write_inline_transformer(folder: Path, *dimensions: int) -> None:
     write_tensors(folder, transformer(*dimensions))
 
 
+def write_two_transformers(folder: Path, *dimensions: int) -> None:
+    """Write a decoder, and a second one that differs in the last element of its last large tensor.
+
+    `cmp` stops at the first difference, and must read nearly everything here, too.
+    """
+    write_inline_transformer(folder, *dimensions)
+    shutil.copyfile(folder / "model.onnx", folder / "other.onnx")
+    lines = json.loads((folder / "manifest.json").read_text())
+    changed = next(line for line in lines if line["name"] == "lm_head.weight")
+    with (folder / "other.onnx").open("r+b") as file:
+        file.seek(changed["data_offset"] + changed["nbytes"] - 1)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 0x80]))
+
+
 def write_external_transformer(folder: Path, *dimensions: int) -> None:
     """Write a decoder with its weights in one file beside the model."""
     write_tensors(folder, transformer(*dimensions), external=True)
@@ -285,6 +303,7 @@ EXTERNAL_3400MB = (40, 1792, 44_300, BFLOAT16)
 
 RECIPES: dict[str, Recipe] = {
     "inline_1800mb": _transformer(write_inline_transformer, INLINE_1800MB),
+    "two_1800mb": _transformer(write_two_transformers, INLINE_1800MB),
     "inline_100mb": _transformer(write_inline_transformer, INLINE_100MB),
     "external_1800mb": _transformer(write_external_transformer, INLINE_1800MB),
     "single_3000mb": _transformer(write_inline_transformer, SINGLE_3000MB),

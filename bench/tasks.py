@@ -43,6 +43,11 @@ def model_file(folder: Path) -> str:
     return str(folder / "model.onnx")
 
 
+def other_file(folder: Path) -> str:
+    """Return the path of the second model in the folder of two."""
+    return str(folder / "other.onnx")
+
+
 def writing(
     folder: Path, write: Callable[[Path], Any], witness: Callable[[Path, bool], dict[str, str]]
 ) -> Task:

@@ -76,6 +76,9 @@ RETURNS = {
     "Graph.views": f"dict[str, {ARRAY}]",
     "Graph.views_at": f"dict[str, {ARRAY}]",
     "Graph.field": "Any",
+    "ModelDifference.finish": (
+        "tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]"
+    ),
     "ProtoView.DESCRIPTOR": "MessageType",
     "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
     "ProtoView.WhichOneof": "str | None",

@@ -10,7 +10,8 @@ import ml_dtypes  # noqa: F401  onnxmap imports it at first use; the peers impor
 import numpy as np
 
 import onnxmap
-import onnxmap._appending  # these two are imported at first use; the peers import all at once
+import onnxmap._appending  # these are imported at first use; the peers import all at once
+import onnxmap._diff
 import onnxmap._saving
 from bench import witness, written
 from bench.peers.usual import Usual
@@ -22,6 +23,7 @@ from bench.tasks import (
     Task,
     edited_nodes,
     model_file,
+    other_file,
     tensor_file,
     touched_array,
     writing,
@@ -46,6 +48,12 @@ def names_shapes(folder: Path) -> Task:
         return initializers.names(), initializers.shapes()
 
     return Task(run, lambda result, _: {"names_shapes": witness.digest(result)})
+
+
+def diff(folder: Path) -> Task:
+    """What differs between two models."""
+    paths = model_file(folder), other_file(folder)
+    return Task(lambda: onnxmap.diff(*paths), lambda found, _: {"same": str(found.same)})
 
 
 def stream_64mib(folder: Path) -> Task:

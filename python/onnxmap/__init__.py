@@ -71,6 +71,16 @@ from onnxmap.errors import (
 if _typing.TYPE_CHECKING:
     from onnxmap._appending import append
     from onnxmap._bridges import from_ir, from_proto
+    from onnxmap._diff import diff
+    from onnxmap._diff_report import (
+        Change,
+        DiffList,
+        FunctionDiff,
+        ModelDiff,
+        NodeDiff,
+        TensorDiff,
+        ValueDiff,
+    )
     from onnxmap._new_attributes import make_attribute, make_attribute_ref
     from onnxmap._new_messages import (
         make_function,
@@ -102,16 +112,19 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     "Attribute",
     "AttributeType",
+    "Change",
     "CheckError",
     "ChecksumError",
     "DataLocation",
     "DataPermissionError",
     "DataType",
     "DeviceConfiguration",
+    "DiffList",
     "EditError",
     "ExternalDataError",
     "FileChangedError",
     "Function",
+    "FunctionDiff",
     "Graph",
     "Initializers",
     "IntIntListEntry",
@@ -120,8 +133,10 @@ __all__ = [
     "MessageList",
     "MissingDataError",
     "Model",
+    "ModelDiff",
     "Node",
     "NodeDeviceConfiguration",
+    "NodeDiff",
     "OnnxMapError",
     "Operator",
     "OperatorSet",
@@ -140,6 +155,7 @@ __all__ = [
     "SimpleShardedDim",
     "SparseTensor",
     "Tensor",
+    "TensorDiff",
     "TensorError",
     "TensorWarning",
     "TrainingInfo",
@@ -147,11 +163,13 @@ __all__ = [
     "UnknownNameError",
     "UnsafePathError",
     "Use",
+    "ValueDiff",
     "ValueInfo",
     "ValueList",
     "Version",
     "__version__",
     "append",
+    "diff",
     "dumps",
     "from_arrays",
     "from_ir",
@@ -222,6 +240,10 @@ if "IPython" in _sys.modules:
 _LATER = {
     "onnxmap._appending": ("append",),
     "onnxmap._bridges": ("from_ir", "from_proto"),
+    "onnxmap._diff": ("diff",),
+    "onnxmap._diff_report": (
+        "Change", "DiffList", "FunctionDiff", "ModelDiff", "NodeDiff", "TensorDiff", "ValueDiff",
+    ),
     "onnxmap._new_attributes": ("make_attribute", "make_attribute_ref"),
     "onnxmap._new_messages": (
         "make_function", "make_graph", "make_model", "make_node", "make_operatorsetid",

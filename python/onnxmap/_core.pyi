@@ -34,6 +34,7 @@ __all__: list[str] = [
     "IntIntListEntry",
     "MessageIterator",
     "MessageList",
+    "ModelDifference",
     "Node",
     "NodeDeviceConfiguration",
     "Operator",
@@ -59,6 +60,7 @@ __all__: list[str] = [
     "attribute_entries",
     "check_in_place",
     "check_not_appended",
+    "compare_models",
     "copy_into",
     "data_type_bits",
     "data_type_facts",
@@ -1834,6 +1836,31 @@ class Stream:
         End the stream and all its background work.
         """
 
+class ModelDifference:
+    """
+    Two models that are being compared; see onnxmap.diff.
+    """
+
+    def finish(
+        self, threads: typing.SupportsInt | typing.SupportsIndex, tell: Any
+    ) -> tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]:
+        """
+        Compare the large tensors and return what differs. Call it once.
+
+        Args:
+            threads: how many threads compare; 0 for as many as help.
+            tell: None, or a function that is called with the bytes done, some 20 times a second.
+
+        Returns:
+            Changes outside of items, items, and how many differences were left out.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """
+        The bytes of the large tensors of each model, which finish() compares.
+        """
+
 class SavePlan:
     """
     What a save writes.
@@ -1920,6 +1947,13 @@ def check_in_place(document: Document) -> None:
 def check_not_appended(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file was appended to since.
+    """
+
+def compare_models(
+    a: Document, b: Document, threads: typing.SupportsInt | typing.SupportsIndex
+) -> ModelDifference:
+    """
+    Walk over two models and note what differs.
     """
 
 def copy_into(target: ProtoView, message: Any) -> None:

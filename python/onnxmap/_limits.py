@@ -18,10 +18,11 @@ class Limits:
         depth: levels of messages and groups below the model. The limit of protobuf is 100; at
             most 200.
         external_entries: `external_data` entries of one tensor.
-        overlap: the total size of the arrays that `arrays` makes may be at most this multiple of
-            the size of their files. Tensors may share bytes, and small types may become large
-            ones. At least 1. A total of up to 256 MB is always allowed. A tensor with more
-            segments than this number can only be read through its first segment.
+        overlap: the total size of the arrays that `arrays` makes, and of the tensors that `diff`
+            reads, may be at most this multiple of the size of their files. Tensors may share bytes,
+            and small types may become large ones. At least 1. A total of up to 256 MB is always
+            allowed. A tensor with more segments than this number can only be read through its first
+            segment.
         dense_bytes: bytes of the array that `to_dense()` makes of a sparse tensor.
         text_bytes: bytes of the text that `str()` or `to_text()` makes of a `.proto`, of what
             `to_dict()` makes of it, and of the paths of `all_nodes()` and `tensors()`. Text may be

@@ -1,7 +1,7 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
--> base
+bindings -> {bulk, compare, save} -> model -> tensor -> {onnx -> wire -> kernels,
+{source, contain} -> os} -> base
 
 LEVELS is the map of the Python package.
 """
@@ -32,8 +32,20 @@ LAYERS: dict[str, set[str]] = {
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
+    "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
-    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk", "save"},
+    "bindings": {
+        "base",
+        "wire",
+        "onnx",
+        "kernels",
+        *FILES,
+        "tensor",
+        "model",
+        "bulk",
+        "compare",
+        "save",
+    },
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
@@ -58,8 +70,8 @@ LEVELS: list[set[str]] = [
     {"_core"},
     {"_arguments", "_assignments", "_extras", "_limits", "_messages", "_paths", "_text", "errors"},
     {
-        "_display", "_enums", "_names", "_options", "_progress", "_proto_json",
-        "_save_options", "_schema", "_text_heads", "types",
+        "_diff_report", "_diff_text", "_display", "_enums", "_names", "_options", "_progress",
+        "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
         "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
@@ -71,8 +83,8 @@ LEVELS: list[set[str]] = [
     {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
     {
-        "_appending", "_bridges", "_completion", "_loading", "_loading_data", "_new_models",
-        "_pickled_models", "_saving", "_saving_data", "_text_forms",
+        "_appending", "_bridges", "_completion", "_diff", "_loading", "_loading_data",
+        "_new_models", "_pickled_models", "_saving", "_saving_data", "_text_forms",
     },
     {""},  # onnxmap itself
     {"cli"},

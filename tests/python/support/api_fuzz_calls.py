@@ -21,7 +21,8 @@ def some(value: Any, depth: int = 5) -> Any:
     is_plain = isinstance(value, FieldMapping) or not is_ours(value)
     if isinstance(value, Mapping) and value and is_plain:
         value = list(value.values())
-    if isinstance(value, (list, tuple)) and value and depth and not hasattr(value, "_fields"):
+    is_plain = not is_ours(value) and not hasattr(value, "_fields")
+    if isinstance(value, (list, tuple)) and value and depth and is_plain:
         return some(value[len(value) // 2], depth - 1)
     return value
 

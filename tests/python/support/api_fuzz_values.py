@@ -238,6 +238,8 @@ FITTING: dict[str, list[str]] = {
         "PATHS['nothing']", "FOLDER", "'file://' + PATHS['model']", "'http://127.0.0.1:9/m.onnx'",
     ],
     "file": ["io.BytesIO()", "OUT"], "folder": ["PATHS['data_set']", "FOLDER"],
+    "a": ["PATHS['model']", "MODEL", "PATHS['large']"],
+    "b": ["onnxmap.loads(SMALL_MODELS['functions'])", "MODEL", "PATHS['external']"],
     "model": ["MODEL", "PATHS['model']", "None"], "root": ["FOLDER", "URLS['folder']", "OTHER"],
     "external_root": ["FOLDER", "None", "URLS['folder']", "OTHER"],
     "buffer": [

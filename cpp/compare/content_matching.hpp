@@ -1,0 +1,22 @@
+// Finds tensors of two models that have the same type, shape and values under other names.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "compare/tensor_values.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::compare {
+
+/// Pairs of positions in `a` and `b`: tensors that are equal in type, shape and values. Of several
+/// equal tensors, the first is paired with the first. Only tensors that may have a partner are
+/// read: their type, shape and some samples of their bytes occur on both sides. Tensors with faults
+/// have no partner. Throws Error `file.changed`, FileError, os::Stopped.
+[[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> match_by_content(
+    const TwoDocuments& documents, std::span<const onnx::Message> a,
+    std::span<const onnx::Message> b);
+
+}  // namespace onnxmap::compare

@@ -1,0 +1,243 @@
+#include "compare/element_difference.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "onnx/code_format.hpp"
+
+namespace onnxmap::compare {
+
+using onnx::DataType;
+
+namespace {
+
+// Most elements of a changed tensor may be equal: equal blocks of this many are passed over.
+constexpr std::uint64_t kBlock = 64;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <class T>
+T load(const std::uint8_t* p) noexcept {
+    T value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+}
+
+// The distance of two integers is exact.
+template <class T>
+struct Integers {
+    static constexpr std::uint32_t kSize = sizeof(T);
+    using Distance = std::uint64_t;
+
+    static bool is_nan(const std::uint8_t*) noexcept { return false; }
+    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
+        const T x = load<T>(a);
+        const T y = load<T>(b);
+        return x > y ? static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y)
+                     : static_cast<std::uint64_t>(y) - static_cast<std::uint64_t>(x);
+    }
+    static double magnitude(const std::uint8_t* p) noexcept {
+        return std::abs(static_cast<double>(load<T>(p)));
+    }
+};
+
+struct Booleans {
+    static constexpr std::uint32_t kSize = 1;
+    using Distance = std::uint64_t;
+
+    static bool is_nan(const std::uint8_t*) noexcept { return false; }
+    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
+        return (*a != 0) != (*b != 0) ? 1 : 0;
+    }
+    static double magnitude(const std::uint8_t* p) noexcept { return *p != 0 ? 1 : 0; }
+};
+
+// The same number has the distance 0 from itself, even if it is infinite.
+double distance_of(double a, double b) noexcept { return a == b ? 0 : std::abs(a - b); }
+
+template <class T>
+struct Floats {
+    static constexpr std::uint32_t kSize = sizeof(T);
+    using Distance = double;
+
+    static bool is_nan(const std::uint8_t* p) noexcept { return std::isnan(load<T>(p)); }
+    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
+        return distance_of(load<T>(a), load<T>(b));
+    }
+    static double magnitude(const std::uint8_t* p) noexcept {
+        return std::abs(static_cast<double>(load<T>(p)));
+    }
+};
+
+template <class T>
+struct Complex {
+    static constexpr std::uint32_t kSize = 2 * sizeof(T);
+    using Distance = double;
+
+    static bool is_nan(const std::uint8_t* p) noexcept {
+        return std::isnan(load<T>(p)) || std::isnan(load<T>(p + sizeof(T)));
+    }
+    static Distance distance(const std::uint8_t* a, const std::uint8_t* b) noexcept {
+        return std::hypot(distance_of(load<T>(a), load<T>(b)),
+                          distance_of(load<T>(a + sizeof(T)), load<T>(b + sizeof(T))));
+    }
+    static double magnitude(const std::uint8_t* p) noexcept {
+        return std::hypot(static_cast<double>(load<T>(p)),
+                          static_cast<double>(load<T>(p + sizeof(T))));
+    }
+};
+
+// Integers of a few bits, one to a byte, in two's complement.
+struct SignedCodes {
+    static constexpr std::uint32_t kSize = 1;
+    using Distance = std::uint64_t;
+
+    std::uint32_t bits;
+
+    static bool is_nan(const std::uint8_t*) noexcept { return false; }
+    [[nodiscard]] int value(const std::uint8_t* p) const noexcept {
+        const int top = 1 << (bits - 1);
+        return ((*p & (2 * top - 1)) ^ top) - top;
+    }
+    [[nodiscard]] Distance distance(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
+        return static_cast<Distance>(std::abs(value(a) - value(b)));
+    }
+    [[nodiscard]] double magnitude(const std::uint8_t* p) const noexcept {
+        return std::abs(value(p));
+    }
+};
+
+// Floats whose float32 is in a table, or is computed if there is no table.
+template <class Code>
+struct FloatCodes {
+    static constexpr std::uint32_t kSize = sizeof(Code);
+    using Distance = double;
+
+    const onnx::DataTypeInfo& type;
+    std::span<const float> table;
+
+    [[nodiscard]] float value(const std::uint8_t* p) const noexcept {
+        const auto code = load<Code>(p);
+        if (!table.empty()) return table[code];
+        return std::bit_cast<float>(onnx::float32_bits(type.format, type.bits, code));
+    }
+    [[nodiscard]] bool is_nan(const std::uint8_t* p) const noexcept { return std::isnan(value(p)); }
+    [[nodiscard]] Distance distance(const std::uint8_t* a, const std::uint8_t* b) const noexcept {
+        return distance_of(value(a), value(b));
+    }
+    [[nodiscard]] double magnitude(const std::uint8_t* p) const noexcept {
+        return std::abs(static_cast<double>(value(p)));
+    }
+};
+
+template <class Element>
+double relative_of(const Element& element, typename Element::Distance distance,
+                   const std::uint8_t* a, const std::uint8_t* b) noexcept {
+    if (distance == 0) return 0;
+    const double magnitude = std::max(element.magnitude(a), element.magnitude(b));
+    return std::isinf(magnitude) ? kInfinity : static_cast<double>(distance) / magnitude;
+}
+
+template <class Element>
+ElementDifference compare_as(const Element& element, const std::uint8_t* a, const std::uint8_t* b,
+                             std::uint64_t begin, std::uint64_t count) {
+    constexpr std::uint32_t size = Element::kSize;
+    ElementDifference found;
+    found.count = count;
+    typename Element::Distance most{};
+    double most_relative = 0;
+    std::uint64_t at = 0;
+    std::uint64_t relative_at = 0;
+    bool measured = false;
+    for (std::uint64_t block = 0; block < count; block += kBlock) {
+        const std::uint64_t end = std::min(count, block + kBlock);
+        if (std::memcmp(a + block * size, b + block * size, (end - block) * size) == 0) continue;
+        for (std::uint64_t i = block; i < end; ++i) {
+            const std::uint8_t* const in_a = a + i * size;
+            const std::uint8_t* const in_b = b + i * size;
+            if (std::memcmp(in_a, in_b, size) == 0) continue;
+            ++found.changed;
+            const bool nan_a = element.is_nan(in_a);
+            const bool nan_b = element.is_nan(in_b);
+            if (nan_a || nan_b) {
+                if (nan_a != nan_b) ++found.nan_changed;
+                continue;
+            }
+            const auto distance = element.distance(in_a, in_b);
+            if (!measured || distance > most) {
+                most = distance;
+                at = begin + i;
+            }
+            const double relative = relative_of(element, distance, in_a, in_b);
+            if (!measured || relative > most_relative) {
+                most_relative = relative;
+                relative_at = begin + i;
+            }
+            measured = true;
+        }
+    }
+    if (measured) {
+        found.absolute = Largest{most, at};
+        found.relative = Largest{most_relative, relative_at};
+    }
+    return found;
+}
+
+void merge_largest(std::optional<Largest>& into, const std::optional<Largest>& found) {
+    if (!found) return;
+    const bool larger = into && into->number < found->number;
+    const bool earlier = into && into->number == found->number && found->at < into->at;
+    if (!into || larger || earlier) into = found;
+}
+
+}  // namespace
+
+void merge(ElementDifference& into, const ElementDifference& found) {
+    into.count += found.count;
+    into.changed += found.changed;
+    into.nan_changed += found.nan_changed;
+    merge_largest(into.absolute, found.absolute);
+    merge_largest(into.relative, found.relative);
+}
+
+ElementComparison::ElementComparison(const onnx::DataTypeInfo& type, std::uint64_t count)
+    : type_(type) {
+    const std::uint64_t codes = std::uint64_t{1} << std::min<std::uint32_t>(type.bits, 17);
+    // A table that has more entries than the tensor has elements would take longer than it saves.
+    if (!type.format.is_float() || type.bits > 16 || count < codes) return;
+    table_.resize(std::max<std::uint64_t>(codes, 256));  // a byte may have unused bits
+    for (std::uint32_t code = 0; code < table_.size(); ++code) {
+        table_[code] = std::bit_cast<float>(onnx::float32_bits(type.format, type.bits, code));
+    }
+}
+
+ElementDifference ElementComparison::compare(const std::uint8_t* a, const std::uint8_t* b,
+                                             std::uint64_t begin, std::uint64_t count) const {
+    const auto as = [&](const auto& element) { return compare_as(element, a, b, begin, count); };
+    switch (type_.type) {
+        case DataType::BOOL: return as(Booleans{});
+        case DataType::INT2:
+        case DataType::INT4: return as(SignedCodes{type_.bits});
+        case DataType::INT8: return as(Integers<std::int8_t>{});
+        case DataType::INT16: return as(Integers<std::int16_t>{});
+        case DataType::UINT16: return as(Integers<std::uint16_t>{});
+        case DataType::INT32: return as(Integers<std::int32_t>{});
+        case DataType::UINT32: return as(Integers<std::uint32_t>{});
+        case DataType::INT64: return as(Integers<std::int64_t>{});
+        case DataType::UINT64: return as(Integers<std::uint64_t>{});
+        case DataType::FLOAT: return as(Floats<float>{});
+        case DataType::DOUBLE: return as(Floats<double>{});
+        case DataType::COMPLEX64: return as(Complex<float>{});
+        case DataType::COMPLEX128: return as(Complex<double>{});
+        default: break;
+    }
+    if (!type_.format.is_float()) return as(Integers<std::uint8_t>{});  // UINT8, UINT4, UINT2
+    if (type_.bits > 8) return as(FloatCodes<std::uint16_t>{type_, table_});
+    return as(FloatCodes<std::uint8_t>{type_, table_});
+}
+
+}  // namespace onnxmap::compare

@@ -1,0 +1,331 @@
+#include "compare/field_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "model/equality.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::compare {
+
+using onnx::field;
+using onnx::Message;
+
+namespace {
+
+// Bytes. A tensor of more is compared by its values.
+constexpr std::uint64_t kSmallTensor = 64 << 10;
+
+// Text and unknown fields are structure: they are small, or were asked for.
+bool same_bytes(const Placed& a, ByteView in_a, const Placed& b, ByteView in_b) {
+    if (in_a.size() != in_b.size()) return false;
+    if (in_a.data() == in_b.data()) return true;
+    return std::ranges::equal(a.document.resident(in_a), b.document.resident(in_b));
+}
+
+bool is_tensor(const Message& message) { return &message.table() == &onnx::message<"TensorProto">; }
+
+bool same_small_tensor(const Placed& a, const Placed& b) {
+    if (std::max(a.message.nbytes(), b.message.nbytes()) > kSmallTensor) return false;
+    for (const Message* tensor : {&a.message, &b.message}) {
+        bool elsewhere = false;
+        tensor->for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
+            elsewhere |= row == &field<"TensorProto.external_data"> ||
+                         row == &field<"TensorProto.data_location"> ||
+                         row == &field<"TensorProto.segment">;
+        });
+        if (elsewhere) return false;
+    }
+    return model::equal(a.document, a.message, b.document, b.message);
+}
+
+bool has_bytes(const wire::Field& value) noexcept {
+    return value.type == wire::WireType::length_delimited ||
+           value.type == wire::WireType::start_group;
+}
+
+std::vector<wire::Field> unknown_fields(const Message& message) {
+    std::vector<wire::Field> fields;
+    message.for_each_field([&](const wire::Field& value, const wire::FieldRow* row) {
+        if (row == nullptr) fields.push_back(value);
+    });
+    std::ranges::stable_sort(fields, {}, &wire::Field::number);
+    return fields;
+}
+
+bool same_value(const Placed& a, const Placed& b, const wire::FieldRow& row,
+                const wire::Field& in_a, const wire::Field& in_b) {
+    if (row.is_text()) return same_bytes(a, in_a.bytes, b, in_b.bytes);
+    if (row.type == wire::Type::int32 || row.type == wire::Type::enumeration) {
+        return in_a.int32() == in_b.int32();
+    }
+    return in_a.value == in_b.value;
+}
+
+Scalar scalar_of(const model::Document& document, const wire::FieldRow& row,
+                 const wire::Field& value) {
+    const auto text = [&] { return std::string(as_text(document.resident(value.bytes))); };
+    switch (row.type) {
+        case wire::Type::float32: return static_cast<double>(value.float32());
+        case wire::Type::float64: return value.float64();
+        case wire::Type::string: return Text{text()};
+        case wire::Type::bytes: return Bytes{text()};
+        case wire::Type::int32: return std::int64_t{value.int32()};
+        case wire::Type::enumeration: {
+            const wire::EnumValue* const known = onnx::kSchema.enum_of(row).find(value.int32());
+            if (known == nullptr) return std::int64_t{value.int32()};
+            return Text{std::string(known->name)};
+        }
+        default: return value.int64();
+    }
+}
+
+// The values of a repeated field. A packed run takes few bytes for each value, so they are compared
+// without a copy of all.
+class Scalars {
+  public:
+    Scalars(const Placed& in, const wire::FieldRow& row)
+        : document_(in.document), message_(in.message), row_(row), walk_(in.message) {}
+
+    bool next(wire::Field& value) {
+        while (true) {
+            if (!run_.empty() && next_in_run(value)) return true;
+            wire::Field found;
+            do {
+                if (!walk_.next(found)) return false;
+            } while (message_.known_row(found) != &row_);
+            if (found.type == row_.wire_type()) {
+                value = found;
+                return true;
+            }
+            run_ = document_.resident(found.bytes);
+        }
+    }
+
+  private:
+    bool next_in_run(wire::Field& value) {
+        value = {};
+        value.number = row_.number;
+        value.type = row_.wire_type();
+        if (value.type == wire::WireType::varint) {
+            const wire::Varint varint = wire::read_varint(run_.data(), run_.data() + run_.size());
+            if (varint.nbytes <= 0) {  // a load with check="lazy" has not checked it
+                run_ = {};
+                return false;
+            }
+            value.value = varint.value;
+            run_ = run_.subspan(static_cast<std::size_t>(varint.nbytes));
+            return true;
+        }
+        const std::size_t width = value.type == wire::WireType::fixed64 ? 8 : 4;
+        if (run_.size() < width) {
+            run_ = {};
+            return false;
+        }
+        value.value = width == 8 ? wire::load64(run_.data()) : wire::load32(run_.data());
+        run_ = run_.subspan(width);
+        return true;
+    }
+
+    const model::Document& document_;
+    const Message& message_;
+    const wire::FieldRow& row_;
+    Message::Walk walk_;
+    ByteView run_;
+};
+
+struct Keyed {
+    const wire::FieldRow* list;
+    const wire::FieldRow* key;
+};
+
+// The lists whose elements have a name, and whose order has no meaning. Exceptions are the inputs
+// and outputs of a graph, whose order counts, and initializers, which may be in segments.
+constexpr Keyed kKeyed[] = {
+    {&field<"ModelProto.opset_import">, &field<"OperatorSetIdProto.domain">},
+    {&field<"ModelProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"ModelProto.functions">, &field<"FunctionProto.name">},
+    {&field<"ModelProto.configuration">, &field<"DeviceConfigurationProto.name">},
+    {&field<"GraphProto.initializer">, &field<"TensorProto.name">},
+    {&field<"GraphProto.sparse_initializer">, nullptr},
+    {&field<"GraphProto.input">, &field<"ValueInfoProto.name">},
+    {&field<"GraphProto.output">, &field<"ValueInfoProto.name">},
+    {&field<"GraphProto.value_info">, &field<"ValueInfoProto.name">},
+    {&field<"GraphProto.quantization_annotation">, &field<"TensorAnnotation.tensor_name">},
+    {&field<"GraphProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"TensorAnnotation.quant_parameter_tensor_names">, &field<"StringStringEntryProto.key">},
+    {&field<"FunctionProto.attribute_proto">, &field<"AttributeProto.name">},
+    {&field<"FunctionProto.opset_import">, &field<"OperatorSetIdProto.domain">},
+    {&field<"FunctionProto.value_info">, &field<"ValueInfoProto.name">},
+    {&field<"FunctionProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"NodeProto.attribute">, &field<"AttributeProto.name">},
+    {&field<"NodeProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"NodeProto.device_configurations">,
+     &field<"NodeDeviceConfigurationProto.configuration_id">},
+    {&field<"TensorProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"TensorProto.external_data">, &field<"StringStringEntryProto.key">},
+    {&field<"ValueInfoProto.metadata_props">, &field<"StringStringEntryProto.key">},
+    {&field<"TrainingInfoProto.initialization_binding">, &field<"StringStringEntryProto.key">},
+    {&field<"TrainingInfoProto.update_binding">, &field<"StringStringEntryProto.key">},
+};
+
+const Keyed* find_keyed(const wire::FieldRow& list) noexcept {
+    for (const Keyed& keyed : kKeyed) {
+        if (keyed.list == &list) return &keyed;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Elements::Elements(const Message& parent, const wire::FieldRow& row) : parent_(parent), row_(row) {
+    parent.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
+        if (known == &row) bytes_.push_back(found.bytes);
+    });
+}
+
+void Elements::drop(const std::vector<bool>& dropped) {
+    std::vector<ByteView> left;
+    for (std::uint32_t i = 0; i < count(); ++i) {
+        if (dropped[i]) continue;
+        left.push_back(bytes_[i]);
+        positions_.push_back(i);
+    }
+    bytes_ = std::move(left);
+}
+
+bool is_identical(const Placed& a, const Placed& b, std::uint32_t depth_left) {
+    if (&a.message.table() != &b.message.table()) return false;
+    if (is_tensor(a.message)) return same_small_tensor(a, b);
+    if (&a.message.table() == &onnx::message<"GraphProto"> || depth_left == 0) return false;
+    Message::Walk walk_a(a.message);
+    Message::Walk walk_b(b.message);
+    wire::Field in_a;
+    wire::Field in_b;
+    onnx::Pieces::Rows single_messages = 0;
+    while (true) {
+        const bool more = walk_a.next(in_a);
+        if (walk_b.next(in_b) != more) return false;
+        if (!more) return true;
+        if (in_a.number != in_b.number || in_a.type != in_b.type) return false;
+        if (!has_bytes(in_a)) {
+            if (in_a.value != in_b.value) return false;
+            continue;
+        }
+        const wire::FieldRow* const row = a.message.known_row(in_a);
+        if (row == nullptr || !row->is_message()) {
+            if (!same_bytes(a, in_a.bytes, b, in_b.bytes)) return false;
+            continue;
+        }
+        if (!row->repeated()) {  // occurrences of one message merge
+            const auto here = onnx::Pieces::rows(a.message.table(), *row);
+            if ((single_messages & here) != 0) return false;
+            single_messages |= here;
+        }
+        const Message inner_a = a.message.inner(*row, in_a);
+        const Message inner_b = b.message.inner(*row, in_b);
+        if (!is_identical({a.document, inner_a}, {b.document, inner_b}, depth_left - 1)) {
+            return false;
+        }
+    }
+}
+
+bool same_single(const Placed& a, const Placed& b, const wire::FieldRow& row) {
+    const auto in_a = a.message.find(row);
+    const auto in_b = b.message.find(row);
+    if (!in_a || !in_b) return in_a.has_value() == in_b.has_value();
+    return same_value(a, b, row, *in_a, *in_b);
+}
+
+bool same_list(const Placed& a, const Placed& b, const wire::FieldRow& row) {
+    Scalars of_a(a, row);
+    Scalars of_b(b, row);
+    wire::Field in_a;
+    wire::Field in_b;
+    while (of_a.next(in_a)) {
+        if (!of_b.next(in_b) || !same_value(a, b, row, in_a, in_b)) return false;
+    }
+    return !of_b.next(in_b);
+}
+
+bool same_unknown_fields(const Placed& a, const Placed& b) {
+    return std::ranges::equal(unknown_fields(a.message), unknown_fields(b.message),
+                              [&](const wire::Field& in_a, const wire::Field& in_b) {
+                                  if (in_a.number != in_b.number || in_a.type != in_b.type)
+                                      return false;
+                                  return has_bytes(in_a) ? same_bytes(a, in_a.bytes, b, in_b.bytes)
+                                                         : in_a.value == in_b.value;
+                              });
+}
+
+Value value_of(const Placed& in, const wire::FieldRow& row) {
+    if (!row.repeated()) {
+        const auto found = in.message.find(row);
+        if (!found) return {};
+        return scalar_of(in.document, row, *found);
+    }
+    List list;
+    Scalars scalars(in, row);
+    wire::Field value;
+    while (!list.cut && scalars.next(value)) {
+        if (list.values.size() == List::kMost) {
+            list.cut = true;
+        } else {
+            list.values.push_back(scalar_of(in.document, row, value));
+        }
+    }
+    return list;
+}
+
+Value summary_of(const Placed& in) {
+    const wire::MessageTable* const table = &in.message.table();
+    if (table == &onnx::message<"StringStringEntryProto">) {
+        return value_of(in, field<"StringStringEntryProto.value">);
+    }
+    if (table == &onnx::message<"OperatorSetIdProto">) {
+        return value_of(in, field<"OperatorSetIdProto.version">);
+    }
+    if (table != &onnx::message<"AttributeProto">) return {};
+    const auto present = rows_of(in.message);
+    const wire::FieldRow* const values[] = {
+        &field<"AttributeProto.f">,
+        &field<"AttributeProto.i">,
+        &field<"AttributeProto.s">,
+        &field<"AttributeProto.floats">,
+        &field<"AttributeProto.ints">,
+        &field<"AttributeProto.strings">,
+        &field<"AttributeProto.ref_attr_name">,
+    };
+    for (const wire::FieldRow* row : values) {
+        if ((present & onnx::Pieces::rows(*table, *row)) != 0) return value_of(in, *row);
+    }
+    return {};
+}
+
+bool has_key(const wire::FieldRow& list) noexcept { return find_keyed(list) != nullptr; }
+
+std::string key_of(const wire::FieldRow& list, const Message& element) {
+    if (&list == &field<"GraphProto.sparse_initializer">) {
+        const auto values = element.child(field<"SparseTensorProto.values">);
+        return values ? std::string(values->text(field<"TensorProto.name">)) : std::string();
+    }
+    std::string key(element.text(*find_keyed(list)->key));
+    if (&list == &field<"ModelProto.functions">) {
+        for (const auto* row : {&field<"FunctionProto.domain">, &field<"FunctionProto.overload">}) {
+            key += '\0';
+            key += element.text(*row);
+        }
+    }
+    return key;
+}
+
+onnx::Pieces::Rows rows_of(const Message& message) {
+    onnx::Pieces::Rows rows = 0;
+    message.for_each_field([&](const wire::Field&, const wire::FieldRow* row) {
+        if (row != nullptr) rows |= onnx::Pieces::rows(message.table(), *row);
+    });
+    return rows;
+}
+
+}  // namespace onnxmap::compare

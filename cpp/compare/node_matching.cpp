@@ -1,0 +1,132 @@
+#include "compare/node_matching.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/message_hash.hpp"
+#include "model/node.hpp"
+#include "os/parallel.hpp"
+
+namespace onnxmap::compare {
+
+using model::Node;
+
+namespace {
+
+void append(std::string& key, std::uint64_t number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+// The key of a node, kept until the next call.
+class NodeKeys {
+  public:
+    NodeKeys(const model::Document& document, const Elements& nodes)
+        : document_(document), nodes_(nodes) {}
+
+    std::string_view name(std::uint32_t i) {
+        key_ = Node(nodes_.at(i)).name();
+        return key_;
+    }
+
+    std::string_view content(std::uint32_t i) {
+        key_.clear();
+        append(key_, model::hash_of(document_, nodes_.at(i)));
+        return key_;
+    }
+
+    std::string_view first_output(std::uint32_t i) {
+        key_.clear();
+        Node(nodes_.at(i)).for_each_output([&](std::string_view output) {
+            if (key_.empty()) key_ = output;
+        });
+        return key_;
+    }
+
+    // `after`: the partner of the nearest matched node before this one.
+    std::string_view place(std::uint32_t i, std::uint32_t after) {
+        key_.clear();
+        const Node node(nodes_.at(i));
+        if (!node.name().empty()) return key_;
+        append(key_, after);
+        key_ += node.op_type();
+        key_ += '\0';
+        key_ += node.domain();
+        return key_;
+    }
+
+  private:
+    const model::Document& document_;
+    const Elements& nodes_;
+    std::string key_;
+};
+
+// For each element of the second list, the nearest one before it, or itself, that has a partner;
+// for the first list its partner.
+std::vector<std::uint32_t> anchors_a(const Matching& matching) {
+    std::vector<std::uint32_t> anchors(matching.count_a());
+    std::uint32_t last = Matching::kNone;
+    for (std::uint32_t i = 0; i < matching.count_a(); ++i) {
+        if (matching.of_a(i) != Matching::kNone) last = matching.of_a(i);
+        anchors[i] = last;
+    }
+    return anchors;
+}
+
+std::vector<std::uint32_t> anchors_b(const Matching& matching) {
+    std::vector<std::uint32_t> anchors(matching.count_b());
+    std::uint32_t last = Matching::kNone;
+    for (std::uint32_t j = 0; j < matching.count_b(); ++j) {
+        if (matching.of_b(j) != Matching::kNone) last = j;
+        anchors[j] = last;
+    }
+    return anchors;
+}
+
+}  // namespace
+
+NodeMatching match_nodes(const model::Document& document_a, const Elements& a,
+                         const model::Document& document_b, const Elements& b,
+                         std::uint32_t depth_left) {
+    NodeMatching found{Matching(a.count(), b.count())};
+    Matching& matching = found.matching;
+    const auto identical = [&](std::uint32_t i, std::uint32_t j) {
+        os::leave_if_stopped();
+        const onnx::Message in_a = a.at(i);
+        const onnx::Message in_b = b.at(j);
+        return is_identical({document_a, in_a}, {document_b, in_b}, depth_left);
+    };
+    const std::uint32_t shorter = std::min(a.count(), b.count());
+    std::uint32_t& first = found.same_first;
+    while (first < shorter && identical(first, first)) {
+        matching.pair(first, first);
+        ++first;
+    }
+    std::uint32_t& last = found.same_last;
+    while (last < shorter - first && identical(a.count() - 1 - last, b.count() - 1 - last)) {
+        ++last;
+        matching.pair(a.count() - last, b.count() - last);
+    }
+
+    NodeKeys in_a(document_a, a);
+    NodeKeys in_b(document_b, b);
+    const auto by_name = [&](bool unique) {
+        matching.pair_by([&](std::uint32_t i) { return in_a.name(i); },
+                         [&](std::uint32_t j) { return in_b.name(j); }, unique);
+    };
+    by_name(true);
+    matching.pair_by([&](std::uint32_t i) { return in_a.content(i); },
+                     [&](std::uint32_t j) { return in_b.content(j); });
+    matching.pair_by([&](std::uint32_t i) { return in_a.first_output(i); },
+                     [&](std::uint32_t j) { return in_b.first_output(j); });
+    by_name(false);
+    if (matching.complete()) return found;
+    const auto after_a = anchors_a(matching);
+    const auto after_b = anchors_b(matching);
+    matching.pair_by([&](std::uint32_t i) { return in_a.place(i, after_a[i]); },
+                     [&](std::uint32_t j) { return in_b.place(j, after_b[j]); });
+    return found;
+}
+
+}  // namespace onnxmap::compare

@@ -1,0 +1,41 @@
+"""Show what differs between two models: metadata, nodes, tensors and everything else.
+
+The first ten differences of each kind are shown; --json has all of them. The form in which tensors
+are stored is no difference. Exit status: 0 the same, 1 different.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
+from onnxmap.cli.outcome import DONE, FINDINGS, UsageError
+from onnxmap.cli.saving_bar import SECONDS_BEFORE_A_BAR
+
+SUMMARY = "show what differs between two models"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap diff`."""
+    parser.add_argument("a", metavar="A", help="a model; - is standard input")
+    parser.add_argument("b", metavar="B", help="the model to compare it with")
+    parser.add_argument("--json", action="store_true", help="print an object with all differences")
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap diff`."""
+    from onnxmap._diff import compare
+
+    if arguments.a == arguments.b == STANDARD_INPUT:
+        raise UsageError("standard input can be only one of the models")
+    with open_model(arguments.a, arguments) as a, open_model(arguments.b, arguments) as b:
+        found = compare(a, b, progress=True, delay=SECONDS_BEFORE_A_BAR, transient=True)
+    if arguments.json:
+        json.dump(found.to_dict(), sys.stdout)
+        sys.stdout.write("\n")
+    else:
+        print(found)
+    return DONE if found.same else FINDINGS
