@@ -31,5 +31,6 @@ void bind_external_file(py::module_& module);
 void bind_bulk(py::module_& module);
 void bind_kernels(py::module_& module);
 void bind_save(py::module_& module);
+void bind_stats(py::module_& module);
 
 }  // namespace onnxmap::bindings

@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
+bindings -> {bulk, compare, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
 -> base
 
 LEVELS is the map of the Python package.
@@ -32,8 +32,11 @@ LAYERS: dict[str, set[str]] = {
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
+    "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
-    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk", "save"},
+    "bindings": {
+        "base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk", "compare", "save",
+    },
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
@@ -65,8 +68,8 @@ LEVELS: list[set[str]] = [
         "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
         "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
         "_operator_set",
-        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_structures",
-        "_tofile", "_weights",
+        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
+        "_structures", "_tofile", "_weights",
     },
     {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
