@@ -84,6 +84,13 @@ struct Floats {
         return _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7f'ffff));
     }
 
+    // Adds the number of infinities to the 64-bit lanes of `to`.
+    ONNXMAP_AVX2_SUMS static __m256i add_infinities(__m256 values, __m256i to) {
+        const __m256i odd = _mm256_cmpeq_epi32(magnitude(values), _mm256_set1_epi32(0x7f80'0000));
+        return _mm256_add_epi64(to, _mm256_sad_epu8(_mm256_srli_epi32(odd, 31),
+                                                    _mm256_setzero_si256()));
+    }
+
     ONNXMAP_AVX2_SUMS static void add(__m256 values, Found& to) {
         const __m256i size = magnitude(values);
         const __m256i odd = not_finite(size);
@@ -145,11 +152,21 @@ struct Doubles {
         return {no_sums(), half, half};
     }
 
+    ONNXMAP_AVX2_SUMS static __m256i magnitude(__m256d values) {
+        return _mm256_and_si256(_mm256_castpd_si256(values),
+                                _mm256_set1_epi64x(0x7fff'ffff'ffff'ffff));
+    }
+
     ONNXMAP_AVX2_SUMS static __m256d not_finite(__m256d values) {
-        const __m256i magnitude = _mm256_and_si256(_mm256_castpd_si256(values),
-                                                   _mm256_set1_epi64x(0x7fff'ffff'ffff'ffff));
         return _mm256_castsi256_pd(
-            _mm256_cmpgt_epi64(magnitude, _mm256_set1_epi64x(0x7fef'ffff'ffff'ffff)));
+            _mm256_cmpgt_epi64(magnitude(values), _mm256_set1_epi64x(0x7fef'ffff'ffff'ffff)));
+    }
+
+    ONNXMAP_AVX2_SUMS static __m256i add_infinities(TwoDoubles values, __m256i to) {
+        const __m256i infinity = _mm256_set1_epi64x(0x7ff0'0000'0000'0000);
+        const __m256i low = _mm256_cmpeq_epi64(magnitude(values.low), infinity);
+        const __m256i high = _mm256_cmpeq_epi64(magnitude(values.high), infinity);
+        return _mm256_sub_epi64(_mm256_sub_epi64(to, low), high);
     }
 
     // Returns the values, and 0 for those that are not finite.
@@ -221,6 +238,21 @@ struct LoadFloat64 : Doubles {
 };
 
 template <class Load>
+ONNXMAP_AVX2_SUMS std::uint64_t count_infinities(const std::uint8_t* from, std::uint64_t count) {
+    using Format = typename Load::Format;
+    __m256i found = _mm256_setzero_si256();
+    for (; count >= kLanes; count -= kLanes, from += kLanes * sizeof(typename Format::Code)) {
+        found = Load::add_infinities(Load::load(from), found);
+    }
+    if (count > 0) {
+        found = Load::add_infinities(Load::load(padded<Format>(from, count).data()), found);
+    }
+    std::array<std::uint64_t, 4> lanes;
+    store(found, lanes.data());
+    return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+}
+
+template <class Load>
 ONNXMAP_AVX2_SUMS Moments summarize(const std::uint8_t* from, std::uint64_t count) {
     using Format = typename Load::Format;
     typename Load::Found found = Load::nothing();
@@ -231,7 +263,7 @@ ONNXMAP_AVX2_SUMS Moments summarize(const std::uint8_t* from, std::uint64_t coun
     }
     if (left > 0) Load::add(Load::load(padded<Format>(at, left).data()), found);
     Moments moments = Load::lanes(found).total(left > 0 ? kLanes - left : 0);
-    count_infinities<Format>(from, count, moments);
+    if (moments.not_finite > 0) moments.infinities = count_infinities<Load>(from, count);
     return moments;
 }
 

@@ -55,6 +55,17 @@ void add(const Codes<Format>& codes, MomentLanes<typename Format::Value>& lanes)
 }
 
 template <class Format>
+std::uint64_t count_infinities(const std::uint8_t* from, std::uint64_t count) {
+    std::uint64_t found = 0;
+    for_each_lanes<Format>(from, count, [&](const Codes<Format>& codes) {
+        for (const auto code : codes) {
+            found += (code & Format::kMagnitude) == Format::kInfinity ? 1U : 0U;
+        }
+    });
+    return found;
+}
+
+template <class Format>
 Moments summarize(const std::uint8_t* from, std::uint64_t count) {
     using Value = typename Format::Value;
     MomentLanes<Value> lanes;
@@ -63,7 +74,7 @@ Moments summarize(const std::uint8_t* from, std::uint64_t count) {
     const std::uint64_t padding = for_each_lanes<Format>(
         from, count, [&](const Codes<Format>& codes) { add<Format>(codes, lanes); });
     Moments found = lanes.total(padding);
-    count_infinities<Format>(from, count, found);
+    if (found.not_finite > 0) found.infinities = count_infinities<Format>(from, count);
     return found;
 }
 
@@ -107,16 +118,6 @@ template struct MomentLanes<float>;
 template struct MomentLanes<double>;
 
 template <class Format>
-void count_infinities(const std::uint8_t* from, std::uint64_t count, Moments& in) noexcept {
-    if (in.not_finite == 0) return;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        typename Format::Code code;
-        std::memcpy(&code, from + i * sizeof code, sizeof code);
-        in.infinities += (code & Format::kMagnitude) == Format::kInfinity ? 1U : 0U;
-    }
-}
-
-template <class Format>
 std::array<typename Format::Code, kLanes> padded(const std::uint8_t* from,
                                                  std::uint64_t count) noexcept {
     Codes<Format> codes;
@@ -125,14 +126,10 @@ std::array<typename Format::Code, kLanes> padded(const std::uint8_t* from,
     return codes;
 }
 
-#define ONNXMAP_SHARED(Format)                                                                     \
-    template void count_infinities<Format>(const std::uint8_t*, std::uint64_t, Moments&) noexcept; \
-    template Codes<Format> padded<Format>(const std::uint8_t*, std::uint64_t) noexcept;
-ONNXMAP_SHARED(Float16)
-ONNXMAP_SHARED(Bfloat16)
-ONNXMAP_SHARED(Float32)
-ONNXMAP_SHARED(Float64)
-#undef ONNXMAP_SHARED
+template Codes<Float16> padded<Float16>(const std::uint8_t*, std::uint64_t) noexcept;
+template Codes<Bfloat16> padded<Bfloat16>(const std::uint8_t*, std::uint64_t) noexcept;
+template Codes<Float32> padded<Float32>(const std::uint8_t*, std::uint64_t) noexcept;
+template Codes<Float64> padded<Float64>(const std::uint8_t*, std::uint64_t) noexcept;
 
 namespace scalar {
 

@@ -101,14 +101,10 @@ struct MomentLanes {
     std::array<Counter, kLanes> not_finite{};
     std::array<Counter, kLanes> zeros{};
 
-    /// The sum over the lanes, still without `infinities`. `padding`: how many elements of
-    /// not_finite are none.
+    /// The sum over the lanes, without `infinities`: they are so rare that they get a loop of their
+    /// own. `padding`: how many elements of not_finite are none.
     [[nodiscard]] Moments total(std::uint64_t padding) const noexcept;
 };
-
-/// Counts the infinities, if there can be any: they are rare, so the loops leave them out.
-template <class Format>
-void count_infinities(const std::uint8_t* from, std::uint64_t count, Moments& in) noexcept;
 
 /// The last elements, fewer than kLanes, and then NaN.
 template <class Format>

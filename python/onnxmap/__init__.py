@@ -97,6 +97,7 @@ if _typing.TYPE_CHECKING:
     from onnxmap._save_options import SaveReport
     from onnxmap._saving import dumps, save, save_all
     from onnxmap._saving_data import save_operator_set, save_tensor, save_value
+    from onnxmap._stats import ModelStats, TensorStats
     from onnxmap._text_forms import from_json, from_text
 
 __all__ = [
@@ -120,6 +121,7 @@ __all__ = [
     "MessageList",
     "MissingDataError",
     "Model",
+    "ModelStats",
     "Node",
     "NodeDeviceConfiguration",
     "OnnxMapError",
@@ -141,6 +143,7 @@ __all__ = [
     "SparseTensor",
     "Tensor",
     "TensorError",
+    "TensorStats",
     "TensorWarning",
     "TrainingInfo",
     "TransferTimeoutError",
@@ -238,6 +241,7 @@ _LATER = {
     "onnxmap._save_options": ("SaveReport",),
     "onnxmap._saving": ("dumps", "save", "save_all"),
     "onnxmap._saving_data": ("save_operator_set", "save_tensor", "save_value"),
+    "onnxmap._stats": ("ModelStats", "TensorStats"),
     "onnxmap._text_forms": ("from_json", "from_text"),
 }  # fmt: skip
 
