@@ -76,10 +76,10 @@ py::tuple row_of(const TensorStats& found) {
         least = number_of(type, values.least, values.least_order);
         most = number_of(type, values.most, values.most_order);
     }
-    return py::make_tuple(
-        to_str(found.name), data_type_or_int(static_cast<std::int32_t>(type.type)),
-        to_tuple(found.dims),
-        counts_of(values, std::move(least), std::move(most), is_complex(type)));
+    return py::make_tuple(to_str(found.name),
+                          data_type_or_int(static_cast<std::int32_t>(type.type)),
+                          to_tuple(found.dims),
+                          counts_of(values, std::move(least), std::move(most), is_complex(type)));
 }
 
 // The rows of the tensors, and the row of all values; its extremes are left to Python, whose
@@ -107,8 +107,7 @@ py::tuple read_rows(const Stats& stats, unsigned threads, const py::object& tell
     }
     const bool any_complex = std::ranges::any_of(
         found, [](const TensorStats& tensor) { return is_complex(*tensor.type); });
-    return py::make_tuple(std::move(rows),
-                          counts_of(total, py::none(), py::none(), any_complex));
+    return py::make_tuple(std::move(rows), counts_of(total, py::none(), py::none(), any_complex));
 }
 
 }  // namespace

@@ -250,7 +250,8 @@ class StatsReader {
     void sum_blocks(const StatsItem& item, const Task& task, const std::uint8_t* bytes) {
         std::size_t slot = task.slot;
         for_each_block(*item.type, task.begin, task.end, [&](std::uint64_t begin, auto end) {
-            blocks_[slot++] = sum(item, begin, end, bytes + (begin - task.begin) * item.type->bits / 8);
+            blocks_[slot++] =
+                sum(item, begin, end, bytes + (begin - task.begin) * item.type->bits / 8);
         });
         done_.fetch_add(task.nbytes, std::memory_order_relaxed);
     }

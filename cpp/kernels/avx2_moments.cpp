@@ -87,8 +87,8 @@ struct Floats {
     // Adds the number of infinities to the 64-bit lanes of `to`.
     ONNXMAP_AVX2_SUMS static __m256i add_infinities(__m256 values, __m256i to) {
         const __m256i odd = _mm256_cmpeq_epi32(magnitude(values), _mm256_set1_epi32(0x7f80'0000));
-        return _mm256_add_epi64(to, _mm256_sad_epu8(_mm256_srli_epi32(odd, 31),
-                                                    _mm256_setzero_si256()));
+        return _mm256_add_epi64(
+            to, _mm256_sad_epu8(_mm256_srli_epi32(odd, 31), _mm256_setzero_si256()));
     }
 
     ONNXMAP_AVX2_SUMS static void add(__m256 values, Found& to) {
@@ -212,9 +212,7 @@ ONNXMAP_AVX2_SUMS inline __m128i load16(const void* from) {
 
 struct LoadFloat16 : Floats {
     using Format = Float16;
-    ONNXMAP_AVX2_SUMS static __m256 load(const void* from) {
-        return _mm256_cvtph_ps(load16(from));
-    }
+    ONNXMAP_AVX2_SUMS static __m256 load(const void* from) { return _mm256_cvtph_ps(load16(from)); }
 };
 struct LoadBfloat16 : Floats {
     using Format = Bfloat16;
@@ -283,13 +281,96 @@ ONNXMAP_AVX2_SUMS Sums sum_around(const std::uint8_t* from, std::uint64_t count,
     return lanes_of(sums).total();
 }
 
+// What 16-bit elements are compared by: sixteen codes at a time.
+struct HalfCodes {
+    __m256i least;  // codes that are ordered as signed integers
+    __m256i most;
+    __m256i zeros;
+};
+
+// Turns codes into integers whose order is that of the numbers, and back.
+ONNXMAP_AVX2_SUMS inline __m256i ordered(__m256i codes) {
+    return _mm256_xor_si256(codes, _mm256_srli_epi16(_mm256_srai_epi16(codes, 15), 1));
+}
+
+// Adds the codes to what was found. If an element is not finite, adds nothing and returns false.
+template <class Load>
+ONNXMAP_AVX2_SUMS inline bool add_codes(__m256i codes, HalfCodes& to) {
+    const __m256i size = _mm256_and_si256(codes, _mm256_set1_epi16(0x7fff));
+    const __m256i odd = _mm256_cmpgt_epi16(size, _mm256_set1_epi16(Load::Format::kInfinity - 1));
+    if (_mm256_testz_si256(odd, odd) == 0) return false;
+    const __m256i order = ordered(codes);
+    to.least = _mm256_min_epi16(to.least, order);
+    to.most = _mm256_max_epi16(to.most, order);
+    to.zeros = _mm256_sub_epi16(to.zeros, _mm256_cmpeq_epi16(size, _mm256_setzero_si256()));
+    return true;
+}
+
+// The most elements for add_halves(): a lane counts its zeros in 16 bits.
+constexpr std::uint64_t kMostHalves = 16ULL * 0xffff;
+
+// Adds a multiple of sixteen elements.
+template <class Load>
+ONNXMAP_AVX2_SUMS void add_halves(const std::uint8_t* from, std::uint64_t count,
+                                  typename Load::Found& to) {
+    const __m256i infinity = _mm256_set1_epi16(Load::Format::kInfinity);
+    HalfCodes codes = {infinity, ordered(_mm256_or_si256(infinity, _mm256_set1_epi16(-0x8000))),
+                       _mm256_setzero_si256()};
+    for (; count > 0; count -= 16, from += 32) {
+        const __m256 low = Load::load(from);
+        const __m256 high = Load::load(from + 16);
+        if (add_codes<Load>(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), codes)) {
+            avx2::add(low_half(low), high_half(low), to.sums);
+            avx2::add(low_half(high), high_half(high), to.sums);
+        } else {
+            Load::add(low, to);
+            Load::add(high, to);
+        }
+    }
+    std::array<std::uint16_t, 16> lanes;
+    store(codes.zeros, lanes.data());
+    std::array<std::uint32_t, kLanes> zeros{};
+    for (std::size_t i = 0; i < lanes.size(); ++i) zeros[i % kLanes] += lanes[i];
+    to.zeros = _mm256_add_epi32(to.zeros,
+                                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(zeros.data())));
+    store(ordered(codes.least), lanes.data());
+    for (std::size_t i = 0; i < lanes.size(); i += kLanes) {
+        to.least = _mm256_min_ps(Load::load(lanes.data() + i), to.least);
+    }
+    store(ordered(codes.most), lanes.data());
+    for (std::size_t i = 0; i < lanes.size(); i += kLanes) {
+        to.most = _mm256_max_ps(Load::load(lanes.data() + i), to.most);
+    }
+}
+
+template <class Load>
+ONNXMAP_AVX2_SUMS Moments summarize_halves(const std::uint8_t* from, std::uint64_t count) {
+    using Format = typename Load::Format;
+    typename Load::Found found = Load::nothing();
+    const std::uint8_t* at = from;
+    std::uint64_t left = count;
+    while (left >= 16) {
+        const std::uint64_t here = left < kMostHalves ? left / 16 * 16 : kMostHalves;
+        add_halves<Load>(at, here, found);
+        at += 2 * here;
+        left -= here;
+    }
+    for (; left >= kLanes; left -= kLanes, at += 2 * kLanes) Load::add(Load::load(at), found);
+    if (left > 0) Load::add(Load::load(padded<Format>(at, left).data()), found);
+    Moments moments = Load::lanes(found).total(left > 0 ? kLanes - left : 0);
+    if (moments.not_finite > 0) moments.infinities = count_infinities<Load>(from, count);
+    return moments;
+}
+
 template <class Load>
 constexpr MomentLoops kLoops = {summarize<Load>, sum_around<Load>};
+template <class Load>
+constexpr MomentLoops kHalfLoops = {summarize_halves<Load>, sum_around<Load>};
 
 }  // namespace
 
-const MomentLoops kFloat16 = kLoops<LoadFloat16>;
-const MomentLoops kBfloat16 = kLoops<LoadBfloat16>;
+const MomentLoops kFloat16 = kHalfLoops<LoadFloat16>;
+const MomentLoops kBfloat16 = kHalfLoops<LoadBfloat16>;
 const MomentLoops kFloat32 = kLoops<LoadFloat32>;
 const MomentLoops kFloat64 = kLoops<LoadFloat64>;
 

@@ -53,9 +53,9 @@ void set_spread(const kernels::MomentLoops& loops, const std::uint8_t* bytes, st
     const kernels::Sums sums = loops.sum_around(bytes, count, scale, mean);
     const double off = sums.sum / finite;
     stats.mean = std::ldexp(static_cast<long double>(mean) + off, exponent);
-    stats.squares = std::ldexp(
-        static_cast<long double>(std::max(sums.sum_of_squares - sums.sum * off, 0.0)),
-        2 * exponent);
+    stats.squares =
+        std::ldexp(static_cast<long double>(std::max(sums.sum_of_squares - sums.sum * off, 0.0)),
+                   2 * exponent);
 }
 
 ValueStats of_floats(const kernels::MomentLoops& loops, const std::uint8_t* bytes,
@@ -241,8 +241,9 @@ constexpr bool is_of_more_than_8_bits(DataType type) {
         default: return false;
     }
 }
-#define DATA_TYPE(name, number, bits, ...) \
-    static_assert((bits > 8) == is_of_more_than_8_bits(DataType::name), #name " has no statistics");
+#define DATA_TYPE(name, number, bits, ...)                                               \
+    static_assert((bits > 8) == is_of_more_than_8_bits(DataType::name), #name " has no " \
+                                                                              "statistics");
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 

@@ -81,7 +81,7 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
         )
         return ("name", "in memory", "size"), sizes
     if kind == "ModelStats":
-        return _stats_rows(things)
+        return things._headings(), things._rows()
     of = things.type_name
     if len(things) and type(things[0]).__name__ == "ProtoView":
         return (), ((repr(thing),) for thing in things)
@@ -99,12 +99,6 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
     if of == "ValueInfoProto":
         return ("name", "type"), ((info.name, _type_words(info)) for info in things)
     return (), ((repr(thing),) for thing in things)
-
-
-def _stats_rows(stats: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
-    from onnxmap._stats import HEADINGS, cells
-
-    return ("name", *HEADINGS), ((name, *cells(found)) for name, found in stats.items())
 
 
 def _tensor_cells(tensor: Any) -> tuple[str, ...]:

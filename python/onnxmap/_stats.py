@@ -114,11 +114,17 @@ class ModelStats(Mapping[str, TensorStats]):
         return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
 
     def __str__(self) -> str:
-        shown = islice(self._tensors.items(), _MOST_ROWS)
-        rows = [(_short(name), *cells(found)) for name, found in shown]
+        rows = [(_short(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
         if len(self) > _MOST_ROWS:
             rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
-        return _table([("name", *HEADINGS), *rows, ("total", *cells(self.total))])
+        return _table([self._headings(), *rows, ("total", *cells(self.total))])
+
+    @staticmethod
+    def _headings() -> tuple[str, ...]:
+        return ("name", *HEADINGS)
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        return ((name, *cells(found)) for name, found in self._tensors.items())
 
     def _repr_html_(self) -> str:
         return describe_html(self)
@@ -174,7 +180,7 @@ def cells(found: TensorStats) -> tuple[str, ...]:
     )
 
 
-def number_in_words(number: float | complex | None) -> str:
+def number_in_words(number: complex | None) -> str:
     """Return a number with six significant digits; integers in full, and `-` for None."""
     if number is None:
         return "-"

@@ -38,8 +38,8 @@ std::vector<TensorStats> stats(const StatsPlan& plan, unsigned threads) {
 
 TEST_CASE("tensor_stats: strings are left out, and the others keep their order") {
     const Bytes text = join(scalar(1, 1), scalar(2, kString), blob(8, "s"), blob(6, "text"));
-    const BulkModel made({text, typed_tensor(kUint8, 2, {0, 5}), text,
-                          typed_tensor(kUint8, 1, {9}), typed_tensor(kUint8, 0, {})});
+    const BulkModel made({text, typed_tensor(kUint8, 2, {0, 5}), text, typed_tensor(kUint8, 1, {9}),
+                          typed_tensor(kUint8, 0, {})});
     const StatsPlan plan = stats_plan(made);
     CHECK(plan.nbytes() == 3);
     const auto found = stats(plan, 1);

@@ -152,8 +152,8 @@ TEST_CASE("moments: sums around a number") {
                     if (std::isfinite(value)) value = value * scale - shift;
                 }
                 const Sums expected = sum_slowly(values);
-                const Sums found = (set.*type.loops)->sum_around(pages.place(from).data(), count,
-                                                                 scale, shift);
+                const Sums found =
+                    (set.*type.loops)->sum_around(pages.place(from).data(), count, scale, shift);
                 REQUIRE(std::bit_cast<std::uint64_t>(found.sum) ==
                         std::bit_cast<std::uint64_t>(expected.sum));
                 REQUIRE(std::bit_cast<std::uint64_t>(found.sum_of_squares) ==
@@ -170,13 +170,45 @@ TEST_CASE("moments: many odd values are all counted") {
             CAPTURE(type.name);
             Bytes from;
             for (std::size_t i = 0; i < kCount; ++i) {
-                append(from, little_endian(i % 3 == 0 ? 0 : type.infinity + i % 3 - 1, type.nbytes));
+                append(from,
+                       little_endian(i % 3 == 0 ? 0 : type.infinity + i % 3 - 1, type.nbytes));
             }
             const Moments found = (set.*type.loops)->summarize(from.data(), kCount);
             CHECK(found.zeros == 100'001);
             CHECK(found.not_finite == 200'000);
             CHECK(found.infinities == 100'000);
             CHECK(found.least == 0);
+        }
+    });
+}
+
+TEST_CASE("moments: many zeros are all counted") {
+    constexpr std::size_t kCount = 2'200'003;  // more than 65535 in each of 16 lanes, twice
+    const Bytes zeros(8 * kCount);
+    with_each_set([&](const KernelSet& set) {
+        for (const SummedType& type : kSummedTypes) {
+            CAPTURE(type.name);
+            const Moments found = (set.*type.loops)->summarize(zeros.data(), kCount);
+            CHECK(found.zeros == kCount);
+            CHECK(found.not_finite == 0);
+        }
+    });
+}
+
+TEST_CASE("moments: extremes in the lanes of 16-bit elements") {
+    with_each_set([&](const KernelSet& set) {
+        for (const SummedType& type : {kSummedTypes[0], kSummedTypes[1]}) {
+            CAPTURE(type.name);
+            for (std::size_t at = 0; at < 48; ++at) {
+                for (const std::uint64_t code : {0xc000, 0x4000, 0x8001, 0x0001}) {
+                    Bytes from;
+                    for (std::size_t i = 0; i < 48; ++i) {
+                        append(from, little_endian(i == at ? code : 0x0000, 2));
+                    }
+                    check_summary((set.*type.loops)->summarize(from.data(), 48),
+                                  numbers(type, from));
+                }
+            }
         }
     });
 }

@@ -12,6 +12,7 @@ from support.cli_models import EVIL_NAME, save, tensor
 from support.command_line import Run, piped
 
 import onnxmap
+from onnxmap.cli.text import TIMES
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_line_for_each_tensor_and_the_total(run: Run, path: Path) -> None:
     heading = ["name", "type", "shape", "min", "max", "mean", "std", "zeros", "nan", "inf"]
     assert lines[0].split() == heading
     assert lines[1].split() == (
-        ["w.10", "FLOAT", "2×2", "0", "5", "2", "1.87083", "25.00", "%", "0", "0"]
+        ["w.10", "FLOAT", f"2{TIMES}2", "0", "5", "2", "1.87083", "25.00", "%", "0", "0"]
     )
     assert lines[2].split() == (
         ["w.2", "FLOAT16", "4", "-3", "0", "-1.5", "1.5", "25.00", "%", "1", "1"]

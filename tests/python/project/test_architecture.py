@@ -1,7 +1,7 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, compare, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
--> base
+bindings -> {bulk, compare, save} -> model -> tensor
+-> {onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 LEVELS is the map of the Python package.
 """
@@ -35,7 +35,16 @@ LAYERS: dict[str, set[str]] = {
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
     "bindings": {
-        "base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk", "compare", "save",
+        "base",
+        "wire",
+        "onnx",
+        "kernels",
+        *FILES,
+        "tensor",
+        "model",
+        "bulk",
+        "compare",
+        "save",
     },
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.

@@ -19,7 +19,8 @@ def wide(array: Array) -> Array:
     flat = array.reshape(-1)
     if flat.dtype.kind == "c":
         return flat.astype(np.clongdouble)
-    if flat.dtype.kind not in "biuf" or flat.dtype.itemsize < 2:  # those of ml_dtypes, and small ones
+    # ml_dtypes casts its types only to float32.
+    if flat.dtype.kind not in "biuf" or flat.dtype.itemsize < 2:
         flat = flat.astype(np.float32)
     return flat.astype(np.longdouble)
 
