@@ -37,7 +37,7 @@ Stats plan_stats(const Graph& graph, const std::vector<std::uint32_t>& positions
     return {std::make_shared<const StatsPlan>(graph.graph()->initializers(), positions)};
 }
 
-py::object number_of(const onnx::DataTypeInfo& type, double value, std::uint64_t order) {
+py::object extreme_of(const onnx::DataTypeInfo& type, double value, std::uint64_t order) {
     const Numbers numbers = type.format.numbers;
     if (type.format.is_float()) return py::float_(value);
     if (type.bits < 64) return py::int_(static_cast<std::int64_t>(value));
@@ -73,8 +73,8 @@ py::tuple row_of(const TensorStats& found) {
     py::object least = py::none();
     py::object most = py::none();
     if (values.finite > 0 && !is_complex(type)) {
-        least = number_of(type, values.least, values.least_order);
-        most = number_of(type, values.most, values.most_order);
+        least = extreme_of(type, values.least, values.least_order);
+        most = extreme_of(type, values.most, values.most_order);
     }
     return py::make_tuple(to_str(found.name),
                           data_type_or_int(static_cast<std::int32_t>(type.type)),
