@@ -9,7 +9,7 @@ from bench.ratios import Count, at_least
 from bench.sampling import Work
 
 PEER = "NumPy and ml_dtypes, in blocks"
-PEAK_BYTES = 16 << 20
+PEAK_BYTES = 32 << 20
 
 
 def statistics(key: str, title: str, model: str) -> Question:

@@ -235,16 +235,35 @@ class StatsReader {
     }
 
     void run(const Task& task) {
+        const StatsItem& first = plan_.items()[task.first];
+        const source::Source& source = plan_.source(first);
+        if (source.viewable()) {
+            // Under a guard, lost pages read as zeros, and the guard throws at the end.
+            source::guard_reads(source, [&] { sum(task, source.data() + task.offset); });
+            release(task, source);
+        } else {
+            buffers_.with([&](std::uint8_t* buffer) {
+                source.read_file(task.offset, {buffer, task.nbytes});
+                sum(task, buffer);
+            });
+        }
+    }
+
+    // Mapped pages count as memory of this process. A page may be mapped together with the pages
+    // before it, which an earlier task has released.
+    static void release(const Task& task, const source::Source& source) noexcept {
+        const std::uint64_t before = std::min(task.offset, os::kMappedAround);
+        source::release(source, task.offset - before, task.nbytes + before);
+    }
+
+    void sum(const Task& task, const std::uint8_t* bytes) {
         const auto items = plan_.items().subspan(task.first, task.items);
-        buffers_.with([&](std::uint8_t* buffer) {
-            plan_.source(items.front()).read_file(task.offset, {buffer, task.nbytes});
-            if (task.items == 1) {
-                sum_blocks(items.front(), task, buffer);
-            } else {
-                for (const StatsItem& item : items)
-                    sum_neighbour(item, buffer + (item.offset - task.offset));
-            }
-        });
+        if (task.items == 1) {
+            sum_blocks(items.front(), task, bytes);
+        } else {
+            for (const StatsItem& item : items)
+                sum_neighbour(item, bytes + (item.offset - task.offset));
+        }
     }
 
     void sum_blocks(const StatsItem& item, const Task& task, const std::uint8_t* bytes) {

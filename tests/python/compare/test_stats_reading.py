@@ -222,7 +222,7 @@ def test_a_file_that_is_cut_at_any_moment(where: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("io", ["mmap", "read"])
 @pytest.mark.parametrize("where", ["one large tensor", "many small tensors"])
 def test_memory_is_bounded(where: str, io: str, tmp_path: Path) -> None:
-    """256 MiB that are no file's memory need two buffers of 1 MiB."""
+    """Two threads read 256 MiB. Each has a buffer of 1 MiB, or maps some MiB at a time."""
     nbytes = 256 * MIB
     with (tmp_path / "w.bin").open("wb") as file:
         file.truncate(nbytes)
