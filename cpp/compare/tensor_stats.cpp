@@ -18,7 +18,8 @@ namespace {
 using tensor::packed_nbytes;
 using tensor::ValueStats;
 
-// Bytes of one read. The buffer stays in the second-level cache while its values are summed.
+// Bytes that a thread sums at a time. If they were read into a buffer, they stay in the
+// second-level cache meanwhile.
 constexpr std::uint64_t kReadAtOnce = 1 << 20;
 
 // For a file that is not in memory: how many tasks ahead its pages are asked for. 32 MiB keep a

@@ -241,9 +241,8 @@ constexpr bool is_of_more_than_8_bits(DataType type) {
         default: return false;
     }
 }
-#define DATA_TYPE(name, number, bits, ...)                                               \
-    static_assert((bits > 8) == is_of_more_than_8_bits(DataType::name), #name " has no " \
-                                                                              "statistics");
+#define DATA_TYPE(name, number, bits, ...) \
+    static_assert((bits > 8) == is_of_more_than_8_bits(DataType::name), #name);
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 

@@ -243,8 +243,9 @@ class Model(ModelFields, ModelSaving, ModelExchange):
         """Return minimum, maximum, mean, deviation and counts of the values of initializers.
 
         Every value is read once, in parallel and in bounded memory: some MiB for each thread,
-        whatever the size of the model. A tensor that is stored in typed fields or segments is decoded as a
-        whole. The result does not depend on the number of threads. Ctrl-C stops the work at once.
+        whatever the size of the model. A tensor that is stored in typed fields or segments is
+        decoded as a whole. The result does not depend on the number of threads. Ctrl-C stops the
+        work at once.
 
         Tensors of strings are left out.
 
