@@ -10,8 +10,8 @@ from bench.sampling import Work
 
 TWO = "two_1800mb"
 
-P25 = Question(
-    key="P25 diff",
+DIFF = Question(
+    key="diff",
     title="two 1.8 GB inline models that differ in one tensor: find what differs, load included",
     pairs=PARITY_PAIRS,
     works={OURS: Work("ours", "diff", TWO), "cmp": Work("commands", "cmp", TWO)},
@@ -19,6 +19,6 @@ P25 = Question(
 )
 
 
-@pytest.mark.parametrize("contender", P25.contenders)
+@pytest.mark.parametrize("contender", DIFF.contenders)
 def bench_diff(ask, contender):
-    ask(P25, contender)
+    ask(DIFF, contender)

@@ -62,10 +62,13 @@ def tensor(
     nbytes = ITEM_BYTES[data_type]
     for extent in shape:
         nbytes *= extent
-    return TensorSpec(name, data_type, shape, Payload(nbytes, seed, sparse, numbers), Mark())
+    kind = NUMPY_NAME[data_type] if numbers else ""
+    return TensorSpec(name, data_type, shape, Payload(nbytes, seed, sparse, kind), Mark())
 
 
-def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> list[TensorSpec]:
+def transformer(
+    layers: int, hidden: int, vocabulary: int, data_type: int, numbers: bool = False
+) -> list[TensorSpec]:
     """Return the weights of a decoder: 7 tensors per layer and 4 others, of all sizes."""
     square, wide = (hidden, hidden), (hidden, 4 * hidden)
     shapes: list[tuple[str, int, tuple[int, ...]]] = [
@@ -87,7 +90,10 @@ def transformer(layers: int, hidden: int, vocabulary: int, data_type: int) -> li
         ("lm_head.weight", data_type, (hidden, vocabulary)),
         ("position", INT64, (1,)),
     ]
-    return [tensor(name, kind, shape, i) for i, (name, kind, shape) in enumerate(shapes)]
+    return [
+        tensor(name, kind, shape, i, numbers=numbers and kind != INT64)
+        for i, (name, kind, shape) in enumerate(shapes)
+    ]
 
 
 def largest_and_total(dimensions: tuple[int, int, int, int]) -> tuple[int, int]:
@@ -254,6 +260,11 @@ def write_external_transformer(folder: Path, *dimensions: int) -> None:
     write_tensors(folder, transformer(*dimensions), external=True)
 
 
+def write_weights_transformer(folder: Path, *dimensions: int) -> None:
+    """Write the same with numbers like those of a trained decoder."""
+    write_tensors(folder, transformer(*dimensions, numbers=True), external=True)
+
+
 def write_even(folder: Path, count: int, nbytes: int) -> None:
     """Write a model whose weights are holes in the model file."""
     write_tensors(folder, even(count, nbytes))
@@ -308,6 +319,7 @@ RECIPES: dict[str, Recipe] = {
     "external_1800mb": _transformer(write_external_transformer, INLINE_1800MB),
     "single_3000mb": _transformer(write_inline_transformer, SINGLE_3000MB),
     "external_3400mb": _transformer(write_external_transformer, EXTERNAL_3400MB),
+    "weights_3400mb": _transformer(write_weights_transformer, EXTERNAL_3400MB),
     "small_100k": Recipe(partial(write_small, count=100_000), partial(write_small, count=1_000)),
     "external_20k": Recipe(
         partial(write_small_external, count=20_000), partial(write_small_external, count=500)

@@ -23,15 +23,15 @@ class Payload:
     """The bytes of a weight, made from a seed when they are written.
 
     A sparse payload is a hole in the file, with a length but no disk blocks. It is for payloads
-    that are never read. If `numbers`, the bytes are float32 numbers of such a size that products
-    with square matrices of them neither grow nor shrink; else they are random. `offset` is the
-    place in the file, set when it is written.
+    that are never read. `numbers` is "float32" or "bfloat16" if the bytes are numbers of that type,
+    of such a size that products with square matrices of them neither grow nor shrink. If it is
+    empty, the bytes are random. `offset` is the place in the file, set when it is written.
     """
 
     nbytes: int
     seed: int
     sparse: bool = False
-    numbers: bool = False
+    numbers: str = ""
     offset: int = -1
 
 
@@ -128,7 +128,7 @@ def write_pieces(
     file: BinaryIO, pieces: Iterable[bytearray | bytes | memoryview | Payload | Mark]
 ) -> None:
     """Write pieces one after another, with the memory of one block for payloads of any size."""
-    blocks: dict[bool, memoryview] = {}
+    blocks: dict[str, memoryview] = {}
     position = file.tell()
     for piece in pieces:
         if isinstance(piece, Mark):
@@ -149,11 +149,14 @@ def write_pieces(
     os.truncate(file.fileno(), position)  # a hole at the end has no byte that makes the file longer
 
 
-def _block(numbers: bool) -> memoryview:
+def _block(numbers: str) -> memoryview:
     random = np.random.default_rng(2026)
     if not numbers:
         return memoryview(random.bytes(BLOCK_BYTES))
-    values = random.standard_normal(BLOCK_BYTES // 4, np.float32) / np.float32(64)
+    itemsize = 2 if numbers == "bfloat16" else 4
+    values = random.standard_normal(BLOCK_BYTES // itemsize, np.float32) / np.float32(64)
+    if itemsize == 2:  # the upper half of a float32 is a bfloat16
+        return memoryview((values.view(np.uint32) >> 16).astype(np.uint16).tobytes())
     return memoryview(values.tobytes())
 
 

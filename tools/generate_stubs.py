@@ -89,6 +89,10 @@ RETURNS = {
     "SparseTensor.indices": "Tensor",
     "SparseTensor.name": "str",
     "SparseTensor._positions": ARRAY,
+    "Stats.read": (
+        "tuple[builtins.list[tuple[str, DataType, tuple[int, ...], tuple[Any, ...]]], "
+        "tuple[Any, ...]]"
+    ),
     "Stream.next": f"tuple[str, {ARRAY}] | None",
     "Tensor.__complex__": "complex",
     "Tensor.__float__": "float",

@@ -13,7 +13,9 @@ import onnxmap
 import onnxmap._appending  # these are imported at first use; the peers import all at once
 import onnxmap._diff
 import onnxmap._saving
+import onnxmap._stats
 from bench import witness, written
+from bench.peers import statistics
 from bench.peers.usual import Usual
 from bench.tasks import (
     NEW_DATA,
@@ -79,6 +81,36 @@ def _stream(folder: Path, checksum: str = "checksum", **options: Any) -> Task:
             return witness.touched(array for _, array in arrays)
 
     return Task(run, lambda result, _: {checksum: str(result)})
+
+
+def stats(folder: Path) -> Task:
+    """The statistics of every initializer of a loaded model."""
+    model = onnxmap.load(model_file(folder))
+    return Task(model.stats, _stats_seen)
+
+
+def stats_one_thread(folder: Path) -> Task:
+    """The same by one thread."""
+    model = onnxmap.load(model_file(folder))
+    return Task(lambda: model.stats(threads=1), _stats_seen)
+
+
+def _stats_seen(found: onnxmap.ModelStats, _full: bool) -> dict[str, str]:
+    facts = {
+        name: (
+            one.count,
+            one.finite,
+            one.zeros,
+            one.nans,
+            one.infinities,
+            None if one.min is None else float(one.min),
+            None if one.max is None else float(one.max),
+            one.mean,
+            one.std,
+        )
+        for name, one in found.items()
+    }
+    return statistics.seen(facts)
 
 
 def op_types(folder: Path) -> Task:

@@ -32,5 +32,6 @@ void bind_bulk(py::module_& module);
 void bind_compare(py::module_& module);
 void bind_kernels(py::module_& module);
 void bind_save(py::module_& module);
+void bind_stats(py::module_& module);
 
 }  // namespace onnxmap::bindings

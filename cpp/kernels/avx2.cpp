@@ -200,6 +200,10 @@ constexpr KernelSet kAvx2 = {
     .float32_to_bfloat16 = float32_to_bfloat16,
     .look_up = scalar::look_up,  // gathers are no faster than loads
     .read_varints = read_varints,
+    .float16 = &avx2::kFloat16,
+    .bfloat16 = &avx2::kBfloat16,
+    .float32 = &avx2::kFloat32,
+    .float64 = &avx2::kFloat64,
 };
 
 }  // namespace onnxmap::kernels

@@ -7,6 +7,15 @@ namespace onnxmap::kernels {
 
 #if defined(__x86_64__)
 extern const KernelSet kAvx2;
+
+namespace avx2 {
+
+extern const MomentLoops kFloat16;
+extern const MomentLoops kBfloat16;
+extern const MomentLoops kFloat32;
+extern const MomentLoops kFloat64;
+
+}  // namespace avx2
 #endif
 
 }  // namespace onnxmap::kernels

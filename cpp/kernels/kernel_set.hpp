@@ -1,14 +1,17 @@
-// The loops that turn stored elements into array elements. They know no ONNX, only widths and bits.
+// The loops that turn stored elements into array elements, or sum them. They know no ONNX, only
+// widths and bits.
 // Every set computes the same results, bit for bit. The best set for this processor is chosen at
 // the first use.
 //
-// Each loop takes `count` elements at `from` and writes them at `to`. Neither address need be
+// Each conversion takes `count` elements at `from` and writes them at `to`. Neither address need be
 // aligned, and the ranges do not overlap. Nothing outside the ranges is read or written.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "kernels/moments.hpp"
 
 namespace onnxmap::kernels {
 
@@ -44,6 +47,11 @@ struct KernelSet {
 
     LookUp look_up;
     ReadVarints read_varints;
+
+    const MomentLoops* float16;
+    const MomentLoops* bfloat16;
+    const MomentLoops* float32;
+    const MomentLoops* float64;
 };
 
 /// The set in use.

@@ -153,6 +153,10 @@ constexpr KernelSet kScalar = {
     .float32_to_bfloat16 = scalar::float32_to_bfloat16,
     .look_up = scalar::look_up,
     .read_varints = scalar::read_varints,
+    .float16 = &scalar::kFloat16,
+    .bfloat16 = &scalar::kBfloat16,
+    .float32 = &scalar::kFloat32,
+    .float64 = &scalar::kFloat64,
 };
 
 }  // namespace onnxmap::kernels

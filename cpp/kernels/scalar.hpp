@@ -21,5 +21,10 @@ std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std:
                            std::uint8_t* to);
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
 
+extern const MomentLoops kFloat16;
+extern const MomentLoops kBfloat16;
+extern const MomentLoops kFloat32;
+extern const MomentLoops kFloat64;
+
 }  // namespace scalar
 }  // namespace onnxmap::kernels

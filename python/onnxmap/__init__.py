@@ -107,6 +107,7 @@ if _typing.TYPE_CHECKING:
     from onnxmap._save_options import SaveReport
     from onnxmap._saving import dumps, save, save_all
     from onnxmap._saving_data import save_operator_set, save_tensor, save_value
+    from onnxmap._stats import ModelStats, TensorStats
     from onnxmap._text_forms import from_json, from_text
 
 __all__ = [
@@ -134,6 +135,7 @@ __all__ = [
     "MissingDataError",
     "Model",
     "ModelDiff",
+    "ModelStats",
     "Node",
     "NodeDeviceConfiguration",
     "NodeDiff",
@@ -157,6 +159,7 @@ __all__ = [
     "Tensor",
     "TensorDiff",
     "TensorError",
+    "TensorStats",
     "TensorWarning",
     "TrainingInfo",
     "TransferTimeoutError",
@@ -260,6 +263,7 @@ _LATER = {
     "onnxmap._save_options": ("SaveReport",),
     "onnxmap._saving": ("dumps", "save", "save_all"),
     "onnxmap._saving_data": ("save_operator_set", "save_tensor", "save_value"),
+    "onnxmap._stats": ("ModelStats", "TensorStats"),
     "onnxmap._text_forms": ("from_json", "from_text"),
 }  # fmt: skip
 

@@ -46,6 +46,7 @@ __all__: list[str] = [
     "ShardingSpec",
     "SimpleShardedDim",
     "SparseTensor",
+    "Stats",
     "Stream",
     "Tensor",
     "TensorNames",
@@ -94,6 +95,7 @@ __all__: list[str] = [
     "option_names",
     "optional_value",
     "plan_bulk",
+    "plan_stats",
     "rename_to_new",
     "save_plan",
     "schema",
@@ -1933,6 +1935,30 @@ class SavePlan:
     @property
     def referenced(self) -> int: ...
 
+class Stats:
+    """
+    The initializers of `Model.stats`, each found and checked.
+    """
+
+    def read(
+        self, threads: typing.SupportsInt | typing.SupportsIndex, tell: Any
+    ) -> tuple[
+        builtins.list[tuple[str, DataType, tuple[int, ...], tuple[Any, ...]]], tuple[Any, ...]
+    ]:
+        """
+        Return the row of each tensor, and the row of all values.
+
+        Args:
+            threads: how many threads read and sum; 0 for as many as help.
+            tell: None, or a function that is called with the bytes done, some 20 times a second.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """
+        The bytes that are read, or made by decoding.
+        """
+
 def append_bytes(document: Document, path: bytes, bytes: bytes) -> None:
     """
     Append bytes to the file that a document was loaded from.
@@ -2127,6 +2153,13 @@ def plan_bulk(
 ) -> Bulk:
     """
     Return the plan for a bulk read of these initializers.
+    """
+
+def plan_stats(
+    graph: Graph, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
+) -> Stats:
+    """
+    Return the plan for the statistics of these initializers.
     """
 
 def rename_to_new(old: bytes, new: bytes) -> None:

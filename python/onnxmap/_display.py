@@ -80,6 +80,8 @@ def _elements(things: Any) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
             for name, found in things.items()
         )
         return ("name", "in memory", "size"), sizes
+    if kind == "ModelStats":
+        return things._headings(), things._rows()
     of = things.type_name
     if len(things) and type(things[0]).__name__ == "ProtoView":
         return (), ((repr(thing),) for thing in things)

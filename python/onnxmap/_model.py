@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnxmap._graph import Graph, Initializers
     from onnxmap._page_cache import Residency
     from onnxmap._progress import ProgressArgument
+    from onnxmap._stats import ModelStats
 
 
 class Model(ModelFields, ModelSaving, ModelExchange):
@@ -232,6 +233,43 @@ class Model(ModelFields, ModelSaving, ModelExchange):
         from onnxmap._bulk import TensorStream
 
         return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
+
+    def stats(
+        self,
+        names: Sequence[str] | str | None = None,
+        threads: int | None = None,
+        progress: ProgressArgument = False,
+    ) -> ModelStats:
+        """Return minimum, maximum, mean, deviation and counts of the values of initializers.
+
+        Every value is read once, in parallel and in bounded memory: some MiB for each thread,
+        whatever the size of the model. A tensor that is stored in typed fields or segments is
+        decoded as a whole. The result does not depend on the number of threads. Ctrl-C stops the
+        work at once.
+
+        Tensors of strings are left out.
+
+        Args:
+            names: as for `views`.
+            threads: the number of threads that read and sum. By default, the number of processors
+                that the process may use.
+            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+
+        Returns:
+            TensorStats by name. `total` is about all values together.
+
+        Raises:
+            KeyError, TensorError, ExternalDataError, FileChangedError, LimitError: as for `arrays`.
+            ValueError: the model is closed.
+
+        Example:
+            >>> stats = model.stats()  # doctest: +SKIP
+            >>> [name for name, found in stats.items() if found.nans]  # doctest: +SKIP
+            []
+        """
+        from onnxmap._stats import read_stats
+
+        return read_stats(self.initializers, names, threads, progress)
 
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
         """Ask the system to bring the bytes of initializers into memory before they are used.

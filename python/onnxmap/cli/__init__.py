@@ -26,7 +26,7 @@ __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = (
-    "show", "ls", "dump", "verify", "save", "set", "rename-tensor", "cp", "mv", "run", "diff",
+    "show", "ls", "dump", "verify", "save", "set", "rename-tensor", "cp", "mv", "run", "diff", "stats",
     "bench", "demo",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The bar of a save: on a terminal only, and only if the save takes a while."""
+"""The bar of long work: on a terminal only, and only if the work takes a while."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ SECONDS_BEFORE_A_BAR = 1.0
 
 
 class SavingBar:
-    """What `onnxmap.save(progress=…)` calls. The bar goes when the `with` block ends."""
+    """What `onnxmap.save(progress=…)` calls. The bar goes when the `with` block ends.
 
-    def __init__(self) -> None:
+    Args:
+        what: the work in one word.
+    """
+
+    def __init__(self, what: str = "saving") -> None:
+        self._what = what
         self._bar: Progress | None = None
         self._done = 0
         self._stack = ExitStack()
@@ -38,7 +43,7 @@ class SavingBar:
         """Show that `done` of `total` bytes are done."""
         if self._bar is None:
             self._bar = self._stack.enter_context(
-                Progress(True, total, "saving", delay=SECONDS_BEFORE_A_BAR, transient=True)
+                Progress(True, total, self._what, delay=SECONDS_BEFORE_A_BAR, transient=True)
             )
         self._bar.update(done - self._done)
         self._done = done

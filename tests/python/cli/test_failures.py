@@ -48,6 +48,7 @@ class TestFailures:
             ["ls"],
             ["dump"],
             ["bench"],
+            ["stats"],
             ["save", "FILE", "out.onnx"],
             ["save", "FILE", "-"],
             ["set", "FILE", "k=v"],

@@ -163,7 +163,7 @@ def test_the_options_apply_to_standard_input(split: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "command", ["show", "ls", "dump", "verify", "save", "set", "rename-tensor"]
+    "command", ["show", "ls", "dump", "verify", "save", "set", "rename-tensor", "stats"]
 )
 def test_the_help_says_what_a_dash_is(run: Run, command: str) -> None:
     assert "- is standard input" in " ".join(run(command, "--help").out.split())
@@ -274,6 +274,7 @@ def test_completion_of_fields(small: Path, tmp_path: Path) -> None:
 def test_completion_of_the_commands_that_write(small: Path, tmp_path: Path) -> None:
     assert completions(f"onnxmap rename-tensor {small} a.", tmp_path) == ["a.weight", "a.bias"]
     assert completions(f"onnxmap rename-tensor {small} a.bias ", tmp_path) == []
+    assert completions(f"onnxmap stats {small} a.", tmp_path) == ["a.weight", "a.bias"]
     assert completions(f"onnxmap set {small} a", tmp_path) == ["author="]
     assert completions(f"onnxmap set {small} doc_string=", tmp_path) == []
     assert completions(f"onnxmap set {small} prod", tmp_path) == [

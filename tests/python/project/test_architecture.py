@@ -1,7 +1,7 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, compare, save} -> model -> tensor -> {onnx -> wire -> kernels,
-{source, contain} -> os} -> base
+bindings -> {bulk, compare, save} -> model -> tensor
+-> {onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 LEVELS is the map of the Python package.
 """
@@ -77,8 +77,8 @@ LEVELS: list[set[str]] = [
         "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
         "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
         "_operator_set",
-        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_structures",
-        "_tofile", "_weights",
+        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
+        "_structures", "_tofile", "_weights",
     },
     {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
