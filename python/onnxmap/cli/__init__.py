@@ -26,8 +26,8 @@ __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = (
-    "show", "ls", "dump", "verify", "save", "set", "rename-tensor", "cp", "mv", "run", "diff", "stats",
-    "bench", "demo",
+    "show", "ls", "dump", "verify", "stats", "diff", "save", "set", "rename-tensor", "cp", "mv",
+    "run", "bench", "demo",
 )  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where
