@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
+bindings -> {bulk, check, save} -> model -> tensor -> {onnx -> wire -> kernels, {source, contain} -> os}
 -> base
 
 LEVELS is the map of the Python package.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "python/onnxmap"
 FILES = ("os", "contain", "source")
+SINKS = ("bulk", "check", "save")
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "os": {"base"},
@@ -32,8 +33,9 @@ LAYERS: dict[str, set[str]] = {
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
+    "check": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
-    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", "bulk", "save"},
+    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
