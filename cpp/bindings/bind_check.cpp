@@ -34,11 +34,15 @@ py::list rules() {
     return all;
 }
 
-py::tuple check_rules(const DocumentPtr& document, std::vector<bool> wanted, std::uint64_t most,
+py::tuple check_rules(const ProtoView& root, std::vector<bool> wanted, std::uint64_t most,
                       bool values) {
+    const model::Document& document = *root.document;
+    if (!root.message().is(document.root())) {
+        throw py::value_error("the message is a part of another one");
+    }
     if (wanted.size() != check::rules().size()) throw py::value_error("one flag for each rule");
     const check::Findings findings = without_lock_if(
-        true, [&] { return check::check(*document, {std::move(wanted), most, values}); });
+        true, [&] { return check::check(document, {std::move(wanted), most, values}); });
     py::list found;
     for (const check::Finding& each : findings.found()) {
         found.append(py::make_tuple(static_cast<std::size_t>(each.rule), to_str(each.where),
@@ -52,7 +56,7 @@ py::tuple check_rules(const DocumentPtr& document, std::vector<bool> wanted, std
 void bind_check(py::module_& module) {
     module.def("rules", rules,
                "Return the rules that check_rules() knows: name, level, source, text, advice.");
-    module.def("check_rules", guarded(check_rules), py::arg("document"), py::arg("wanted"),
+    module.def("check_rules", guarded(check_rules), py::arg("root"), py::arg("wanted"),
                py::arg("most"), py::arg("values"),
                "Return the findings in a model (rule, path, message), and how many each rule has.");
 }

@@ -71,6 +71,7 @@ from onnxmap.errors import (
 if _typing.TYPE_CHECKING:
     from onnxmap._appending import append
     from onnxmap._bridges import from_ir, from_proto
+    from onnxmap._checking import CheckReport, Finding
     from onnxmap._new_attributes import make_attribute, make_attribute_ref
     from onnxmap._new_messages import (
         make_function,
@@ -103,6 +104,7 @@ __all__ = [
     "Attribute",
     "AttributeType",
     "CheckError",
+    "CheckReport",
     "ChecksumError",
     "DataLocation",
     "DataPermissionError",
@@ -111,6 +113,7 @@ __all__ = [
     "EditError",
     "ExternalDataError",
     "FileChangedError",
+    "Finding",
     "Function",
     "Graph",
     "Initializers",
@@ -222,6 +225,7 @@ if "IPython" in _sys.modules:
 _LATER = {
     "onnxmap._appending": ("append",),
     "onnxmap._bridges": ("from_ir", "from_proto"),
+    "onnxmap._checking": ("CheckReport", "Finding"),
     "onnxmap._new_attributes": ("make_attribute", "make_attribute_ref"),
     "onnxmap._new_messages": (
         "make_function", "make_graph", "make_model", "make_node", "make_operatorsetid",

@@ -59,6 +59,7 @@ __all__: list[str] = [
     "attribute_entries",
     "check_in_place",
     "check_not_appended",
+    "check_rules",
     "copy_into",
     "data_type_bits",
     "data_type_facts",
@@ -93,6 +94,7 @@ __all__: list[str] = [
     "optional_value",
     "plan_bulk",
     "rename_to_new",
+    "rules",
     "save_plan",
     "schema",
     "sequence_values",
@@ -1922,6 +1924,16 @@ def check_not_appended(document: Document) -> None:
     Raise FileChangedError if the loaded file was appended to since.
     """
 
+def check_rules(
+    root: ProtoView,
+    wanted: collections.abc.Sequence[bool],
+    most: typing.SupportsInt | typing.SupportsIndex,
+    values: bool,
+) -> tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]:
+    """
+    Return the findings in a model (rule, path, message), and how many each rule has.
+    """
+
 def copy_into(target: ProtoView, message: Any) -> None:
     """
     Replace all fields of a message by those of another one. External tensors of an object of a model with another folder become inline ones, which refer to their files.
@@ -2098,6 +2110,11 @@ def plan_bulk(
 def rename_to_new(old: bytes, new: bytes) -> None:
     """
     Rename a file. An error if the new name is taken.
+    """
+
+def rules() -> builtins.list[tuple[str, str, str, str, str]]:
+    """
+    Return the rules that check_rules() knows: name, level, source, text, advice.
     """
 
 def save_plan(

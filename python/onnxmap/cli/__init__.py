@@ -1,7 +1,7 @@
 """The command `onnxmap`. It runs a subcommand, which is a module or package of this package.
 
-Exit status: 0 done, 1 verify found a fault or run a difference, 2 bad usage or unreadable input. A
-failure prints one line on standard error, never a traceback. A subcommand imports what it needs
+Exit status: 0 done, 1 check or verify found a fault or run a difference, 2 bad usage or unreadable
+input. A failure prints one line on standard error, never a traceback. A subcommand imports what it needs
 when it runs, so that `onnxmap --help` stays quick.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = (
-    "show", "ls", "dump", "verify", "save", "set", "rename-tensor", "cp", "mv", "run", "bench",
+    "show", "ls", "dump", "check", "verify", "save", "set", "rename-tensor", "cp", "mv", "run", "bench",
     "demo",
 )  # fmt: skip
 
@@ -57,8 +57,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="onnxmap",
         description="Read, edit, save and move ONNX models of any size.",
         epilog=(
-            "Exit status: 0 done, 1 verify found a fault or run a difference, 2 bad usage or\n"
-            "unreadable input.\n"
+            "Exit status: 0 done, 1 check or verify found a fault or run a difference, 2 bad\n"
+            "usage or unreadable input.\n"
             "Completion with Tab needs the extra onnxmap[cli], and this line in ~/.bashrc or\n"
             f"~/.zshrc (there after compinit):\n  {COMPLETION}"
         ),

@@ -64,13 +64,13 @@ LEVELS: list[set[str]] = [
         "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
+        "_bulk", "_checking", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
         "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
         "_operator_set",
         "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_structures",
         "_tofile", "_weights",
     },
-    {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
+    {"_model_checking", "_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
     {
         "_appending", "_bridges", "_completion", "_loading", "_loading_data", "_new_models",
