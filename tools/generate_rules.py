@@ -21,7 +21,7 @@ PAGE = ROOT / "docs/rules.md"
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 from check.examples import EXAMPLES
-from check.examples.example import SMALL, SMALL_SET, Example
+from check.examples.example import SMALL, SMALL_SET, WHOLE, Example
 
 from onnxmap import _core
 
@@ -62,12 +62,12 @@ IR.md, ExternalData.md and MetadataProps.md are pages of the specification, in t
 The comments of `onnx.proto` are part of the specification, too.
 
 Each rule has an example that breaks it, in the text format of protobuf.
-Unless an example has an `ir_version` and a `graph` of its own, it is what must be added to this model:
+Most examples are what is added to this model:
 
 ```text
 {SMALL}```
 
-The examples of the last section are what must be added to this operator set:
+The examples of the last section are what is added to this operator set:
 
 ```text
 {SMALL_SET}```
@@ -95,6 +95,10 @@ def code_of(example: Example) -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
+def subject_of(example: Example) -> str:
+    return "This model" if example.base == WHOLE else "This"
+
+
 def section(rule: tuple[str, str, str, str, str], example: Example) -> str:
     """Return what the page says about a rule."""
     name, severity, source, text, advice = rule
@@ -108,7 +112,7 @@ def section(rule: tuple[str, str, str, str, str], example: Example) -> str:
         lines_of(f"Source: {source}", "- ", "  "),
         lines_of(f"Advice: {advice}", "- ", "  "),
         "",
-        f"This breaks the rule at {place}:",
+        f"{subject_of(example)} breaks the rule at {place}:",
         "",
         code_of(example),
     ]

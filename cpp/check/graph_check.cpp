@@ -176,9 +176,14 @@ void GraphCheck::check_outputs() {
         check_named(output, name, place);
         if (name.empty()) return;
         const VisibleValues::Id id = visible.id(name);
-        if (!visible.is_visible(id)) {
+        const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
+        if (!is_own && !visible.is_visible(id)) {
             checking_.found(Rule::graph_output_undefined, place,
                             [&] { return "nothing defines the output " + quoted(name); });
+        } else if (!is_own && kind_ == GraphKind::subgraph) {
+            checking_.found(Rule::graph_output_undefined, place, [&] {
+                return "the output " + quoted(name) + " is a value of a graph around this one";
+            });
         }
         if ((visible.here(id) & Mark::is_output) != 0) {
             checking_.found(Rule::graph_output_repeated, place, [&] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -57,16 +58,24 @@ void check_version(Checking& checking, const tensor::Header& header, const Place
     });
 }
 
-// The entries of external_data that reading the tensor does not look at.
-void check_entries(Checking& checking, const onnx::Message& tensor, const tensor::Header& header,
+// Whether a length is 0. Reading a tensor takes it for a length that is left out.
+bool is_zero(std::string_view number) noexcept {
+    return !number.empty() && std::ranges::all_of(number, [](char c) { return c == '0'; });
+}
+
+// The entries of external_data that reading the tensor does not look at. Returns whether one says
+// that the length is 0.
+bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor::Header& header,
                    const Place& place) {
     const wire::FieldRow& row = field<"TensorProto.external_data">;
+    bool has_zero_length = false;
     std::uint64_t i = 0;
     tensor.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message entry = tensor.inner(row, value);
         const Place here{&place, &row, i++};
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto text = entry.text(field<"StringStringEntryProto.value">);
+        has_zero_length = has_zero_length || (key == "length" && is_zero(text));
         // onnxruntime keeps prepacked weights behind keys of its own, and onnx knows basepath.
         const bool is_known = key == "location" || key == "offset" || key == "length" ||
                               key == "checksum" || key == "basepath" ||
@@ -84,14 +93,15 @@ void check_entries(Checking& checking, const onnx::Message& tensor, const tensor
         checking.found(Rule::ext_not_used, place,
                        "the tensor has external_data, and its data_location is not EXTERNAL");
     }
+    return has_zero_length;
 }
 
 void check_external(Checking& checking, const model::Tensor& tensor, const tensor::Values& values,
-                    const Place& place) {
+                    bool has_zero_length, const Place& place) {
     const auto entry = tensor.external();
     const tensor::Payload* const payload = values.payload();
     if (!entry || payload == nullptr) return;
-    if (entry->length == 0 && payload->nbytes > 0) {
+    if (has_zero_length && payload->nbytes > 0) {
         checking.found(Rule::ext_length_zero, place, "the length is 0, and the tensor has values");
     }
     if (entry->offset % kPageSize != 0) {
@@ -161,10 +171,10 @@ void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& 
     const model::Tensor checked(checking.document, tensor);
     const tensor::Header& header = checked.header();
     check_version(checking, header, place);
-    check_entries(checking, tensor, header, place);
+    const bool has_zero_length = check_entries(checking, tensor, header, place);
     holds(checking, place, [&] {
         tensor::Values values = checked.values(checking.moment);
-        if (header.external) check_external(checking, checked, values, place);
+        if (header.external) check_external(checking, checked, values, has_zero_length, place);
         const bool is_small = values.payload() == nullptr && tensor.nbytes() <= kSmall;
         if (checking.values || is_small) check_values(checking, values, place);
     });

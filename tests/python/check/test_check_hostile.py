@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from onnx import ModelProto
 from support.checked_models import CHECKED_MODELS
-from support.rule_checks import RULES, check, counts_of, found
+from support.rule_checks import check_all, counts_of, found
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.small_models import SMALL_MODELS
 from support.steep_times import GROWTH, too_steep
@@ -22,7 +22,6 @@ import onnxmap
 pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
 
 SIZE = 20_000 if LONG else 3_000
-# Shapes whose findings need the path of a tensor, or whose list of findings is long.
 MUTANTS = 100_000 if LONG else 10_000 if EXHAUSTIVE else 1_500
 DEPTH = 100  # the default limit
 
@@ -49,8 +48,8 @@ def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
     small, large = (written(shape, n, tmp_path) for n in (SIZE, GROWTH * SIZE))
     for most in (10, 10 * GROWTH * SIZE):
         steep = too_steep(
-            lambda most=most: check(small._document, True, True, most),
-            lambda most=most: check(large._document, True, True, most),
+            lambda most=most: check_all(small, most),
+            lambda most=most: check_all(large, most),
         )
         assert steep is None, f"{most} findings"
 
@@ -58,19 +57,18 @@ def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_findings_are_capped_and_counted(shape: str, tmp_path: Path) -> None:
     model = written(shape, 100, tmp_path)
-    all_counts, every = counts_of(model, values=True)
+    all_counts, every = counts_of(model)
     assert every == sum(all_counts.values())
-    counts, kept = counts_of(model, values=True, most=3)
+    counts, kept = counts_of(model, most=3)
     assert counts == all_counts
     assert kept == sum(min(count, 3) for count in all_counts.values())
 
 
 def test_only_wanted_rules_are_looked_for() -> None:
     model = onnxmap.loads(SHAPES["nodes that are empty"](5))
-    wanted = [rule == "node.outputs" for rule in RULES]
-    findings, counts = onnxmap._core.check_rules(model._document, wanted, 1000, True)
-    assert {RULES[rule] for rule, _, _ in findings} == {"node.outputs"}
-    assert sum(counts) == 5
+    report = model.check(select="node.outputs")
+    assert [each.rule for each in report] == ["node.outputs"] * 5
+    assert report.counts == {"node.outputs": 5}
 
 
 def test_a_million_empty_nodes() -> None:
@@ -102,8 +100,8 @@ def test_nesting_to_the_limit() -> None:
 def test_memory_is_a_small_multiple_of_the_file(shape: str) -> None:
     facts = growth_kib(
         f"__import__('support.worst_checks').worst_checks.SHAPES[{shape!r}](300_000)",
-        "from support.rule_checks import check\n"
-        "    check(onnxmap.loads(data)._document, True, True, 10)",
+        "from support.rule_checks import check_all\n"
+        "    check_all(onnxmap.loads(data), 10)",
     )
     assert facts["growth"] / facts["size"] < 40
 
@@ -142,9 +140,9 @@ def test_mutants_are_checked_without_a_crash() -> None:
         data = mutant(rng, seeds, ModelProto.DESCRIPTOR)
         try:
             model = onnxmap.loads(data)
-        except onnxmap.OnnxmapError:
+        except onnxmap.OnnxMapError:
             continue
         checked += 1
-        broken += bool(counts_of(model, values=True)[0])
+        broken += bool(counts_of(model)[0])
     assert checked > MUTANTS / 3
     assert broken > checked / 3

@@ -32,7 +32,7 @@ def loaded(data: bytes, example: Example, folder: Path | None) -> Any:
         path.write_bytes(data)
         model = onnxmap.load(path)
     if not has_graph:
-        model.edit().proto.ClearField("graph")
+        model.proto.ClearField("graph")
     return model
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from check.examples.example import MODEL_FILE, Example
@@ -54,9 +55,9 @@ EXAMPLES = [
     Example(
         "ext.not_regular",
         WHERE,
-        broken=external(("location", "folder")),
+        broken=external(("location", "pipe")),
         kept=GOOD,
-        files={**FILES, "folder": Path.mkdir},
+        files={**FILES, "pipe": os.mkfifo},
     ),
     Example(
         "ext.permission",
@@ -119,7 +120,7 @@ EXAMPLES = [
     ),
     Example(
         "ext.overlap",
-        "graph.initializer[1]",
+        WHERE,
         broken=external(
             FILE,
             ("length", "8"),

@@ -152,7 +152,7 @@ EXAMPLES = [
     Example(
         "tensor.value_range",
         "graph.initializer[0]",
-        broken='graph { initializer { name: "w" data_type: 3 dims: 1 int32_data: 128 } }',
+        broken='graph { initializer { name: "w" data_type: 3 dims: 1 int32_data: 1000 } }',
         kept='graph { initializer { name: "w" data_type: 3 dims: 1 int32_data: -128 } }',
     ),
     Example(

@@ -131,7 +131,7 @@ EXAMPLES = [
     ),
     Example(
         "value.cycle",
-        "graph.node[1]",
+        "graph.node[2]",
         broken="""
             graph {
               node { op_type: "Add" input: "x" input: "b" output: "a" }
