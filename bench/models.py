@@ -152,6 +152,28 @@ def write_nodes(folder: Path, count: int) -> None:
     write_model(folder, graph, [spec])
 
 
+def write_valid_nodes(folder: Path, count: int) -> None:
+    """Write a chain of `count` nodes as `write_nodes` does, in a model that breaks no rule."""
+    operators = ("MatMul", "Add", "Mul", "Sub", "Div", "Max", "Min", "Pow")
+    specs = [tensor(f"/layers.{i}/w", FLOAT, (4, 4), i) for i in range(48)]
+    graph = Message()
+    previous = "x"
+    for i in range(count):
+        operator = "Concat" if i % 4 == 0 else operators[i % len(operators)]
+        output = f"/layers.{i % 48}/{operator}_{i}_o"
+        body = node(operator, [previous, f"/layers.{i % 48}/w"], [output], f"{operator}_{i}")
+        if operator == "Concat":  # its one attribute
+            body.message(5, Message().text(1, "axis").integer(3, i % 2).integer(20, 2))
+        graph.message(1, body)
+        previous = output
+    graph.text(2, "graph")
+    for spec in specs:
+        graph.mark(spec.header).message(5, initializer(spec))
+    graph.message(11, value_info("x", FLOAT, (4, 4)))
+    graph.message(12, value_info(previous, FLOAT, (4, 4)))
+    write_model(folder, graph, specs)
+
+
 def write_products(folder: Path, count: int, extent: int) -> None:
     """Write a chain of `count` products with square matrices, of a batch of any size."""
     shape = (extent, extent)
@@ -329,6 +351,9 @@ RECIPES: dict[str, Recipe] = {
     ),
     "products_3000mb": Recipe(
         partial(write_products, count=45, extent=4096), partial(write_products, count=4, extent=128)
+    ),
+    "valid_nodes_200k": Recipe(
+        partial(write_valid_nodes, count=200_000), partial(write_valid_nodes, count=2_000)
     ),
     "nodes_200k": Recipe(partial(write_nodes, count=200_000), partial(write_nodes, count=2_000)),
     **_growth(),

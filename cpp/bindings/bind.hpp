@@ -29,6 +29,7 @@ void bind_tensor_exchange(GuardedClass<Tensor>& cls);
 void bind_sparse_tensor(py::module_& module);
 void bind_external_file(py::module_& module);
 void bind_bulk(py::module_& module);
+void bind_check(py::module_& module);
 void bind_compare(py::module_& module);
 void bind_kernels(py::module_& module);
 void bind_save(py::module_& module);

@@ -37,6 +37,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_sparse_tensor(module);
     bind_external_file(module);
     bind_bulk(module);
+    bind_check(module);
     bind_compare(module);
     bind_kernels(module);
     bind_save(module);

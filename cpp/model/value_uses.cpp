@@ -146,6 +146,21 @@ std::span<const Use> ValueUses::uses(std::string_view value) const {
 }
 
 std::vector<std::uint32_t> ValueUses::topological_order() const {
+    Order found = order();
+    if (!found.in_cycle) return std::move(found.nodes);
+    const std::string path = "graph.node[" + std::to_string(*found.in_cycle) + "]";
+    Error error("model.cycle",
+                path + " depends on its own output, so the nodes have no topological order");
+    error.path = path;
+    throw error;
+}
+
+std::optional<std::uint32_t> ValueUses::node_in_cycle() const {
+    if (std::ranges::find(makers_, kSeveral) != makers_.end()) return std::nullopt;
+    return order().in_cycle;
+}
+
+ValueUses::Order ValueUses::order() const {
     // Calls visit(maker, user) for each use of a node's output by a node or in its subgraphs.
     const auto for_each_edge = [&](auto&& visit) {
         std::uint32_t i = 0;
@@ -164,7 +179,7 @@ std::vector<std::uint32_t> ValueUses::topological_order() const {
     for_each_edge([&](std::uint32_t made_by, std::uint32_t user) {
         is_sorted = is_sorted && made_by < user;
     });
-    if (is_sorted) return order;
+    if (is_sorted) return {std::move(order), std::nullopt};
 
     std::vector<std::uint32_t> ends(std::size_t{node_count_} + 1, 0);
     std::vector<std::uint32_t> waits_for(node_count_, 0);
@@ -190,7 +205,7 @@ std::vector<std::uint32_t> ValueUses::topological_order() const {
             if (--waits_for[users[i]] == 0) ready.push(users[i]);
         }
     }
-    if (order.size() == node_count_) return order;
+    if (order.size() == node_count_) return {std::move(order), std::nullopt};
 
     // Each node that is left waits for another one that is left: going from one to the next ends in
     // a circle.
@@ -201,11 +216,7 @@ std::vector<std::uint32_t> ValueUses::topological_order() const {
     const auto first_left = std::ranges::find_if(waits_for, [](auto count) { return count > 0; });
     auto node = static_cast<std::uint32_t>(first_left - waits_for.begin());
     for (std::uint32_t steps = 0; steps < node_count_; ++steps) node = left_maker[node];
-    Error error("model.cycle",
-                "graph.node[" + std::to_string(node) +
-                    "] depends on its own output, so the nodes have no topological order");
-    error.path = "graph.node[" + std::to_string(node) + "]";
-    throw error;
+    return {std::move(order), node};
 }
 
 }  // namespace onnxmap::model

@@ -56,6 +56,10 @@ class ValueUses {
     /// `model.duplicate_name` if several nodes make one value.
     [[nodiscard]] std::vector<std::uint32_t> topological_order() const;
 
+    /// A node that depends on its own output; nothing if there is none, or if several nodes make
+    /// one value.
+    [[nodiscard]] std::optional<std::uint32_t> node_in_cycle() const;
+
   private:
     struct Named {
         std::uint32_t value;  // in values_
@@ -63,6 +67,13 @@ class ValueUses {
     };
     class Collector;
 
+    // The positions in order, and a node of a circle if they are not all.
+    struct Order {
+        std::vector<std::uint32_t> nodes;
+        std::optional<std::uint32_t> in_cycle;
+    };
+
+    [[nodiscard]] Order order() const;
     void sort_by_value(const os::LargeVector<Named>& found);
     [[nodiscard]] std::uint32_t maker(std::uint32_t value) const;
 

@@ -49,6 +49,7 @@ struct DataTypeInfo {
     const char* buffer_format;  // in the buffer protocol; empty if it has none
     DlpackCode dlpack;
     CodeFormat format;
+    std::int32_t ir_version;  // the first one that has the type
 
     /// Whether each element has whole bytes: arrays can then be views of the payload.
     [[nodiscard]] constexpr bool fixed_width() const noexcept { return bits >= 8; }

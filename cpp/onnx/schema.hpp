@@ -104,6 +104,11 @@ inline constexpr const wire::MessageTable& message = detail::find_message(name.v
 template <detail::Name path>
 inline constexpr const wire::FieldRow& field = detail::find_field(path.view());
 
+/// The newest IR version. Source: onnx.proto, Version.
+[[nodiscard]] constexpr std::int32_t newest_ir_version() noexcept {
+    return rows::kVersion[std::size(rows::kVersion) - 1].number;
+}
+
 /// The message of that name (`TensorProto.Segment`), or null.
 [[nodiscard]] const wire::MessageTable* find_message(std::string_view name) noexcept;
 

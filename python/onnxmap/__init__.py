@@ -71,6 +71,7 @@ from onnxmap.errors import (
 if _typing.TYPE_CHECKING:
     from onnxmap._appending import append
     from onnxmap._bridges import from_ir, from_proto
+    from onnxmap._checking import CheckReport, Finding
     from onnxmap._diff import diff
     from onnxmap._diff_report import (
         Change,
@@ -115,6 +116,7 @@ __all__ = [
     "AttributeType",
     "Change",
     "CheckError",
+    "CheckReport",
     "ChecksumError",
     "DataLocation",
     "DataPermissionError",
@@ -124,6 +126,7 @@ __all__ = [
     "EditError",
     "ExternalDataError",
     "FileChangedError",
+    "Finding",
     "Function",
     "FunctionDiff",
     "Graph",
@@ -243,6 +246,7 @@ if "IPython" in _sys.modules:
 _LATER = {
     "onnxmap._appending": ("append",),
     "onnxmap._bridges": ("from_ir", "from_proto"),
+    "onnxmap._checking": ("CheckReport", "Finding"),
     "onnxmap._diff": ("diff",),
     "onnxmap._diff_report": (
         "Change", "DiffList", "FunctionDiff", "ModelDiff", "NodeDiff", "TensorDiff", "ValueDiff",

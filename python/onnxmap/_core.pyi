@@ -61,6 +61,7 @@ __all__: list[str] = [
     "attribute_entries",
     "check_in_place",
     "check_not_appended",
+    "check_rules",
     "compare_models",
     "copy_into",
     "data_type_bits",
@@ -97,6 +98,7 @@ __all__: list[str] = [
     "plan_bulk",
     "plan_stats",
     "rename_to_new",
+    "rules",
     "save_plan",
     "schema",
     "sequence_values",
@@ -1975,6 +1977,16 @@ def check_not_appended(document: Document) -> None:
     Raise FileChangedError if the loaded file was appended to since.
     """
 
+def check_rules(
+    root: ProtoView,
+    wanted: collections.abc.Sequence[bool],
+    most: typing.SupportsInt | typing.SupportsIndex,
+    values: bool,
+) -> tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]:
+    """
+    Return the findings in a model (rule, path, message), and how many each rule has.
+    """
+
 def compare_models(
     a: Document, b: Document, threads: typing.SupportsInt | typing.SupportsIndex
 ) -> ModelDifference:
@@ -2165,6 +2177,11 @@ def plan_stats(
 def rename_to_new(old: bytes, new: bytes) -> None:
     """
     Rename a file. An error if the new name is taken.
+    """
+
+def rules() -> builtins.list[tuple[str, str, str, str, str]]:
+    """
+    Return the rules that check_rules() knows: name, level, source, text, advice.
     """
 
 def save_plan(

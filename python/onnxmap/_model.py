@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from onnxmap import _core, _page_cache
 from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe, describe_html
+from onnxmap._model_checking import ModelChecking
 from onnxmap._model_exchange import ModelExchange
 from onnxmap._model_fields import ModelFields
 from onnxmap._model_saving import ModelSaving
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from onnxmap._stats import ModelStats
 
 
-class Model(ModelFields, ModelSaving, ModelExchange):
+class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.

@@ -71,6 +71,18 @@ class OperatorSet:
         """The operators of the set that are functions, with their definitions."""
         return _core.friendly(self.proto, "functions")
 
+    def check(
+        self,
+        *,
+        strict: bool = False,
+        select: Iterable[str] | str | None = None,
+        ignore: Iterable[str] | str | None = None,
+    ) -> CheckReport:
+        """Check the set against the rules of the ONNX specification; see `Model.check`."""
+        from onnxmap._checking import check_message
+
+        return check_message(self.proto, strict=strict, select=select, ignore=ignore)
+
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
         __setattr__ = set_or_explain
 

@@ -1,8 +1,8 @@
 """The command `onnxmap`. It runs a subcommand, which is a module or package of this package.
 
-Exit status: 0 done, 1 verify found a fault, or run or diff a difference, 2 bad usage or unreadable
-input. A failure prints one line on standard error, never a traceback. A subcommand imports what it
-needs when it runs, so that `onnxmap --help` stays quick.
+Exit status: 0 done, 1 check or verify found a fault, or run or diff a difference, 2 bad usage or
+unreadable input. A failure prints one line on standard error, never a traceback. A subcommand
+imports what it needs when it runs, so that `onnxmap --help` stays quick.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["UsageError", "main"]
 
 # Each is a module of this package with `SUMMARY`, `add_arguments(parser)`, `run(arguments) -> int`.
 COMMANDS = (
-    "show", "ls", "dump", "verify", "stats", "diff", "save", "set", "rename-tensor", "cp", "mv",
-    "run", "bench", "demo",
+    "show", "ls", "dump", "check", "verify", "stats", "diff", "save", "set", "rename-tensor", "cp",
+    "mv", "run", "bench", "demo",
 )  # fmt: skip
 
 # The line that a start file of bash or zsh needs. Without the option, bash offers files where
@@ -57,8 +57,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="onnxmap",
         description="Read, edit, save and move ONNX models of any size.",
         epilog=(
-            "Exit status: 0 done, 1 verify found a fault, or run or diff a difference, 2 bad\n"
-            "usage or unreadable input.\n"
+            "Exit status: 0 done, 1 check or verify found a fault, or run or diff a difference,\n"
+            "2 bad usage or unreadable input.\n"
             "Completion with Tab needs the extra onnxmap[cli], and this line in ~/.bashrc or\n"
             f"~/.zshrc (there after compinit):\n  {COMPLETION}"
         ),

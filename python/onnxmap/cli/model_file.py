@@ -11,6 +11,8 @@ from onnxmap._operator_set import MAGIC
 from onnxmap.cli.completion import complete_with, folders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import onnxmap
 
 STANDARD_INPUT = "-"
@@ -56,24 +58,54 @@ def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
     import onnxmap
 
     data = _standard_input(file)
-
-    def view(message: str) -> onnxmap.ProtoView:
-        if data is None:
-            return onnxmap.load_proto(file, message, io=arguments.io)
-        return onnxmap.loads_proto(data, message)
-
     try:
         return _model(file, data, arguments).proto
     except onnxmap.ParseError:
-        for message, is_one in (
-            ("OperatorSetProto", _is_operator_set),
-            ("TensorProto", _is_tensor),
-        ):
-            with contextlib.suppress(onnxmap.ParseError):
-                found = view(message)
-                if is_one(found):
-                    return found
-        raise
+        found = _view(file, data, arguments, _is_operator_set, _is_tensor)
+        if found is None:
+            raise
+        return found
+
+
+def open_model_or_operators(
+    file: str, arguments: argparse.Namespace
+) -> onnxmap.Model | onnxmap.OperatorSet:
+    """Open the model in a file, or the operator set. `-` is standard input.
+
+    Raises:
+        ParseError: it is neither; the error is that of a model.
+    """
+    import onnxmap
+
+    data = _standard_input(file)
+    try:
+        return _model(file, data, arguments)
+    except onnxmap.ParseError:
+        found = _view(file, data, arguments, _is_operator_set)
+        if found is None:
+            raise
+        return onnxmap.OperatorSet(found)
+
+
+def _view(
+    file: str,
+    data: bytes | None,
+    arguments: argparse.Namespace,
+    *kinds: Callable[[onnxmap.ProtoView], bool],
+) -> onnxmap.ProtoView | None:
+    """Open the message as the first of these kinds that it is; None if it is none."""
+    import onnxmap
+
+    for is_one in kinds:
+        message = _MESSAGES[is_one]
+        with contextlib.suppress(onnxmap.ParseError):
+            if data is None:
+                found = onnxmap.load_proto(file, message, io=arguments.io)
+            else:
+                found = onnxmap.loads_proto(data, message)
+            if is_one(found):
+                return found
+    return None
 
 
 def _is_operator_set(view: onnxmap.ProtoView) -> bool:
@@ -82,6 +114,9 @@ def _is_operator_set(view: onnxmap.ProtoView) -> bool:
 
 def _is_tensor(view: onnxmap.ProtoView) -> bool:
     return view.data_type != 0 and len(view.unknown_fields) == 0
+
+
+_MESSAGES = {_is_operator_set: "OperatorSetProto", _is_tensor: "TensorProto"}
 
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:

@@ -52,6 +52,15 @@ def convert_version(document: _core.Document, target_version: int) -> None:
     _edit(document, converted, forgotten)
 
 
+def fault_of_operators(document: _core.Document) -> str | None:
+    """Return what `onnx.checker` says is wrong; None if nothing is."""
+    try:
+        check_operators(document)
+    except onnx.checker.ValidationError as failure:
+        return str(failure)
+    return None
+
+
 def check_operators(document: _core.Document, full_check: bool = False) -> None:
     """Check a model with `onnx.checker`, without the values of large tensors.
 

@@ -1,6 +1,6 @@
 """The map of the layers. To change the architecture is to change this map.
 
-bindings -> {bulk, compare, save} -> model -> tensor
+bindings -> {bulk, check, compare, save} -> model -> tensor
 -> {onnx -> wire -> kernels, {source, contain} -> os} -> base
 
 LEVELS is the map of the Python package.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "python/onnxmap"
 FILES = ("os", "contain", "source")
+SINKS = ("bulk", "check", "compare", "save")
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "os": {"base"},
@@ -32,20 +33,10 @@ LAYERS: dict[str, set[str]] = {
     "tensor": {"base", "wire", "onnx", "kernels", *FILES},
     "model": {"base", "wire", "onnx", *FILES, "tensor"},
     "bulk": {"base", "onnx", "os", "source", "tensor", "model"},
+    "check": {"base", "onnx", "os", "source", "tensor", "model"},
     "compare": {"base", "onnx", "os", "source", "tensor", "model"},
     "save": {"base", "wire", "onnx", "os", "source", "tensor", "model"},
-    "bindings": {
-        "base",
-        "wire",
-        "onnx",
-        "kernels",
-        *FILES,
-        "tensor",
-        "model",
-        "bulk",
-        "compare",
-        "save",
-    },
+    "bindings": {"base", "wire", "onnx", "kernels", *FILES, "tensor", "model", *SINKS},
 }
 # Only os/ uses the operating system. sys/types.h only declares types, and may be used elsewhere.
 SYSTEM_HEADERS = re.compile(
@@ -74,13 +65,13 @@ LEVELS: list[set[str]] = [
         "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
+        "_bulk", "_checking", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
         "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
         "_operator_set",
         "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
         "_structures", "_tofile", "_weights",
     },
-    {"_model_exchange", "_model_saving", "_values", "_writing", "interop"},
+    {"_model_checking", "_model_exchange", "_model_saving", "_values", "_writing", "interop"},
     {"_model"},
     {
         "_appending", "_bridges", "_completion", "_diff", "_loading", "_loading_data",

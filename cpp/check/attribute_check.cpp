@@ -1,0 +1,164 @@
+#include "check/attribute_check.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "check/graph_check.hpp"
+#include "check/tensor_check.hpp"
+#include "check/type_check.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// The field of each AttributeType, by its number. Source: onnx.proto, AttributeProto.
+constexpr std::array<const wire::FieldRow*, 15> kValueFields = {
+    nullptr,
+    &field<"AttributeProto.f">,
+    &field<"AttributeProto.i">,
+    &field<"AttributeProto.s">,
+    &field<"AttributeProto.t">,
+    &field<"AttributeProto.g">,
+    &field<"AttributeProto.floats">,
+    &field<"AttributeProto.ints">,
+    &field<"AttributeProto.strings">,
+    &field<"AttributeProto.tensors">,
+    &field<"AttributeProto.graphs">,
+    &field<"AttributeProto.sparse_tensor">,
+    &field<"AttributeProto.sparse_tensors">,
+    &field<"AttributeProto.tp">,
+    &field<"AttributeProto.type_protos">,
+};
+
+bool is_value_field(const wire::FieldRow* row) noexcept {
+    for (const wire::FieldRow* const each : kValueFields) {
+        if (each != nullptr && each == row) return true;
+    }
+    return false;
+}
+
+struct AttributeParts {
+    std::string_view name;
+    std::string_view reference;
+    std::optional<std::int32_t> type;
+    const wire::FieldRow* value = nullptr;  // the first field that has one
+    const wire::FieldRow* other = nullptr;  // another one
+    bool has_messages = false;
+};
+
+AttributeParts parts_of(const onnx::Message& attribute) {
+    AttributeParts parts;
+    attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row == &field<"AttributeProto.name">) {
+            parts.name = found.text();
+        } else if (row == &field<"AttributeProto.ref_attr_name">) {
+            parts.reference = found.text();
+        } else if (row == &field<"AttributeProto.type">) {
+            parts.type = found.int32();
+        } else if (is_value_field(row)) {
+            if (parts.value == nullptr) parts.value = row;
+            if (parts.value != row) parts.other = row;
+            parts.has_messages = parts.has_messages || row->is_message();
+        }
+    });
+    return parts;
+}
+
+void check_reference(Checking& checking, const AttributeParts& parts, const Place& place,
+                     const Body* body) {
+    const model::NameTable* const attributes = body == nullptr ? nullptr : body->owner().attributes;
+    if (attributes == nullptr) {
+        checking.found(Rule::attribute_reference, place, [&] {
+            return "it refers to the attribute " + quoted(parts.reference) +
+                   " of a function, and its node is in none";
+        });
+    } else if (!attributes->find(parts.reference)) {
+        checking.found(Rule::attribute_reference_name, place,
+                       [&] { return "the function has no attribute " + quoted(parts.reference); });
+    }
+    if (parts.value != nullptr) {
+        checking.found(Rule::attribute_reference_value, place, [&] {
+            return "it refers to " + quoted(parts.reference) + ", and has a value in " +
+                   std::string(parts.value->name);
+        });
+    }
+}
+
+void check_value_fields(Checking& checking, const AttributeParts& parts, const Place& place) {
+    if (parts.other != nullptr) {
+        checking.found(Rule::attribute_value, place, [&] {
+            return "it has values in two fields: " + std::string(parts.value->name) + " and " +
+                   std::string(parts.other->name);
+        });
+        return;
+    }
+    const auto type = static_cast<std::size_t>(parts.type.value_or(0));
+    const wire::FieldRow* const expected =
+        type < kValueFields.size() ? kValueFields.at(type) : nullptr;
+    if (expected == nullptr) return;
+    if (parts.value == nullptr) {
+        if (expected->repeated()) return;  // an empty list
+        checking.found(Rule::attribute_no_value, place,
+                       [&] { return "its type needs a value in " + std::string(expected->name); });
+    } else if (parts.value != expected) {
+        checking.found(Rule::attribute_value, place, [&] {
+            return "its type needs a value in " + std::string(expected->name) +
+                   ", and the value is in " + std::string(parts.value->name);
+        });
+    }
+}
+
+void check_message(Checking& checking, const onnx::Message& message, const Place& place,
+                   Body* body) {
+    if (&message.table() == &onnx::message<"TensorProto">) {
+        check_tensor(checking, message, place);
+    } else if (&message.table() == &onnx::message<"SparseTensorProto">) {
+        check_sparse_tensor(checking, message, place);
+    } else if (&message.table() == &onnx::message<"TypeProto">) {
+        check_type(checking, message, place);
+    } else if (body != nullptr) {
+        body->settle();
+        check_subgraph(checking, message, place, *body);
+    }
+}
+
+void check_messages(Checking& checking, const onnx::Message& attribute, const Place& place,
+                    Body* body) {
+    for (const wire::FieldRow* const row : kValueFields) {
+        if (row == nullptr || !row->is_message()) continue;
+        if (row->repeated()) {
+            std::uint64_t i = 0;
+            attribute.for_each_value(*row, [&](const wire::Field& value) {
+                check_message(checking, attribute.inner(*row, value), Place{&place, row, i++},
+                              body);
+            });
+        } else if (const auto child = attribute.child(*row)) {
+            check_message(checking, *child, Place{&place, row}, body);
+        }
+    }
+}
+
+}  // namespace
+
+void check_attribute(Checking& checking, const onnx::Message& attribute, const Place& place,
+                     Body* body) {
+    const AttributeParts parts = parts_of(attribute);
+    if (parts.name.empty()) {
+        checking.found(Rule::attribute_name, place, "the attribute has no name");
+    }
+    if (parts.type.value_or(0) == 0 && checking.ir_version >= 2) {
+        checking.found(Rule::attribute_type, place, "the attribute has no type");
+    }
+    if (parts.reference.empty()) {
+        check_value_fields(checking, parts, place);
+    } else {
+        check_reference(checking, parts, place, body);
+    }
+    if (parts.has_messages) check_messages(checking, attribute, place, body);
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,107 @@
+// What the checks of one document share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "check/findings.hpp"
+#include "check/visible_values.hpp"
+#include "model/document.hpp"
+#include "model/name_table.hpp"
+#include "model/structure_pages.hpp"
+#include "onnx/message.hpp"
+#include "source/source.hpp"
+
+namespace onnxmap::check {
+
+/// The operator sets that a model or a function imports, by domain. "ai.onnx" is "".
+class Imports {
+  public:
+    /// Whether the domain is new.
+    bool add(std::string_view domain, std::int64_t version);
+    /// The version of a domain; nothing if it is not imported.
+    [[nodiscard]] std::optional<std::int64_t> find(std::string_view domain) const;
+    [[nodiscard]] bool only_standard() const {
+        return domains_.size() == 0 || (domains_.size() == 1 && domains_.name(0).empty());
+    }
+
+  private:
+    model::NameTable domains_;
+    std::vector<std::int64_t> versions_;
+    std::optional<std::int64_t> standard_;  // of the default domain
+};
+
+/// The functions of a model, by domain, name and overload, and which of them call which.
+class Functions {
+  public:
+    struct Added {
+        std::uint32_t position;
+        bool is_new;
+    };
+    Added add(std::string_view domain, std::string_view name, std::string_view overload);
+    [[nodiscard]] std::optional<std::uint32_t> find(std::string_view domain, std::string_view name,
+                                                    std::string_view overload);
+    [[nodiscard]] bool empty() const noexcept { return names_.size() == 0; }
+
+    void note_call(std::uint32_t caller, std::uint32_t called) { calls_[caller].push_back(called); }
+    /// A function that calls itself, by way of others or not, once for each circle of calls.
+    [[nodiscard]] std::vector<std::uint32_t> recursive() const;
+
+  private:
+    const std::string& key_of(std::string_view domain, std::string_view name,
+                              std::string_view overload);
+
+    model::NameTable names_{model::NameTable::Text::copied};
+    std::vector<std::vector<std::uint32_t>> calls_;  // of each function
+    std::string key_;
+};
+
+/// A range of an external file that a tensor has as its values.
+struct ExternalRange {
+    std::shared_ptr<const source::Source> source;
+    std::uint64_t offset;
+    std::uint64_t nbytes;
+    const std::uint8_t* tensor;  // where its message begins
+};
+
+struct Checking {
+    const model::Document& document;
+    Findings& findings;
+    source::Moment moment;  // files that were looked at earlier are looked at again
+    bool values;            // whether to read what only the values tell
+
+    std::int64_t ir_version = 0;
+    Imports imports = {};  // of the model
+    Functions functions = {};
+    model::NameTable devices{};  // the device configurations of the model
+    VisibleValues visible = {};
+    KeptPlaces kept = {};
+    std::vector<ExternalRange> external = {};
+    model::StructurePages pages{document.source(), true};
+
+    [[nodiscard]] bool wants(Rule rule) const { return findings.wants(rule); }
+
+    /// Adds a finding; see Findings::add().
+    template <class Message>
+    void found(Rule rule, const Place& place, Message&& message) {
+        findings.add(rule, place, std::forward<Message>(message));
+    }
+
+    /// With the rule that names are identifiers of C, if it is asked for.
+    void check_identifier(std::string_view name, const Place& place);
+};
+
+/// "ai.onnx" is the default domain.
+[[nodiscard]] inline std::string_view plain_domain(std::string_view domain) noexcept {
+    return domain == "ai.onnx" ? std::string_view{} : domain;
+}
+
+/// Whether a name has the reverse DNS form, such as org.example.team.
+[[nodiscard]] bool is_reverse_dns(std::string_view domain) noexcept;
+
+}  // namespace onnxmap::check

@@ -1,0 +1,64 @@
+// What a check found. A hostile file may break a rule a million times: the first findings of each
+// rule are kept, and the others counted.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "check/place.hpp"
+#include "check/rules.hpp"
+
+namespace onnxmap::check {
+
+struct Finding {
+    Rule rule;
+    std::string where;    // the path from the root
+    std::string message;  // what is wrong
+};
+
+class Findings {
+  public:
+    /// `wanted`: for each rule, whether to look for it. At most `most` findings of a rule are kept.
+    Findings(std::vector<bool> wanted, std::uint64_t most)
+        : wanted_(std::move(wanted)), counts_(rules().size()), most_(most) {}
+
+    [[nodiscard]] bool wants(Rule rule) const { return wanted_[index(rule)]; }
+
+    /// Adds a finding. `message()` makes the sentence that says what is wrong.
+    template <std::invocable Message>
+    void add(Rule rule, const Place& place, Message&& message) {
+        if (count(rule)) found_.push_back({rule, place.path(), message()});
+    }
+    void add(Rule rule, const Place& place, const char* message) {
+        if (count(rule)) found_.push_back({rule, place.path(), message});
+    }
+    /// The same if finding the path takes time: `where_and_message()` makes both.
+    template <std::invocable Make>
+    void add(Rule rule, Make&& where_and_message) {
+        if (!count(rule)) return;
+        auto [where, message] = where_and_message();
+        found_.push_back({rule, std::move(where), std::move(message)});
+    }
+
+    /// The findings that were kept, in the order in which they were found.
+    [[nodiscard]] const std::vector<Finding>& found() const noexcept { return found_; }
+    /// How often each rule was broken.
+    [[nodiscard]] const std::vector<std::uint64_t>& counts() const noexcept { return counts_; }
+
+  private:
+    static std::size_t index(Rule rule) noexcept { return static_cast<std::size_t>(rule); }
+    // Counts a finding; whether it is kept.
+    bool count(Rule rule) { return wants(rule) && ++counts_[index(rule)] <= most_; }
+
+    std::vector<bool> wanted_;
+    std::vector<std::uint64_t> counts_;
+    std::vector<Finding> found_;
+    std::uint64_t most_;
+};
+
+}  // namespace onnxmap::check

@@ -1,0 +1,200 @@
+#include "check/function_check.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check/attribute_check.hpp"
+#include "check/body.hpp"
+#include "check/metadata_check.hpp"
+#include "check/type_check.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// Calls visit(function, place) for each FunctionProto.
+template <class Visit>
+void for_each_function(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
+                       const Place& root, Visit&& visit) {
+    std::uint64_t i = 0;
+    parent.for_each_value(row, [&](const wire::Field& value) {
+        checking.pages.looked_at({value.begin, 0});
+        const Place place{&root, &row, i++};
+        visit(parent.inner(row, value), place);
+    });
+}
+
+// The parameters of one kind, whose names differ.
+class Parameters {
+  public:
+    Parameters(Checking& checking, const char* kind) : checking_(checking), kind_(kind) {}
+
+    [[nodiscard]] const model::NameTable& names() const noexcept { return names_; }
+
+    void add(std::string_view name, const Place& place) {
+        if (names_.add(name).is_new) return;
+        checking_.found(Rule::function_parameter_repeated, place, [&] {
+            return "the function has two " + std::string(kind_) + "s " + quoted(name);
+        });
+    }
+
+  private:
+    Checking& checking_;
+    const char* kind_;
+    model::NameTable names_;
+};
+
+template <class Visit>
+void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const Place& place,
+                   Visit&& visit) {
+    std::uint64_t i = 0;
+    function.for_each_value(
+        row, [&](const wire::Field& value) { visit(value.text(), Place{&place, &row, i++}); });
+}
+
+void note_attributes(Checking& checking, const onnx::Message& function, const Place& place,
+                     Parameters& attributes) {
+    for_each_name(function, field<"FunctionProto.attribute">, place,
+                  [&](std::string_view name, const Place& at) { attributes.add(name, at); });
+    const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
+    std::uint64_t i = 0;
+    function.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message attribute = function.inner(row, value);
+        const auto name = attribute.text(field<"AttributeProto.name">);
+        const Place at{&place, &row, i++, name};
+        attributes.add(name, at);
+        check_attribute(checking, attribute, at, nullptr);
+    });
+}
+
+void check_function_imports(Checking& checking, const onnx::Message& function, const Place& place,
+                            Imports& imports) {
+    const wire::FieldRow& row = field<"FunctionProto.opset_import">;
+    note_imports(checking, function, row, place, imports);
+    std::uint64_t i = 0;
+    function.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message import = function.inner(row, value);
+        const Place at{&place, &row, i++};
+        const auto domain = import.text(field<"OperatorSetIdProto.domain">);
+        const auto version = import.int64(field<"OperatorSetIdProto.version">);
+        const auto of_model = checking.imports.find(domain);
+        if (!of_model || *of_model == version) return;
+        checking.found(Rule::function_opset_version, at, [&] {
+            return "the function imports version " + std::to_string(version) + " of " +
+                   quoted(domain) + ", and the model version " + std::to_string(*of_model);
+        });
+    });
+}
+
+void check_value_infos(Checking& checking, const onnx::Message& function, const Place& place) {
+    const wire::FieldRow& row = field<"FunctionProto.value_info">;
+    std::uint64_t i = 0;
+    function.for_each_value(row, [&](const wire::Field& value) {
+        check_value_info(checking, function.inner(row, value), Place{&place, &row, i++}, false);
+    });
+}
+
+void check_function(Checking& checking, const onnx::Message& function, const Place& place) {
+    const auto name = function.text(field<"FunctionProto.name">);
+    const auto domain = function.text(field<"FunctionProto.domain">);
+    const auto overload = function.text(field<"FunctionProto.overload">);
+    if (name.empty()) checking.found(Rule::function_name, place, "the function has no name");
+    if (plain_domain(domain).empty()) {
+        checking.found(Rule::function_standard_domain, place, [&] {
+            return "the function " + quoted(name) + " is in the default domain";
+        });
+    }
+    Imports imports;
+    check_function_imports(checking, function, place, imports);
+    Parameters attributes(checking, "attribute");
+    note_attributes(checking, function, place, attributes);
+
+    const Owner owner{imports, &attributes.names(),
+                      checking.functions.find(domain, name, overload)};
+    Body body(checking, place, owner, {});
+    Parameters inputs(checking, "input");
+    for_each_name(function, field<"FunctionProto.input">, place,
+                  [&](std::string_view input, const Place& at) {
+                      inputs.add(input, at);
+                      const auto id = checking.visible.id(input);
+                      if (!checking.visible.is_visible(id)) {
+                          body.define(input, VisibleValues::is_input, at);
+                      }
+                  });
+    body.check_nodes(*checking.document.index(function), field<"FunctionProto.node">);
+    Parameters outputs(checking, "output");
+    for_each_name(function, field<"FunctionProto.output">, place,
+                  [&](std::string_view output, const Place& at) {
+                      outputs.add(output, at);
+                      if (checking.visible.is_visible(checking.visible.id(output))) return;
+                      checking.found(Rule::function_output_undefined, at, [&] {
+                          return "nothing defines the output " + quoted(output);
+                      });
+                  });
+    check_value_infos(checking, function, place);
+    check_metadata(checking, function, field<"FunctionProto.metadata_props">, place);
+}
+
+}  // namespace
+
+void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
+                  const Place& place, Imports& imports) {
+    std::uint64_t i = 0;
+    parent.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message import = parent.inner(row, value);
+        const Place at{&place, &row, i++};
+        const auto domain = import.text(field<"OperatorSetIdProto.domain">);
+        const auto version = import.int64(field<"OperatorSetIdProto.version">);
+        if (version < 1) {
+            checking.found(Rule::model_opset_import_version, at, [&] {
+                return "the version of " + quoted(domain) + " is " + std::to_string(version);
+            });
+        }
+        if (!imports.add(domain, version)) {
+            checking.found(Rule::model_opset_import_repeated, at,
+                           [&] { return "the domain " + quoted(domain) + " is imported twice"; });
+        }
+    });
+}
+
+void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
+                    const Place& root) {
+    for_each_function(
+        checking, parent, row, root, [&](const onnx::Message& function, const Place& place) {
+            const auto name = function.text(field<"FunctionProto.name">);
+            const auto added =
+                checking.functions.add(function.text(field<"FunctionProto.domain">), name,
+                                       function.text(field<"FunctionProto.overload">));
+            if (added.is_new) return;
+            checking.found(Rule::function_repeated, place, [&] {
+                return "another function before it has the name " + quoted(name) +
+                       " in the same domain, and the same overload";
+            });
+        });
+}
+
+void check_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
+                     const Place& root) {
+    if (checking.functions.empty()) return;
+    std::vector<std::pair<std::uint64_t, std::string_view>> by_position;
+    for_each_function(
+        checking, parent, row, root, [&](const onnx::Message& function, const Place& place) {
+            check_function(checking, function, place);
+            const auto name = function.text(field<"FunctionProto.name">);
+            const auto position =
+                checking.functions.find(function.text(field<"FunctionProto.domain">), name,
+                                        function.text(field<"FunctionProto.overload">));
+            if (*position == by_position.size()) by_position.emplace_back(place.index, name);
+        });
+    for (const std::uint32_t position : checking.functions.recursive()) {
+        const auto [index, name] = by_position[position];
+        checking.found(Rule::function_recursion, Place{&root, &row, index},
+                       [&] { return "the function " + quoted(name) + " calls itself"; });
+    }
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,249 @@
+#include "check/graph_check.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "check/metadata_check.hpp"
+#include "check/tensor_check.hpp"
+#include "check/type_check.hpp"
+#include "onnx/schema.hpp"
+#include "tensor/header.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+using Mark = VisibleValues::Mark;
+
+namespace {
+
+constexpr std::int64_t kFirstWithConstants = 4;  // the IR version since which initializers need not
+                                                 // be inputs
+
+std::string_view name_of_value(const onnx::Message& value_info) {
+    return value_info.text(field<"ValueInfoProto.name">);
+}
+
+Body::Around around(GraphKind kind, Body* outer) {
+    return {outer, kind == GraphKind::subgraph || kind == GraphKind::algorithm,
+            kind == GraphKind::main};
+}
+
+// Whether a tensor can be the value of an input of this type; its dimensions that are not known
+// take any.
+bool fits(const onnx::Message& tensor, const onnx::Message& tensor_type) {
+    const tensor::Header header = tensor::read_header(tensor);
+    const auto type = tensor_type.find(field<"TypeProto.Tensor.elem_type">);
+    if (type && type->int32() != 0 && type->int32() != header.data_type) return false;
+    const auto shape = tensor_type.child(field<"TypeProto.Tensor.shape">);
+    if (!shape) return true;
+    std::uint64_t rank = 0;
+    bool is_equal = true;
+    const wire::FieldRow& row = field<"TensorShapeProto.dim">;
+    shape->for_each_value(row, [&](const wire::Field& value) {
+        const auto dim =
+            shape->inner(row, value).find(field<"TensorShapeProto.Dimension.dim_value">);
+        if (dim && rank < header.dims().size() && dim->int64() != header.dims()[rank]) {
+            is_equal = false;
+        }
+        ++rank;
+    });
+    return is_equal && rank == header.rank;
+}
+
+}  // namespace
+
+GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const Place& place,
+                       GraphKind kind, const Owner& owner, Body* outer)
+    : checking_(checking),
+      graph_(graph),
+      place_(place),
+      kind_(kind),
+      body_(checking, place, owner, around(kind, outer)),
+      fields_(checking.document.index(graph)) {}
+
+template <class Visit>
+void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
+    std::uint64_t index = 0;
+    fields_->for_each(row, [&](const wire::Field& element) {
+        checking_.pages.looked_at({element.begin, 0});
+        const Place place{&place_, &row, index++};
+        visit(graph_.inner(row, element), place);
+    });
+}
+
+void GraphCheck::run() {
+    const auto name = fields_->last(field<"GraphProto.name">);
+    if (!name || name->text().empty()) {
+        checking_.found(Rule::graph_name, place_, "the graph has no name");
+    } else {
+        checking_.check_identifier(name->text(), place_);
+    }
+    check_inputs();
+    check_initializers();
+    body_.check_nodes(*fields_, field<"GraphProto.node">);
+    check_outputs();
+    check_value_infos();
+    check_annotations();
+    if (fields_->count(field<"GraphProto.metadata_props">) > 0) {
+        check_metadata(checking_, graph_, field<"GraphProto.metadata_props">, place_);
+    }
+}
+
+void GraphCheck::check_named(const onnx::Message& value_info, std::string_view name,
+                             const Place& place) {
+    if (name.empty()) checking_.found(Rule::graph_value_name, place, "the value has no name");
+    const bool is_boundary = place.row != &field<"GraphProto.value_info">;
+    check_value_info(checking_, value_info, place, kind_ == GraphKind::main && is_boundary);
+}
+
+void GraphCheck::check_inputs() {
+    const wire::FieldRow& row = field<"GraphProto.input">;
+    for_each(row, [&](const onnx::Message& input, const Place& place) {
+        const std::string_view name = name_of_value(input);
+        check_named(input, name, place);
+        body_.define(name, Mark::is_input, place);
+        if (!name.empty()) inputs_.emplace_back(checking_.visible.id(name), place.index);
+    });
+    std::ranges::sort(inputs_);
+    if (kind_ == GraphKind::initialization && fields_->count(row) > 0) {
+        checking_.found(Rule::training_initialization_input, Place{&place_, &row, 0},
+                        "the initialization graph has an input");
+    }
+}
+
+void GraphCheck::check_initializers() {
+    for_each(field<"GraphProto.initializer">, [&](const onnx::Message& tensor, const Place& place) {
+        check_tensor(checking_, tensor, place);
+        check_initializer(tensor, place);
+    });
+    for_each(field<"GraphProto.sparse_initializer">,
+             [&](const onnx::Message& sparse, const Place& place) {
+                 check_sparse_tensor(checking_, sparse, place);
+                 const auto values = sparse.child(field<"SparseTensorProto.values">);
+                 if (values) check_initializer(*values, place);
+             });
+}
+
+void GraphCheck::check_initializer(const onnx::Message& tensor, const Place& place) {
+    const std::string_view name = tensor.text(field<"TensorProto.name">);
+    if (name.empty()) {
+        checking_.found(Rule::graph_initializer_name, place, "the initializer has no name");
+        return;
+    }
+    const unsigned marks = checking_.visible.here(checking_.visible.id(name));
+    const bool is_segment = tensor.has(field<"TensorProto.segment">);
+    if ((marks & Mark::is_initializer) != 0 && !is_segment) {
+        checking_.found(Rule::graph_initializer_repeated, place, [&] {
+            return "another initializer before it has the name " + quoted(name);
+        });
+    }
+    const bool is_input = (marks & Mark::is_input) != 0;
+    const bool has_constants = checking_.ir_version >= kFirstWithConstants;
+    if (!is_input && !has_constants && kind_ != GraphKind::algorithm) {
+        checking_.found(Rule::graph_initializer_input, place,
+                        [&] { return quoted(name) + " is no input of the graph"; });
+    }
+    if (is_input && has_constants && kind_ == GraphKind::subgraph) {
+        checking_.found(Rule::graph_initializer_default, place,
+                        [&] { return quoted(name) + " is an input of the subgraph, too"; });
+    }
+    if (is_input && place.row == &field<"GraphProto.initializer">) check_default(tensor, place);
+    body_.define(name, Mark::is_initializer, place);
+}
+
+void GraphCheck::check_default(const onnx::Message& tensor, const Place& place) {
+    const std::string_view name = tensor.text(field<"TensorProto.name">);
+    const wire::FieldRow& row = field<"GraphProto.input">;
+    const auto found =
+        std::ranges::lower_bound(inputs_, checking_.visible.id(name), {},
+                                 &std::pair<VisibleValues::Id, std::uint64_t>::first);
+    const onnx::Message input = graph_.inner(row, fields_->at(row, found->second));
+    const auto type = input.child(field<"ValueInfoProto.type">);
+    const auto tensor_type = type ? type->child(field<"TypeProto.tensor_type">) : std::nullopt;
+    if (!tensor_type || fits(tensor, *tensor_type)) return;
+    checking_.found(Rule::graph_initializer_type, place, [&] {
+        return "the initializer " + quoted(name) +
+               " has another element type or shape than the input of its name";
+    });
+}
+
+void GraphCheck::check_outputs() {
+    VisibleValues& visible = checking_.visible;
+    for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const Place& place) {
+        const std::string_view name = name_of_value(output);
+        check_named(output, name, place);
+        if (name.empty()) return;
+        const VisibleValues::Id id = visible.id(name);
+        const bool is_own = (visible.here(id) & VisibleValues::kDefined) != 0;
+        if (!is_own && !visible.is_visible(id)) {
+            checking_.found(Rule::graph_output_undefined, place,
+                            [&] { return "nothing defines the output " + quoted(name); });
+        } else if (!is_own && kind_ == GraphKind::subgraph) {
+            checking_.found(Rule::graph_output_undefined, place, [&] {
+                return "the output " + quoted(name) + " is a value of a graph around this one";
+            });
+        }
+        if ((visible.here(id) & Mark::is_output) != 0) {
+            checking_.found(Rule::graph_output_repeated, place, [&] {
+                return "another output before it has the name " + quoted(name);
+            });
+        }
+        visible.mark(id, Mark::is_output);
+    });
+}
+
+void GraphCheck::check_value_infos() {
+    VisibleValues& visible = checking_.visible;
+    for_each(field<"GraphProto.value_info">, [&](const onnx::Message& value, const Place& place) {
+        const std::string_view name = name_of_value(value);
+        check_named(value, name, place);
+        if (name.empty()) return;
+        const VisibleValues::Id id = visible.id(name);
+        const unsigned marks = visible.here(id);
+        if ((marks & Mark::is_described) != 0) {
+            checking_.found(Rule::graph_value_info_repeated, place,
+                            [&] { return "another entry before it describes " + quoted(name); });
+        } else if ((marks & (Mark::is_input | Mark::is_output)) != 0) {
+            checking_.found(Rule::graph_value_info_inner, place,
+                            [&] { return quoted(name) + " is an input or output of the graph"; });
+        } else if ((marks & VisibleValues::kDefined) == 0) {
+            checking_.found(Rule::graph_value_info_inner, place,
+                            [&] { return "the graph has no value " + quoted(name); });
+        }
+        visible.mark(id, Mark::is_described);
+    });
+}
+
+void GraphCheck::check_annotations() {
+    const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
+    const auto check_name = [&](std::string_view name, const Place& place) {
+        if (checking_.visible.is_visible(checking_.visible.id(name))) return;
+        checking_.found(Rule::quantization_tensor, place,
+                        [&] { return "the graph has no value " + quoted(name); });
+    };
+    for_each(field<"GraphProto.quantization_annotation">,
+             [&](const onnx::Message& annotation, const Place& place) {
+                 check_name(annotation.text(field<"TensorAnnotation.tensor_name">), place);
+                 std::uint64_t i = 0;
+                 annotation.for_each_value(parameters, [&](const wire::Field& value) {
+                     const onnx::Message entry = annotation.inner(parameters, value);
+                     const Place here{&place, &parameters, i++};
+                     const auto key = entry.text(field<"StringStringEntryProto.key">);
+                     if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
+                         checking_.found(Rule::quantization_key, here, [&] {
+                             return quoted(key) + " is no key that ONNX defines";
+                         });
+                     }
+                     check_name(entry.text(field<"StringStringEntryProto.value">), here);
+                 });
+             });
+}
+
+void check_subgraph(Checking& checking, const onnx::Message& graph, const Place& place,
+                    Body& outer) {
+    GraphCheck(checking, graph, place, GraphKind::subgraph, outer.owner(), &outer).run();
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,60 @@
+// The rules of a graph: its inputs, initializers, outputs and described values, and its nodes.
+// Source: ONNX's IR.md, "Graphs".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "check/body.hpp"
+#include "check/checking.hpp"
+#include "model/field_index.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::check {
+
+enum class GraphKind : std::uint8_t {
+    main,
+    subgraph,
+    initialization,  // of training
+    algorithm,       // of training: it continues the main graph
+};
+
+/// The graph of an attribute of a node in `outer`.
+void check_subgraph(Checking& checking, const onnx::Message& graph, const Place& place,
+                    Body& outer);
+
+/// One graph, and the values of it and of those around it.
+class GraphCheck {
+  public:
+    GraphCheck(Checking& checking, const onnx::Message& graph, const Place& place, GraphKind kind,
+               const Owner& owner, Body* outer = nullptr);
+
+    /// Checks everything. The values of the graph stay visible as long as this object lives.
+    void run();
+
+  private:
+    void check_inputs();
+    void check_initializers();
+    void check_initializer(const onnx::Message& tensor, const Place& place);
+    void check_outputs();
+    void check_value_infos();
+    void check_annotations();
+    void check_named(const onnx::Message& value_info, std::string_view name, const Place& place);
+    void check_default(const onnx::Message& tensor, const Place& place);
+
+    template <class Visit>
+    void for_each(const wire::FieldRow& row, Visit&& visit);
+
+    Checking& checking_;
+    const onnx::Message& graph_;
+    const Place& place_;
+    GraphKind kind_;
+    Body body_;
+    std::shared_ptr<const model::FieldIndex> fields_;
+    std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
+};
+
+}  // namespace onnxmap::check

@@ -1,0 +1,64 @@
+#include "check/metadata_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "model/name_table.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+struct PredefinedKey {
+    std::string_view key;
+    std::array<std::string_view, 5> values;  // the rest is empty
+};
+
+// Source: docs/MetadataProps.md of ONNX.
+constexpr std::array kPredefined = {
+    PredefinedKey{"Image.BitmapPixelFormat", {"Gray8", "Rgb8", "Bgr8", "Rgba8", "Bgra8"}},
+    PredefinedKey{"Image.ColorSpaceGamma", {"Linear", "SRGB"}},
+    PredefinedKey{
+        "Image.NominalPixelRange",
+        {"NominalRange_0_255", "Normalized_0_1", "Normalized_1_1", "NominalRange_16_235"}},
+};
+
+}  // namespace
+
+void check_metadata(Checking& checking, const onnx::Message& message, const wire::FieldRow& row,
+                    const Place& place) {
+    model::NameTable keys;
+    std::uint64_t i = 0;
+    message.for_each_value(row, [&](const wire::Field& value) {
+        const auto key = message.inner(row, value).text(field<"StringStringEntryProto.key">);
+        const Place here{&place, &row, i++};
+        if (key.empty()) {
+            checking.found(Rule::model_metadata_key, here, "the entry has no key");
+        } else if (!keys.add(key).is_new) {
+            checking.found(Rule::model_metadata_key, here,
+                           [&] { return "another entry before it has the key " + quoted(key); });
+        }
+    });
+}
+
+void check_predefined_metadata(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& row = field<"ModelProto.metadata_props">;
+    std::uint64_t i = 0;
+    model.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message entry = model.inner(row, value);
+        const Place here{&root, &row, i++};
+        const auto key = entry.text(field<"StringStringEntryProto.key">);
+        const auto* const known = std::ranges::find(kPredefined, key, &PredefinedKey::key);
+        if (known == kPredefined.end()) return;
+        const auto text = entry.text(field<"StringStringEntryProto.value">);
+        if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
+        checking.found(Rule::model_metadata_value, here,
+                       [&] { return quoted(text) + " is no value of " + std::string(key); });
+    });
+}
+
+}  // namespace onnxmap::check

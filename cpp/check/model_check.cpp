@@ -1,0 +1,105 @@
+#include "check/model_check.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "check/function_check.hpp"
+#include "check/graph_check.hpp"
+#include "check/metadata_check.hpp"
+#include "check/tensor_check.hpp"
+#include "check/training_check.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+constexpr std::int64_t kFirstWithImports = 3;  // Source: onnx.proto, Version
+
+void check_versions(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& row = field<"ModelProto.ir_version">;
+    checking.ir_version = model.int64(row);
+    if (checking.ir_version < 1 || checking.ir_version > onnx::newest_ir_version()) {
+        checking.found(Rule::model_ir_version, Place{&root, &row}, [&] {
+            return model.has(row) ? "there is no IR version " + std::to_string(checking.ir_version)
+                                  : std::string("the model has no ir_version");
+        });
+    }
+    const std::int64_t version = model.int64(field<"ModelProto.model_version">);
+    if (version < 0) {
+        checking.found(Rule::model_model_version, Place{&root, &field<"ModelProto.model_version">},
+                       [&] { return "model_version is " + std::to_string(version); });
+    }
+}
+
+void check_imports(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& row = field<"ModelProto.opset_import">;
+    note_imports(checking, model, row, root, checking.imports);
+    const bool has_imports = model.has(row);
+    const bool needs_imports = checking.ir_version >= kFirstWithImports;
+    if (!has_imports && needs_imports) {
+        checking.found(Rule::model_opset_import, root, "the model imports no operator sets");
+    } else if (has_imports && !needs_imports) {
+        checking.found(Rule::model_opset_import_early, Place{&root, &row, 0}, [&] {
+            return "a model of IR version " + std::to_string(checking.ir_version) +
+                   " imports operator sets";
+        });
+    }
+    // A model of the first versions has the operators of the first set. In a later one, one finding
+    // says that the import is missing, not one for each node.
+    if (!has_imports) checking.imports.add("", 1);
+}
+
+void note_devices(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& row = field<"ModelProto.configuration">;
+    std::uint64_t i = 0;
+    model.for_each_value(row, [&](const wire::Field& value) {
+        const auto name = model.inner(row, value).text(field<"DeviceConfigurationProto.name">);
+        const Place place{&root, &row, i++};
+        if (name.empty()) {
+            checking.found(Rule::model_device_name, place, "the configuration has no name");
+        } else if (!checking.devices.add(name).is_new) {
+            checking.found(Rule::model_device_name, place, [&] {
+                return "another configuration before it has the name " + quoted(name);
+            });
+        }
+    });
+}
+
+void check_domain(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& row = field<"ModelProto.domain">;
+    const auto domain = model.text(row);
+    if (domain.empty() || is_reverse_dns(domain)) return;
+    checking.found(Rule::model_domain, Place{&root, &row},
+                   [&] { return quoted(domain) + " is no name in reverse DNS form"; });
+}
+
+}  // namespace
+
+void check_model(Checking& checking, const onnx::Message& model, const Place& root) {
+    const wire::FieldRow& functions = field<"ModelProto.functions">;
+    check_versions(checking, model, root);
+    check_imports(checking, model, root);
+    check_domain(checking, model, root);
+    check_metadata(checking, model, field<"ModelProto.metadata_props">, root);
+    check_predefined_metadata(checking, model, root);
+    note_devices(checking, model, root);
+    note_functions(checking, model, functions, root);
+
+    const auto graph = checking.document.child(model, field<"ModelProto.graph">);
+    if (!graph) {
+        checking.found(Rule::model_graph, root, "the model has no graph");
+        check_functions(checking, model, functions, root);
+        return;
+    }
+    const Place place{&root, &field<"ModelProto.graph">};
+    GraphCheck main(checking, *graph, place, GraphKind::main, Owner{checking.imports});
+    main.run();
+    check_training(checking, model, *checking.document.index(*graph), root);
+    check_functions(checking, model, functions, root);
+    check_external_ranges(checking);
+}
+
+}  // namespace onnxmap::check

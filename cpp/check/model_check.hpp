@@ -1,0 +1,13 @@
+// The rules of a model as a whole.
+// Source: ONNX's IR.md, "Models".
+#pragma once
+
+#include "check/checking.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::check {
+
+/// `model`: a ModelProto, the root.
+void check_model(Checking& checking, const onnx::Message& model, const Place& root);
+
+}  // namespace onnxmap::check

@@ -1,0 +1,80 @@
+#include "check/operator_set_check.hpp"
+
+#include <string>
+
+#include "check/function_check.hpp"
+#include "check/string_check.hpp"
+#include "model/name_table.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+constexpr std::string_view kMagic = "ONNXOPSET";
+
+void check_form(Checking& checking, const onnx::Message& set, const wire::FieldRow& row,
+                const Place& root) {
+    const auto text = set.text(row);
+    if (text.empty() || is_semver_part(text)) return;
+    checking.found(Rule::operator_set_prerelease, Place{&root, &row},
+                   [&] { return quoted(text) + " has not the form of Semantic Versioning"; });
+}
+
+void check_operators(Checking& checking, const onnx::Message& set, const Place& root) {
+    const wire::FieldRow& row = field<"OperatorSetProto.operator">;
+    const std::int64_t version = set.int64(field<"OperatorSetProto.opset_version">);
+    model::NameTable names;
+    std::uint64_t i = 0;
+    set.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message each = set.inner(row, value);
+        const Place place{&root, &row, i++};
+        const auto name = each.text(field<"OperatorProto.op_type">);
+        if (name.empty()) {
+            checking.found(Rule::operator_set_operator_name, place, "the operator has no op_type");
+        } else if (!names.add(name).is_new) {
+            checking.found(Rule::operator_set_operator_name, place, [&] {
+                return "another operator before it has the name " + quoted(name);
+            });
+        }
+        const std::int64_t since = each.int64(field<"OperatorProto.since_version">);
+        if (since < 1 || since > version) {
+            checking.found(Rule::operator_set_since_version, place, [&] {
+                return "since_version of " + quoted(name) + " is " + std::to_string(since);
+            });
+        }
+    });
+}
+
+}  // namespace
+
+void check_operator_set(Checking& checking, const onnx::Message& set, const Place& root) {
+    if (set.text(field<"OperatorSetProto.magic">) != kMagic) {
+        checking.found(Rule::operator_set_magic, root, [&] {
+            return "magic is " + quoted(set.text(field<"OperatorSetProto.magic">));
+        });
+    }
+    for (const wire::FieldRow* const row :
+         {&field<"OperatorSetProto.ir_version">, &field<"OperatorSetProto.opset_version">}) {
+        const std::int64_t version = set.int64(*row);
+        if (version >= 1) continue;
+        checking.found(Rule::operator_set_version, Place{&root, row},
+                       [&] { return std::string(row->name) + " is " + std::to_string(version); });
+    }
+    const auto domain = set.text(field<"OperatorSetProto.domain">);
+    if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
+        checking.found(Rule::operator_set_domain, Place{&root, &field<"OperatorSetProto.domain">},
+                       [&] { return quoted(domain) + " is no name in reverse DNS form"; });
+    }
+    check_form(checking, set, field<"OperatorSetProto.ir_version_prerelease">, root);
+    check_form(checking, set, field<"OperatorSetProto.ir_build_metadata">, root);
+    check_operators(checking, set, root);
+    checking.ir_version = set.int64(field<"OperatorSetProto.ir_version">);
+    const wire::FieldRow& functions = field<"OperatorSetProto.functions">;
+    note_functions(checking, set, functions, root);
+    check_functions(checking, set, functions, root);
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,72 @@
+#include "check/string_check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace onnxmap::check {
+
+namespace {
+
+struct Lead {
+    std::uint8_t least;       // the smallest first byte
+    std::uint8_t most;        // the largest one
+    std::size_t length;       // of the character, in bytes
+    std::uint8_t least_next;  // of the second byte
+    std::uint8_t most_next;
+};
+
+// Source: RFC 3629, section 4.
+constexpr Lead kLeads[] = {
+    {0x00, 0x7f, 1, 0, 0},       {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
+    {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
+    {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
+};
+
+bool is_utf8(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+    for (std::size_t i = 0; i < text.size();) {
+        const auto* const lead = std::ranges::find_if(kLeads, [&](const Lead& each) {
+            return each.least <= byte(i) && byte(i) <= each.most;
+        });
+        if (lead == std::end(kLeads) || text.size() - i < lead->length) return false;
+        for (std::size_t k = 1; k < lead->length; ++k) {
+            const std::uint8_t least = k == 1 ? lead->least_next : 0x80;
+            const std::uint8_t most = k == 1 ? lead->most_next : 0xbf;
+            if (byte(i + k) < least || byte(i + k) > most) return false;
+        }
+        i += lead->length;
+    }
+    return true;
+}
+
+bool is_alphanumeric(char c) noexcept {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+}  // namespace
+
+const char* fault_of_string(std::string_view text) noexcept {
+    if (!is_utf8(text)) return "is not UTF-8";
+    if (text.starts_with("\xef\xbb\xbf")) return "begins with a byte order mark";
+    if (text.find('\0') != std::string_view::npos) return "has a NUL byte";
+    return nullptr;
+}
+
+bool is_sha1(std::string_view text) noexcept {
+    return text.size() == 40 && std::ranges::all_of(text, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+           });
+}
+
+bool is_semver_part(std::string_view text) noexcept {
+    char before = '.';
+    for (const char c : text) {
+        if (!is_alphanumeric(c) && c != '-' && c != '.') return false;
+        if (c == '.' && before == '.') return false;
+        before = c;
+    }
+    return before != '.';
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,222 @@
+#include "check/tensor_check.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/error.hpp"
+#include "check/string_check.hpp"
+#include "model/sparse_tensor.hpp"
+#include "model/tensor.hpp"
+#include "model/tensor_path.hpp"
+#include "onnx/data_type.hpp"
+#include "onnx/schema.hpp"
+#include "tensor/conversion.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// Typed fields of this size are read without being asked for: counting varints means reading them,
+// and the small tensors of shapes and axes are stored that way.
+constexpr std::uint64_t kSmall = 64 << 10;
+constexpr std::uint64_t kBlock = 64 << 10;
+constexpr std::uint64_t kPageSize = 4096;  // Source: onnx.proto, TensorProto.external_data
+
+// The rule that an error of the core is about; nothing if the error is not about the model.
+std::optional<Rule> rule_of(const Error& error) {
+    if (error.code == "limit.external_entries") return Rule::ext_entries;
+    return find_rule(error.code);
+}
+
+// Calls work(). An error about the tensor becomes a finding. Returns whether there was none.
+template <class Work>
+bool holds(Checking& checking, const Place& place, Work&& work) {
+    try {
+        work();
+        return true;
+    } catch (const Error& error) {
+        const auto rule = rule_of(error);
+        if (!rule) throw;
+        checking.found(*rule, place, error.what());
+        return false;
+    }
+}
+
+void check_version(Checking& checking, const tensor::Header& header, const Place& place) {
+    const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
+    if (type == nullptr || type->ir_version <= checking.ir_version) return;
+    checking.found(Rule::tensor_dtype_version, place, [&] {
+        return "IR version " + std::to_string(checking.ir_version) + " has no type " +
+               std::string(type->name) + "; version " + std::to_string(type->ir_version) +
+               " added it";
+    });
+}
+
+// Whether a length is 0. Reading a tensor takes it for a length that is left out.
+bool is_zero(std::string_view number) noexcept {
+    return !number.empty() && std::ranges::all_of(number, [](char c) { return c == '0'; });
+}
+
+// The entries of external_data that reading the tensor does not look at. Returns whether one says
+// that the length is 0.
+bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor::Header& header,
+                   const Place& place) {
+    const wire::FieldRow& row = field<"TensorProto.external_data">;
+    bool has_zero_length = false;
+    std::uint64_t i = 0;
+    tensor.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message entry = tensor.inner(row, value);
+        const Place here{&place, &row, i++};
+        const auto key = entry.text(field<"StringStringEntryProto.key">);
+        const auto text = entry.text(field<"StringStringEntryProto.value">);
+        has_zero_length = has_zero_length || (key == "length" && is_zero(text));
+        // onnxruntime keeps prepacked weights behind keys of its own, and onnx knows basepath.
+        const bool is_known = key == "location" || key == "offset" || key == "length" ||
+                              key == "checksum" || key == "basepath" ||
+                              key.starts_with("prepacked");
+        if (!is_known) {
+            checking.found(Rule::ext_unknown_key, here,
+                           [&] { return quoted(key) + " is no key of external data"; });
+        }
+        if (key == "checksum" && !is_sha1(text)) {
+            checking.found(Rule::ext_checksum_form, here,
+                           [&] { return quoted(text) + " is no SHA-1 digest"; });
+        }
+    });
+    if (i > 0 && !header.external) {
+        checking.found(Rule::ext_not_used, place,
+                       "the tensor has external_data, and its data_location is not EXTERNAL");
+    }
+    return has_zero_length;
+}
+
+void check_external(Checking& checking, const model::Tensor& tensor, const tensor::Values& values,
+                    bool has_zero_length, const Place& place) {
+    const auto entry = tensor.external();
+    const tensor::Payload* const payload = values.payload();
+    if (!entry || payload == nullptr) return;
+    if (has_zero_length && payload->nbytes > 0) {
+        checking.found(Rule::ext_length_zero, place, "the length is 0, and the tensor has values");
+    }
+    if (entry->offset % kPageSize != 0) {
+        checking.found(Rule::ext_alignment, place, [&] {
+            return "the offset " + std::to_string(entry->offset) + " is no multiple of 4096";
+        });
+    }
+    const auto model = checking.document.source().identity();
+    const auto file = payload->source->identity();
+    if (model && file && model->same_file(*file)) {
+        checking.found(Rule::ext_model_file, place, "the values are in the file of the model");
+    }
+    if (payload->nbytes > 0) {
+        checking.external.push_back(
+            {payload->source, payload->offset, payload->nbytes, tensor.header().begin});
+    }
+}
+
+void check_booleans(Checking& checking, const tensor::Values& values, const Place& place) {
+    std::vector<std::uint8_t> block(std::min(kBlock, values.count()));
+    for (std::uint64_t begin = 0; begin < values.count(); begin += block.size()) {
+        const auto part =
+            std::span(block).first(std::min<std::uint64_t>(block.size(), values.count() - begin));
+        values.read_packed_part(begin, part);
+        const auto found = std::ranges::find_if(part, [](std::uint8_t byte) { return byte > 1; });
+        if (found == part.end()) continue;
+        checking.found(Rule::tensor_bool_value, place, [&] {
+            return "the byte of element " +
+                   std::to_string(begin + static_cast<std::uint64_t>(found - part.begin())) +
+                   " is " + std::to_string(*found);
+        });
+        return;
+    }
+}
+
+void check_strings(Checking& checking, const tensor::Values& values, const Place& place) {
+    bool is_first = true;
+    values.for_each_string([&](std::uint64_t i, std::string_view text) {
+        const char* const fault = fault_of_string(text);
+        if (fault == nullptr || !is_first) return;
+        is_first = false;
+        checking.found(Rule::tensor_string_value, place,
+                       [&] { return "element " + std::to_string(i) + " " + fault; });
+    });
+}
+
+// What only the values tell.
+void check_values(Checking& checking, tensor::Values& values, const Place& place) {
+    values.check_count();
+    const onnx::DataTypeInfo& type = values.type();
+    if (type.bits == 0) {
+        check_strings(checking, values, place);
+        return;
+    }
+    values.check_padding();
+    if (values.payload() == nullptr) {
+        std::vector<std::uint8_t> decoded(values.count() * type.itemsize());
+        values.read(tensor::Conversion::none(type), decoded);
+    } else if (type.type == onnx::DataType::BOOL) {
+        check_booleans(checking, values, place);
+    }
+}
+
+}  // namespace
+
+void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& place) {
+    const model::Tensor checked(checking.document, tensor);
+    const tensor::Header& header = checked.header();
+    check_version(checking, header, place);
+    const bool has_zero_length = check_entries(checking, tensor, header, place);
+    holds(checking, place, [&] {
+        tensor::Values values = checked.values(checking.moment);
+        if (header.external) check_external(checking, checked, values, has_zero_length, place);
+        const bool is_small = values.payload() == nullptr && tensor.nbytes() <= kSmall;
+        if (checking.values || is_small) check_values(checking, values, place);
+    });
+}
+
+void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const Place& place) {
+    for (const wire::FieldRow* const row :
+         {&field<"SparseTensorProto.values">, &field<"SparseTensorProto.indices">}) {
+        const auto part = sparse.child(*row);
+        if (part) check_tensor(checking, *part, Place{&place, row});
+    }
+    const model::SparseTensor checked(checking.document, sparse);
+    holds(checking, place, [&] {
+        const model::SparseStructure structure = checked.check_structure();
+        if (checking.values) static_cast<void>(checked.positions(structure));
+    });
+}
+
+void check_external_ranges(Checking& checking) {
+    if (!checking.wants(Rule::ext_overlap)) return;
+    std::vector<ExternalRange>& ranges = checking.external;
+    std::ranges::sort(ranges, {}, [](const ExternalRange& range) {
+        return std::tuple(range.source.get(), range.offset, range.nbytes);
+    });
+    const ExternalRange* before = nullptr;  // the one of its file that ends last so far
+    for (const ExternalRange& range : ranges) {
+        const bool is_same_file = before != nullptr && before->source == range.source;
+        if (is_same_file && range.offset < before->offset + before->nbytes) {
+            const bool is_shared = range.offset == before->offset && range.nbytes == before->nbytes;
+            if (!is_shared) {
+                checking.findings.add(Rule::ext_overlap, [&] {
+                    return std::pair(model::tensor_path(checking.document, range.tensor),
+                                     "its bytes from " + std::to_string(range.offset) +
+                                         " on are also those of " +
+                                         model::tensor_path(checking.document, before->tensor));
+                });
+            }
+        }
+        if (!is_same_file || range.offset + range.nbytes > before->offset + before->nbytes) {
+            before = &range;
+        }
+    }
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,113 @@
+#include "check/training_check.hpp"
+
+#include <optional>
+#include <string>
+
+#include "check/graph_check.hpp"
+#include "model/name_table.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// The names in a list of a graph.
+void add_names(model::NameTable& names, const onnx::Message& graph, const wire::FieldRow& row,
+               const wire::FieldRow& name) {
+    graph.for_each_value(
+        row, [&](const wire::Field& value) { names.add(graph.inner(row, value).text(name)); });
+}
+
+struct GraphNames {
+    model::NameTable initializers;
+    model::NameTable outputs;
+
+    void add(const onnx::Message& graph) {
+        add_names(initializers, graph, field<"GraphProto.initializer">, field<"TensorProto.name">);
+        const wire::FieldRow& sparse = field<"GraphProto.sparse_initializer">;
+        graph.for_each_value(sparse, [&](const wire::Field& value) {
+            const auto tensor = graph.inner(sparse, value).child(field<"SparseTensorProto.values">);
+            if (tensor) initializers.add(tensor->text(field<"TensorProto.name">));
+        });
+        add_names(outputs, graph, field<"GraphProto.output">, field<"ValueInfoProto.name">);
+    }
+};
+
+class TrainingCheck {
+  public:
+    TrainingCheck(Checking& checking, const model::FieldIndex& graph) : checking_(checking) {
+        main_.add(graph.message());
+    }
+
+    void check(const onnx::Message& info, const Place& place) {
+        const auto initialization = info.child(field<"TrainingInfoProto.initialization">);
+        const auto algorithm = info.child(field<"TrainingInfoProto.algorithm">);
+        GraphNames first;
+        GraphNames step;
+        const Owner owner{checking_.imports};
+        if (initialization) {
+            const Place at{&place, &field<"TrainingInfoProto.initialization">};
+            GraphCheck(checking_, *initialization, at, GraphKind::initialization, owner).run();
+            first.add(*initialization);
+        }
+        if (algorithm) {
+            const Place at{&place, &field<"TrainingInfoProto.algorithm">};
+            GraphCheck(checking_, *algorithm, at, GraphKind::algorithm, owner).run();
+            step.add(*algorithm);
+        }
+        model::NameTable keys;
+        check_bindings(info, field<"TrainingInfoProto.initialization_binding">, place, keys, step,
+                       [&](std::string_view value) { return first.outputs.find(value); });
+        check_bindings(info, field<"TrainingInfoProto.update_binding">, place, updated_, step,
+                       [&](std::string_view value) {
+                           const auto known = step.outputs.find(value);
+                           return known ? known : main_.outputs.find(value);
+                       });
+    }
+
+  private:
+    template <class Find>
+    void check_bindings(const onnx::Message& info, const wire::FieldRow& row, const Place& place,
+                        model::NameTable& keys, const GraphNames& step, Find&& find_value) {
+        std::uint64_t i = 0;
+        info.for_each_value(row, [&](const wire::Field& binding) {
+            const onnx::Message entry = info.inner(row, binding);
+            const Place at{&place, &row, i++};
+            const auto key = entry.text(field<"StringStringEntryProto.key">);
+            const auto value = entry.text(field<"StringStringEntryProto.value">);
+            if (!keys.add(key).is_new) {
+                checking_.found(Rule::training_key_repeated, at,
+                                [&] { return quoted(key) + " is bound twice"; });
+            }
+            if (!main_.initializers.find(key) && !step.initializers.find(key)) {
+                checking_.found(Rule::training_key_unknown, at,
+                                [&] { return "no initializer has the name " + quoted(key); });
+            }
+            if (!find_value(value)) {
+                checking_.found(Rule::training_value_unknown, at,
+                                [&] { return "no output has the name " + quoted(value); });
+            }
+        });
+    }
+
+    Checking& checking_;
+    GraphNames main_;
+    model::NameTable updated_;  // the keys of all update bindings
+};
+
+}  // namespace
+
+void check_training(Checking& checking, const onnx::Message& root, const model::FieldIndex& graph,
+                    const Place& place) {
+    const wire::FieldRow& row = field<"ModelProto.training_info">;
+    std::optional<TrainingCheck> check;
+    std::uint64_t i = 0;
+    root.for_each_value(row, [&](const wire::Field& value) {
+        if (!check) check.emplace(checking, graph);
+        check->check(root.inner(row, value), Place{&place, &row, i++});
+    });
+}
+
+}  // namespace onnxmap::check

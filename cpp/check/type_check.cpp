@@ -1,0 +1,167 @@
+#include "check/type_check.hpp"
+
+#include <optional>
+#include <string>
+
+#include "onnx/data_type.hpp"
+#include "onnx/schema.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+// Source: onnx.proto, Version.
+constexpr std::int64_t kFirstWithOptional = 8;
+
+void check_dimension(Checking& checking, const onnx::Message& dim, const Place& place) {
+    std::optional<std::int64_t> value;
+    std::optional<std::string_view> param;
+    dim.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row == &field<"TensorShapeProto.Dimension.dim_value">) value = found.int64();
+        if (row == &field<"TensorShapeProto.Dimension.dim_param">) param = found.text();
+    });
+    if (value && param) {
+        checking.found(Rule::type_dimension, place, [&] {
+            return "the dimension has the value " + std::to_string(*value) + " and the parameter " +
+                   quoted(*param);
+        });
+    }
+    if (value && *value < 0) {
+        checking.found(Rule::type_negative_dim, place,
+                       [&] { return "the value of the dimension is " + std::to_string(*value); });
+    }
+    if (param == "*") {
+        checking.found(Rule::type_any_dims, place, "the parameter of the dimension is \"*\"");
+    }
+}
+
+void check_shape(Checking& checking, const onnx::Message& shape, const Place& place) {
+    const wire::FieldRow& row = field<"TensorShapeProto.dim">;
+    std::uint64_t i = 0;
+    shape.for_each_value(row, [&](const wire::Field& value) {
+        check_dimension(checking, shape.inner(row, value), Place{&place, &row, i++});
+    });
+}
+
+// A dense or a sparse tensor type.
+void check_tensor_type(Checking& checking, const onnx::Message& type, const wire::FieldRow& elem,
+                       const wire::FieldRow& shape_row, const Place& place) {
+    check_elem_type(checking, type.int64(elem), place);
+    const auto shape = type.child(shape_row);
+    if (shape) check_shape(checking, *shape, Place{&place, &shape_row});
+}
+
+void check_element(Checking& checking, const onnx::Message& type, const wire::FieldRow& row,
+                   const Place& place) {
+    const auto element = type.child(row);
+    if (element) {
+        check_type(checking, *element, Place{&place, &row});
+    } else {
+        checking.found(Rule::type_missing, place,
+                       [&] { return "the type has no " + std::string(row.name); });
+    }
+}
+
+void check_since(Checking& checking, std::int64_t version, const Place& place) {
+    if (checking.ir_version >= version) return;
+    checking.found(Rule::type_version, place, [&] {
+        return "IR version " + std::to_string(checking.ir_version) + " has no such type; version " +
+               std::to_string(version) + " added it";
+    });
+}
+
+bool is_key_type(std::int64_t number) noexcept {
+    const onnx::DataTypeInfo* const type = onnx::find_data_type(static_cast<std::int32_t>(number));
+    if (type == nullptr || type->sub_byte()) return false;
+    return type->format.numbers == onnx::Numbers::signed_integer ||
+           type->format.numbers == onnx::Numbers::unsigned_integer ||
+           type->format.numbers == onnx::Numbers::text;
+}
+
+void check_map(Checking& checking, const onnx::Message& map, const Place& place) {
+    const std::int64_t key = map.int64(field<"TypeProto.Map.key_type">);
+    if (!is_key_type(key)) {
+        checking.found(Rule::type_map_key, place, [&] {
+            return "key_type is " + std::to_string(key) + ", no integer or string";
+        });
+    }
+    check_element(checking, map, field<"TypeProto.Map.value_type">, place);
+}
+
+}  // namespace
+
+void check_elem_type(Checking& checking, std::int64_t number, const Place& place) {
+    const onnx::DataTypeInfo* const type = onnx::find_data_type(static_cast<std::int32_t>(number));
+    if (type == nullptr) {
+        checking.found(Rule::type_elem_type, place, [&] {
+            return number == 0
+                       ? std::string("the type has no elem_type")
+                       : "elem_type is " + std::to_string(number) + ", which is no type of ONNX";
+        });
+    } else if (type->ir_version > checking.ir_version) {
+        check_since(checking, type->ir_version, place);
+    }
+}
+
+void check_type(Checking& checking, const onnx::Message& type, const Place& place) {
+    const wire::FieldRow* const row = type.which("value");
+    if (row == nullptr) {
+        checking.found(Rule::type_missing, place, "the type does not say what it is");
+        return;
+    }
+    const auto value = type.child(*row);
+    if (!value) return;
+    const Place here{&place, row};
+    if (row == &field<"TypeProto.tensor_type">) {
+        check_tensor_type(checking, *value, field<"TypeProto.Tensor.elem_type">,
+                          field<"TypeProto.Tensor.shape">, here);
+    } else if (row == &field<"TypeProto.sparse_tensor_type">) {
+        check_since(checking, kFirstWithOptional, here);
+        check_tensor_type(checking, *value, field<"TypeProto.SparseTensor.elem_type">,
+                          field<"TypeProto.SparseTensor.shape">, here);
+    } else if (row == &field<"TypeProto.sequence_type">) {
+        check_element(checking, *value, field<"TypeProto.Sequence.elem_type">, here);
+    } else if (row == &field<"TypeProto.optional_type">) {
+        check_since(checking, kFirstWithOptional, here);
+        check_element(checking, *value, field<"TypeProto.Optional.elem_type">, here);
+    } else if (row == &field<"TypeProto.map_type">) {
+        check_map(checking, *value, here);
+    }
+}
+
+void check_value_info(Checking& checking, const onnx::Message& value_info, const Place& place,
+                      bool is_boundary) {
+    const wire::FieldRow& row = field<"ValueInfoProto.type">;
+    const auto type = value_info.child(row);
+    const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
+    const Place here{&place, &row};
+    const auto title = [&] { return quoted(value_info.text(field<"ValueInfoProto.name">)); };
+    if (kind == nullptr) {
+        if (is_boundary) {
+            checking.found(Rule::graph_value_type, place,
+                           [&] { return "the value " + title() + " has no type"; });
+        }
+        return;
+    }
+    check_type(checking, *type, here);
+    if (!is_boundary) return;
+    const bool is_dense = kind == &field<"TypeProto.tensor_type">;
+    if (is_dense || kind == &field<"TypeProto.sparse_tensor_type">) {
+        const auto tensor = type->child(*kind);
+        const bool has_shape =
+            tensor && tensor->has(is_dense ? field<"TypeProto.Tensor.shape">
+                                           : field<"TypeProto.SparseTensor.shape">);
+        if (!has_shape) {
+            checking.found(Rule::graph_value_shape, place,
+                           [&] { return "the tensor " + title() + " has no shape"; });
+        }
+    }
+    if (!is_dense && checking.imports.only_standard()) {
+        checking.found(Rule::type_not_tensor, place,
+                       [&] { return "the value " + title() + " is no dense tensor"; });
+    }
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,22 @@
+// The rules of types: of values, and of attributes that are types.
+// Source: onnx.proto, TypeProto and TensorShapeProto.
+#pragma once
+
+#include "check/checking.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::check {
+
+/// `type`: a TypeProto.
+void check_type(Checking& checking, const onnx::Message& type, const Place& place);
+
+/// A ValueInfoProto. `is_boundary`: whether it is an input or output of the main graph, which must
+/// have a type and a shape.
+void check_value_info(Checking& checking, const onnx::Message& value_info, const Place& place,
+                      bool is_boundary);
+
+/// The element type of a tensor or tensor type, by its number: ONNX defines it, and the IR version
+/// of the model has it.
+void check_elem_type(Checking& checking, std::int64_t number, const Place& place);
+
+}  // namespace onnxmap::check

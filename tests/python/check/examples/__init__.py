@@ -1,0 +1,40 @@
+"""Examples of every rule of `Model.check()`, by subject. docs/rules.md shows them."""
+
+from __future__ import annotations
+
+from check.examples import (
+    attribute,
+    external,
+    function,
+    graph,
+    model,
+    node,
+    operator_set,
+    quantization,
+    sparse,
+    tensor,
+    training,
+    type,
+    value,
+)
+from check.examples.example import Example
+
+EXAMPLES: list[Example] = [
+    example
+    for subject in (
+        model,
+        graph,
+        value,
+        node,
+        attribute,
+        tensor,
+        sparse,
+        external,
+        type,
+        function,
+        training,
+        quantization,
+        operator_set,
+        )
+    for example in subject.EXAMPLES
+]

@@ -1,0 +1,176 @@
+"""Examples of the rules about attributes."""
+
+from __future__ import annotations
+
+from check.examples.example import Example
+
+EXAMPLES = [
+    Example(
+        "attribute.name",
+        "graph.node[1].attribute[0]",
+        broken="""
+            graph {
+              node { op_type: "Softmax" input: "x" output: "z" attribute { type: INT i: 0 } }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.type",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" i: 0 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.value",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT f: 0 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.value",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT i: 0 ints: 0 }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Pad" input: "x" output: "z"
+                attribute { name: "pads" type: INTS ints: 0 ints: 0 }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.no_value",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Pad" input: "x" output: "z"
+                attribute { name: "pads" type: INTS }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.reference",
+        'graph.node[1].attribute["axis"]',
+        broken="""
+            graph {
+              node {
+                op_type: "Softmax" input: "x" output: "z"
+                attribute { name: "axis" type: INT ref_attr_name: "axis" }
+              }
+            }
+        """,
+        kept="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
+              opset_import { version: 21 }
+              node {
+                op_type: "Softmax" input: "a" output: "b"
+                attribute { name: "axis" type: INT ref_attr_name: "axis" }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.reference_value",
+        'functions[0].node[0].attribute["axis"]',
+        broken="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
+              opset_import { version: 21 }
+              node {
+                op_type: "Softmax" input: "a" output: "b"
+                attribute { name: "axis" type: INT ref_attr_name: "axis" i: 1 }
+              }
+            }
+        """,
+        kept="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
+              opset_import { version: 21 }
+              node {
+                op_type: "Softmax" input: "a" output: "b"
+                attribute { name: "axis" type: INT ref_attr_name: "axis" }
+              }
+            }
+        """,
+    ),
+    Example(
+        "attribute.reference_name",
+        'functions[0].node[0].attribute["axis"]',
+        broken="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b" attribute: "axis"
+              opset_import { version: 21 }
+              node {
+                op_type: "Softmax" input: "a" output: "b"
+                attribute { name: "axis" type: INT ref_attr_name: "dim" }
+              }
+            }
+        """,
+        kept="""
+            functions {
+              name: "F" domain: "org.example" input: "a" output: "b"
+              attribute_proto { name: "axis" type: INT i: 1 }
+              opset_import { version: 21 }
+              node {
+                op_type: "Softmax" input: "a" output: "b"
+                attribute { name: "axis" type: INT ref_attr_name: "axis" }
+              }
+            }
+        """,
+    ),
+]

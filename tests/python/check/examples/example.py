@@ -1,0 +1,93 @@
+"""What an example of a rule is: a change to a small model that breaks the rule, and one that does not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from google.protobuf import text_format
+from google.protobuf.message import Message
+from onnx import ModelProto, OperatorSetProto
+
+SMALL = """\
+ir_version: 10
+opset_import { version: 21 }
+graph {
+  name: "small"
+  input { name: "x" type { tensor_type { elem_type: 1 shape { } } } }
+  node { op_type: "Relu" input: "x" output: "y" }
+  output { name: "y" type { tensor_type { elem_type: 1 shape { } } } }
+}
+"""
+SMALL_SET = """\
+magic: "ONNXOPSET"
+ir_version: 10
+domain: "org.example"
+opset_version: 2
+"""
+WHOLE = ""  # the base of an example that is a whole model
+
+MODEL_FILE = "model.onnx"
+DENOTATION_N = b"\x1a\x01n"  # of a dimension, with the text "n"
+DIM_PARAM_N = b"\x12\x01n"
+Prepare = Callable[[Path], None]  # puts something other than a file at the path
+
+
+@dataclass(frozen=True)
+class Example:
+    """Both texts are in the text format of protobuf, and are merged into `base`.
+
+    A text without a graph stands for a model without one.
+    """
+
+    rule: str
+    where: str  # the path at which the finding is
+    broken: str
+    kept: str
+    base: str = SMALL
+    files: Mapping[str, bytes | Prepare] = field(default_factory=dict)  # beside the model
+    kept_files: Mapping[str, bytes | Prepare] | None = None  # those of `kept`, if others
+    in_memory: bool = False  # whether the broken model is loaded from bytes
+    values: bool = False  # whether values must be read
+    also: tuple[tuple[str, str], ...] = ()  # findings that cannot be avoided, and `why`
+    why: str = ""
+    needs_user: bool = False  # whether root is not affected
+    both_of_oneof: bool = False  # whether `broken` has both fields of a dimension
+
+    @property
+    def is_operator_set(self) -> bool:
+        return self.base == SMALL_SET
+
+    @property
+    def is_runnable(self) -> bool:
+        return not self.needs_user or os.geteuid() != 0
+
+    def message(self, text: str) -> Message:
+        """Return the base after merging a text into it."""
+        made: Message = OperatorSetProto() if self.is_operator_set else ModelProto()
+        text_format.Merge(self.base, made)
+        text_format.Merge(text, made)
+        return made
+
+    def broken_bytes(self) -> bytes:
+        """Return the file of the broken model."""
+        if not self.both_of_oneof:
+            return self.message(self.broken).SerializeToString()
+        # The text format refuses two fields of a oneof. Another field of the same form stands for
+        # the second one, until the bytes are there.
+        data = self.message(self.broken.replace("dim_param", "denotation")).SerializeToString()
+        assert data.count(DENOTATION_N) == 1
+        return data.replace(DENOTATION_N, DIM_PARAM_N)
+
+    def write_files(self, folder: Path, is_broken: bool) -> None:
+        """Put the files of the example into a folder."""
+        files = self.files if is_broken or self.kept_files is None else self.kept_files
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, bytes):
+                path.write_bytes(content)
+            else:
+                content(path)

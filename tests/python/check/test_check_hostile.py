@@ -1,0 +1,148 @@
+"""Checks of hostile files: linear time, bounded findings and memory, no crash, lost files."""
+
+from __future__ import annotations
+
+import gc
+import random
+from pathlib import Path
+
+import pytest
+from onnx import ModelProto
+from support.checked_models import CHECKED_MODELS
+from support.rule_checks import check_all, counts_of, found
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.small_models import SMALL_MODELS
+from support.steep_times import GROWTH, too_steep
+from support.subprocesses import facts_from, growth_kib
+from support.wire_mutator import mutant
+from support.worst_checks import IMPORTS, SHAPES, nested, node, uses
+
+import onnxmap
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
+
+SIZE = 20_000 if LONG else 3_000
+MUTANTS = 100_000 if LONG else 10_000 if EXHAUSTIVE else 1_500
+DEPTH = 100  # the default limit
+
+
+@pytest.fixture
+def _without_collections():
+    """Garbage collection is off, because its time depends on all objects of the process."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def written(shape: str, n: int, folder: Path) -> onnxmap.Model:
+    path = folder / f"{n}.onnx"
+    path.write_bytes(SHAPES[shape](n))
+    (folder / "w.bin").write_bytes(bytes(n + 8))
+    return onnxmap.load(path)
+
+
+@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+@pytest.mark.usefixtures("_without_collections")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
+    small, large = (written(shape, n, tmp_path) for n in (SIZE, GROWTH * SIZE))
+    for most in (10, 10 * GROWTH * SIZE):
+        steep = too_steep(
+            lambda most=most: check_all(small, most),
+            lambda most=most: check_all(large, most),
+        )
+        assert steep is None, f"{most} findings"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_findings_are_capped_and_counted(shape: str, tmp_path: Path) -> None:
+    model = written(shape, 100, tmp_path)
+    all_counts, every = counts_of(model)
+    assert every == sum(all_counts.values())
+    counts, kept = counts_of(model, most=3)
+    assert counts == all_counts
+    assert kept == sum(min(count, 3) for count in all_counts.values())
+
+
+def test_only_wanted_rules_are_looked_for() -> None:
+    model = onnxmap.loads(SHAPES["nodes that are empty"](5))
+    report = model.check(select="node.outputs")
+    assert [each.rule for each in report] == ["node.outputs"] * 5
+    assert report.counts == {"node.outputs": 5}
+
+
+def test_a_million_empty_nodes() -> None:
+    counts, kept = counts_of(onnxmap.loads(SHAPES["nodes that are empty"](1_000_000)), most=2)
+    assert counts["node.op_type"] == counts["node.outputs"] == 1_000_000
+    assert kept == 2 * len([rule for rule, count in counts.items() if count > 1]) + len(
+        [rule for rule, count in counts.items() if count == 1]
+    )
+
+
+def test_nesting_to_the_limit() -> None:
+    """Each level of subgraphs is three messages deep."""
+    levels = (DEPTH - 4) // 3
+    data = nested(levels, node(uses(b"u"))) + IMPORTS
+    places = [where for rule, where in found(data) if rule == "value.undefined"]
+    assert len(places) == 1
+    assert places[0].count(".g.") == levels
+    with pytest.raises(onnxmap.LimitError):
+        onnxmap.loads(nested(DEPTH, b"") + IMPORTS)
+
+
+@pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
+@pytest.mark.parametrize(
+    "shape",
+    ["nodes that are empty", "undefined values", "one value made again", "unsorted nodes",
+     "specifications and inputs", "attributes of a node", "functions that call one",
+     "undefined values deep down"],
+)  # fmt: skip
+def test_memory_is_a_small_multiple_of_the_file(shape: str) -> None:
+    facts = growth_kib(
+        f"__import__('support.worst_checks').worst_checks.SHAPES[{shape!r}](300_000)",
+        "from support.rule_checks import check_all\n"
+        "    check_all(onnxmap.loads(data), 10)",
+    )
+    assert facts["growth"] / facts["size"] < 40
+
+
+CUT = """
+import os
+import onnxmap
+from support.rule_checks import found_in
+from support.worst_checks import SHAPES
+path = os.path.join(sys.argv[1], "model.onnx")
+with open(path, "wb") as file:
+    file.write(SHAPES[sys.argv[2]](100_000))
+model = onnxmap.load(path, io="mmap", watch=sys.argv[3] == "watch")
+os.truncate(path, int(sys.argv[4]))
+try:
+    found_in(model, values=True)
+    report(code="none")
+except onnxmap.FileChangedError as error:
+    report(code=error.code)
+"""
+
+
+@pytest.mark.parametrize("watch", ["watch", "no watch"])
+@pytest.mark.parametrize("left", [0, 1 << 16])
+@pytest.mark.parametrize("shape", ["initializers", "unsorted nodes", "functions"])
+def test_a_file_that_is_cut_off(tmp_path: Path, shape: str, left: int, watch: str) -> None:
+    facts = facts_from(CUT, str(tmp_path), shape, watch, str(left))
+    assert facts["code"] == "file.changed"
+
+
+def test_mutants_are_checked_without_a_crash() -> None:
+    rng = random.Random(5)
+    seeds = [*CHECKED_MODELS.values(), *SMALL_MODELS.values()]
+    checked = broken = 0
+    for _ in range(MUTANTS):
+        data = mutant(rng, seeds, ModelProto.DESCRIPTOR)
+        try:
+            model = onnxmap.loads(data)
+        except onnxmap.OnnxMapError:
+            continue
+        checked += 1
+        broken += bool(counts_of(model)[0])
+    assert checked > MUTANTS / 3
+    assert broken > checked / 3

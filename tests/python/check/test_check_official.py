@@ -1,0 +1,93 @@
+"""Whatever onnx.checker finds in mutants of valid models, a check finds as an error, too."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import pytest
+from onnx import ModelProto, checker
+from onnx.shape_inference import InferenceError
+from support.checked_models import CHECKED_MODELS
+from support.message_mutator import mutant
+from support.rule_checks import errors_in
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+
+import onnxmap
+
+MUTANTS = 30_000 if LONG else 3_000 if EXHAUSTIVE else 600
+SEEDS = list(CHECKED_MODELS.values())
+
+# What the checker says about the signatures of operators, if a mutant has an operator of onnx.
+SIGNATURES = re.compile(
+    "No Op registered for|Op registered for .* is deprecated|Unrecognized attribute: "
+    "|Mismatched attribute type|Required attribute|has (in|out)put size"
+)
+
+# What the checker finds and a check does not, and why.
+EXPLAINED = [
+    (
+        "No opset import for domain 'ai.onnx'",
+        "ai.onnx is another name of the default domain, which the checker does not know",
+    ),
+    (
+        "Opset import version -?[0-9]+ is out of supported range",
+        "onnx.proto has versions of 64 bits, and the checker takes those of 32 bits",
+    ),
+    (
+        "Field 'name' of 'type' is required to be non-empty",
+        "onnx.proto says that the name of an opaque type is optional",
+    ),
+    (
+        "Field 'domain' of 'function' is required but missing",
+        "a domain that is left out is the default domain: function.standard_domain is a warning",
+    ),
+]
+
+
+def official(data: bytes) -> str | None:
+    """Return what onnx.checker says; None if it finds nothing."""
+    try:
+        checker.check_model(data)
+    except (checker.ValidationError, InferenceError) as error:
+        return str(error)
+    return None
+
+
+def ours(data: bytes) -> list[tuple[str, str]]:
+    """Return the errors that a check finds. A model that cannot be loaded has one."""
+    try:
+        return errors_in(data)
+    except onnxmap.OnnxMapError as error:
+        return [(error.code, "")]
+
+
+def explanation(message: str) -> str | None:
+    return next((reason for pattern, reason in EXPLAINED if re.search(pattern, message)), None)
+
+
+@pytest.mark.parametrize("name", CHECKED_MODELS)
+def test_the_seeds_are_valid(name: str) -> None:
+    data = CHECKED_MODELS[name]
+    assert official(data) is None
+    assert errors_in(data) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*occurs more than once")
+def test_mutants() -> None:
+    rng = random.Random(20)
+    missed: dict[str, bytes] = {}
+    seen: Counter[str] = Counter()
+    for _ in range(MUTANTS):
+        data = mutant(rng, rng.choice(SEEDS), ModelProto)
+        fault = official(data)
+        found = ours(data)
+        seen[f"{'bad' if fault else 'good'} {'bad' if found else 'good'}"] += 1
+        if fault and not found and not SIGNATURES.search(fault) and not explanation(fault):
+            missed.setdefault(fault, data)
+    assert not missed, "\n".join(
+        f"{fault}\n{ModelProto.FromString(data)}" for fault, data in missed.items()
+    )
+    assert seen["bad bad"] > MUTANTS / 5
+    assert seen["good good"] > MUTANTS / 20
