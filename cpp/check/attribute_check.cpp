@@ -68,29 +68,29 @@ AttributeParts parts_of(const onnx::Message& attribute) {
     return parts;
 }
 
-void check_reference(Checking& checking, const AttributeParts& parts, const Place& place,
-                     const Body* body) {
-    const model::NameTable* const attributes = body == nullptr ? nullptr : body->owner().attributes;
+void check_reference(Findings& findings, const AttributeParts& parts, const Place& place,
+                     const Owner* owner) {
+    const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
     if (attributes == nullptr) {
-        checking.found(Rule::attribute_reference, place, [&] {
+        findings.add(Rule::attribute_reference, place, [&] {
             return "it refers to the attribute " + quoted(parts.reference) +
                    " of a function, and its node is in none";
         });
     } else if (!attributes->find(parts.reference)) {
-        checking.found(Rule::attribute_reference_name, place,
-                       [&] { return "the function has no attribute " + quoted(parts.reference); });
+        findings.add(Rule::attribute_reference_name, place,
+                     [&] { return "the function has no attribute " + quoted(parts.reference); });
     }
     if (parts.value != nullptr) {
-        checking.found(Rule::attribute_reference_value, place, [&] {
+        findings.add(Rule::attribute_reference_value, place, [&] {
             return "it refers to " + quoted(parts.reference) + ", and has a value in " +
                    std::string(parts.value->name);
         });
     }
 }
 
-void check_value_fields(Checking& checking, const AttributeParts& parts, const Place& place) {
+void check_value_fields(Findings& findings, const AttributeParts& parts, const Place& place) {
     if (parts.other != nullptr) {
-        checking.found(Rule::attribute_value, place, [&] {
+        findings.add(Rule::attribute_value, place, [&] {
             return "it has values in two fields: " + std::string(parts.value->name) + " and " +
                    std::string(parts.other->name);
         });
@@ -102,10 +102,10 @@ void check_value_fields(Checking& checking, const AttributeParts& parts, const P
     if (expected == nullptr) return;
     if (parts.value == nullptr) {
         if (expected->repeated()) return;  // an empty list
-        checking.found(Rule::attribute_no_value, place,
-                       [&] { return "its type needs a value in " + std::string(expected->name); });
+        findings.add(Rule::attribute_no_value, place,
+                     [&] { return "its type needs a value in " + std::string(expected->name); });
     } else if (parts.value != expected) {
-        checking.found(Rule::attribute_value, place, [&] {
+        findings.add(Rule::attribute_value, place, [&] {
             return "its type needs a value in " + std::string(expected->name) +
                    ", and the value is in " + std::string(parts.value->name);
         });
@@ -121,13 +121,31 @@ void check_message(Checking& checking, const onnx::Message& message, const Place
     } else if (&message.table() == &onnx::message<"TypeProto">) {
         check_type(checking, message, place);
     } else if (body != nullptr) {
-        body->settle();
         check_subgraph(checking, message, place, *body);
     }
 }
 
-void check_messages(Checking& checking, const onnx::Message& attribute, const Place& place,
-                    Body* body) {
+}  // namespace
+
+bool check_attribute(std::int64_t ir_version, Findings& findings, const onnx::Message& attribute,
+                     const Place& place, const Owner* owner) {
+    const AttributeParts parts = parts_of(attribute);
+    if (parts.name.empty()) {
+        findings.add(Rule::attribute_name, place, "the attribute has no name");
+    }
+    if (parts.type.value_or(0) == 0 && ir_version >= 2) {
+        findings.add(Rule::attribute_type, place, "the attribute has no type");
+    }
+    if (parts.reference.empty()) {
+        check_value_fields(findings, parts, place);
+    } else {
+        check_reference(findings, parts, place, owner);
+    }
+    return parts.has_messages;
+}
+
+void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
+                              const Place& place, Body* body) {
     for (const wire::FieldRow* const row : kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {
@@ -140,25 +158,6 @@ void check_messages(Checking& checking, const onnx::Message& attribute, const Pl
             check_message(checking, *child, Place{&place, row}, body);
         }
     }
-}
-
-}  // namespace
-
-void check_attribute(Checking& checking, const onnx::Message& attribute, const Place& place,
-                     Body* body) {
-    const AttributeParts parts = parts_of(attribute);
-    if (parts.name.empty()) {
-        checking.found(Rule::attribute_name, place, "the attribute has no name");
-    }
-    if (parts.type.value_or(0) == 0 && checking.ir_version >= 2) {
-        checking.found(Rule::attribute_type, place, "the attribute has no type");
-    }
-    if (parts.reference.empty()) {
-        check_value_fields(checking, parts, place);
-    } else {
-        check_reference(checking, parts, place, body);
-    }
-    if (parts.has_messages) check_messages(checking, attribute, place, body);
 }
 
 }  // namespace onnxmap::check

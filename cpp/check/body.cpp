@@ -1,22 +1,36 @@
 #include "check/body.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "check/node_check.hpp"
+#include "check/node_parts.hpp"
 #include "model/value_uses.hpp"
 #include "onnx/schema.hpp"
+#include "os/parallel.hpp"
 
 namespace onnxmap::check {
 
 using onnx::field;
 
-Body::Body(Checking& checking, const Place& place, const Owner& owner, const Around& around)
+namespace {
+
+constexpr std::uint64_t kBatch = 2048;  // nodes that a thread reads at once
+constexpr std::size_t kBatches = 16;    // that are read before one thread goes through them
+// Look-ups that are in flight at once.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+Body::Body(Checking& checking, const Place& place, const model::FieldIndex& fields,
+           const wire::FieldRow& row, const Owner& owner, const Around& around)
     : checking_(checking),
       place_(place),
+      fields_(fields),
+      row_(row),
       owner_(owner),
-      outer_(around.graph),
-      events_(checking.visible.names()),
-      names_in_flight_(node_names_) {
+      outer_(around.graph) {
     checking_.visible.enter(around.sees_outer, around.is_last);
 }
 
@@ -35,7 +49,7 @@ void Body::define(std::string_view name, Mark mark, const Place& place) {
         defined_again(id, place);
     }
     visible.mark(id, mark);
-    checking_.check_identifier(name, place);
+    check_identifier(checking_.findings, name, place);
 }
 
 void Body::defined_again(VisibleValues::Id value, const Place& place) {
@@ -44,88 +58,164 @@ void Body::defined_again(VisibleValues::Id value, const Place& place) {
     });
 }
 
-void Body::settle() {
-    events_.finish([&](const model::NameTable::Added& name, const Event& event) {
-        happened(checking_.visible.known(name), event);
-    });
+void Body::check_nodes() {
+    // Most nodes make one value and have a name. Memory that is left is not touched.
+    const std::uint64_t likely = fields_.likely_names(row_);
+    checking_.visible.reserve(likely);
+    node_names_.reserve(likely);
+    const bool is_large = fields_.count(row_) > 2 * kBatch;
+    if (is_large && !owner_.function) {
+        check_in_parallel();
+    } else {
+        check_in_order();
+    }
+    resolve();
 }
 
-void Body::happened(VisibleValues::Id value, const Event& event) {
-    VisibleValues& visible = checking_.visible;
-    if (!event.defines) {
-        if (!visible.is_visible(value)) {
-            unknown_.push_back({value, event.slot, event.node, event.title, nullptr});
-        }
-        return;
+void Body::check_in_order() {
+    const std::uint64_t count = fields_.count(row_);
+    Events events;
+    for (std::uint64_t begin = 0; begin < count; begin += kBatch) {
+        events.clear();
+        const std::uint64_t end = std::min(begin + kBatch, count);
+        read_nodes(begin, end, checking_.findings, events);
+        go_through(events);
+        for (std::uint64_t i = begin; owner_.function && i < end; ++i) note_call(node(i));
     }
-    if (visible.is_visible(value) || checking_.wants(Rule::graph_identifier)) {
-        const Place node{&place_, row_, event.node};
+}
+
+void Body::check_in_parallel() {
+    struct Batch {
+        Findings findings;
+        Events events;
+    };
+    const std::uint64_t count = fields_.count(row_);
+    std::vector<Batch> batches;
+    for (std::size_t i = 0; i < kBatches; ++i) {
+        batches.push_back({checking_.findings.empty_copy(), {}});
+    }
+    for (std::uint64_t begin = 0; begin < count; begin += kBatches * kBatch) {
+        const std::uint64_t end = std::min(begin + kBatches * kBatch, count);
+        os::for_each_range(end - begin, kBatch, [&](std::uint64_t from, std::uint64_t to) {
+            Batch& batch = batches[from / kBatch];
+            read_nodes(begin + from, begin + to, batch.findings, batch.events);
+        });
+        for (Batch& batch : batches) {
+            checking_.findings.take(batch.findings);
+            go_through(batch.events);
+            batch.events.clear();
+        }
+    }
+}
+
+// Checks nodes by themselves, and notes what they do. Threads may do so at the same time.
+void Body::read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
+                      Events& events) const {
+    using model::NameTable;
+    model::FieldIndex::Cursor cursor(fields_, row_);
+    cursor.skip_to(begin);
+    NodeParts parts;
+    wire::Field element;
+    for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
+        const onnx::Message node = fields_.message().inner(row_, element);
+        const Place place = place_of(i);
+        parts.read(node);
+        const bool is_nested = check_node_alone(checking_, findings, node, parts, place, owner_);
+        if (!parts.name.empty()) {
+            events.push_back({NameTable::hashed(parts.name), 0, Kind::named, i});
+        }
+        for (std::uint32_t slot = 0; slot < parts.inputs.size(); ++slot) {
+            if (parts.inputs[slot].empty()) continue;
+            events.push_back({NameTable::hashed(parts.inputs[slot]), slot, Kind::used, i});
+        }
+        if (is_nested) events.push_back({{}, 0, Kind::nested, i});
+        for (std::uint32_t slot = 0; slot < parts.outputs.size(); ++slot) {
+            if (parts.outputs[slot].empty()) continue;
+            events.push_back({NameTable::hashed(parts.outputs[slot]), slot, Kind::defined, i});
+        }
+    }
+}
+
+void Body::go_through(const Events& events) {
+    const auto prefetch = [&](const Event& event) {
+        const bool is_node = event.kind == Kind::named;
+        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.name);
+    };
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (i + kAhead < events.size()) prefetch(events[i + kAhead]);
+        happened(events[i]);
+    }
+    if (events.empty()) return;
+    const onnx::Message first = node(events.front().node);
+    const onnx::Message last = node(events.back().node);
+    checking_.pages.looked_at(first.loaded());
+    checking_.pages.looked_at(last.loaded());
+}
+
+void Body::happened(const Event& event) {
+    VisibleValues& visible = checking_.visible;
+    switch (event.kind) {
+        case Kind::named:
+            if (node_names_.add(event.name).is_new) break;
+            checking_.found(Rule::node_name_repeated, place_of(event.node), [&] {
+                return "another node before it has the name " + quoted(event.name.name);
+            });
+            break;
+        case Kind::used: {
+            const VisibleValues::Id id = visible.known(visible.names().add(event.name));
+            if (visible.is_visible(id)) break;
+            unknown_.push_back({id, event.slot, event.node, title_of(event.node), nullptr});
+            break;
+        }
+        case Kind::nested:
+            check_nested(checking_, node(event.node), place_of(event.node), *this);
+            break;
+        case Kind::defined: defined(visible.known(visible.names().add(event.name)), event); break;
+    }
+}
+
+void Body::defined(VisibleValues::Id value, const Event& event) {
+    VisibleValues& visible = checking_.visible;
+    if (visible.is_visible(value) || checking_.findings.wants(Rule::graph_identifier)) {
+        const Place node = place_of(event.node);
         const Place output{&node, &field<"NodeProto.output">, event.slot};
-        const std::string_view name = visible.names().name(value);
         if (visible.is_from_outside(value)) {
             checking_.found(Rule::value_shadowed, output, [&] {
-                return quoted(name) + " is also a value of a graph around this one";
+                return quoted(event.name.name) + " is also a value of a graph around this one";
             });
         } else if (visible.is_visible(value)) {
             defined_again(value, output);
         }
-        checking_.check_identifier(name, output);
+        check_identifier(checking_.findings, event.name.name, output);
     }
     visible.mark(value, Mark::is_made);
 }
 
-void Body::check_nodes(const model::FieldIndex& fields, const wire::FieldRow& row) {
-    row_ = &row;
-    // Most nodes make one value and have a name. Memory that is left is not touched.
-    const std::uint64_t likely = fields.likely_names(row);
-    checking_.visible.reserve(likely);
-    node_names_.reserve(likely);
-    std::uint64_t index = 0;
-    fields.for_each(row, [&](const wire::Field& element) {
-        checking_.pages.looked_at({element.begin, 0});
-        const Place place{&place_, row_, index++};
-        check_node(fields.message().inner(row, element), place);
-    });
-    settle();
-    const auto repeated = [&](const model::NameTable::Added& name, std::uint64_t node) {
-        if (name.is_new) return;
-        checking_.found(Rule::node_name_repeated, Place{&place_, row_, node}, [&] {
-            return "another node before it has the name " + quoted(node_names_.name(name.position));
-        });
-    };
-    names_in_flight_.finish(repeated);
-    resolve(fields);
+void Body::note_call(const onnx::Message& node) {
+    NodeParts parts;
+    parts.read(node);
+    const auto called = checking_.functions.find(parts.domain, parts.op_type, parts.overload);
+    if (called) checking_.functions.note_call(*owner_.function, *called);
 }
 
-void Body::check_node(const onnx::Message& node, const Place& place) {
-    parts_.read(node);
-    if (!parts_.name.empty()) {
-        names_in_flight_.add(
-            parts_.name, place.index, [&](const model::NameTable::Added& name, std::uint64_t i) {
-                if (name.is_new) return;
-                checking_.found(Rule::node_name_repeated, Place{&place_, row_, i}, [&] {
-                    return "another node before it has the name " +
-                           quoted(node_names_.name(name.position));
-                });
-            });
+// A node may use many values that nothing defines.
+std::string_view Body::title_of(std::uint64_t index) {
+    if (titled_ != index) {
+        NodeParts parts;
+        parts.read(node(index));
+        titled_ = index;
+        title_ = parts.title();
     }
-    const auto happens = [&](const model::NameTable::Added& name, const Event& event) {
-        happened(checking_.visible.known(name), event);
-    };
-    const auto add = [&](const std::vector<std::string_view>& names, bool defines) {
-        for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
-            if (names[slot].empty()) continue;
-            events_.add(names[slot], {place.index, slot, defines, parts_.title()}, happens);
-        }
-    };
-    add(parts_.inputs, false);
-    check_node_alone(checking_, node, parts_, place, *this);
-    add(parts_.outputs, true);
+    return title_;
+}
+
+onnx::Message Body::node(std::uint64_t index) const {
+    return fields_.message().inner(row_, fields_.at(row_, index));
 }
 
 // What is used before it is defined here comes too late; the rest may be defined later by a graph
 // around this one.
-void Body::resolve(const model::FieldIndex& fields) {
+void Body::resolve() {
     bool is_unsorted = false;
     for (Unknown& each : unknown_) {
         const std::string_view name = checking_.visible.names().name(each.value);
@@ -136,32 +226,25 @@ void Body::resolve(const model::FieldIndex& fields) {
             continue;
         }
         is_unsorted = is_unsorted || is_late;
-        const Place node{each.body == nullptr ? &place_ : each.body,
-                         each.body == nullptr ? row_ : &field<"GraphProto.node">, each.node};
+        const bool is_here = each.body == nullptr;
+        const Place node{is_here ? &place_ : each.body, is_here ? &row_ : &field<"GraphProto.node">,
+                         each.node};
         const Place input{&node, &field<"NodeProto.input">, each.slot};
-        if (is_late) {
-            checking_.found(Rule::value_unsorted, input, [&] {
-                return "the node " + quoted(each.title) + " uses " + quoted(name) +
-                       ", which a later node makes";
-            });
-        } else {
-            checking_.found(Rule::value_undefined, input, [&] {
-                return "the node " + quoted(each.title) + " uses " + quoted(name) +
-                       ", which nothing defines";
-            });
-        }
+        checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
+            return "the node " + quoted(each.title) + " uses " + quoted(name) +
+                   (is_late ? ", which a later node makes" : ", which nothing defines");
+        });
     }
     unknown_.clear();
-    if (is_unsorted && checking_.wants(Rule::value_cycle)) find_cycle(fields);
+    if (is_unsorted && checking_.findings.wants(Rule::value_cycle)) find_cycle();
 }
 
-void Body::find_cycle(const model::FieldIndex& fields) {
-    if (row_ != &field<"GraphProto.node">) return;
-    const model::ValueUses uses(fields, checking_.document.limits().depth);
+void Body::find_cycle() {
+    if (&row_ != &field<"GraphProto.node">) return;
+    const model::ValueUses uses(fields_, checking_.document.limits().depth);
     const auto node = uses.node_in_cycle();
     if (!node) return;
-    checking_.found(Rule::value_cycle, Place{&place_, row_, *node},
-                    "the node depends on its own output");
+    checking_.found(Rule::value_cycle, place_of(*node), "the node depends on its own output");
 }
 
 }  // namespace onnxmap::check

@@ -1,25 +1,20 @@
 // The nodes of a graph or a function, in order, and the values that they use and define.
+//
+// Nodes are read in batches, those of a large graph by several threads: each thread checks its
+// nodes by themselves, and notes what happens to values. One thread then goes through what
+// happened, in the order of the nodes.
 // Source: ONNX's IR.md, "Names Within a Graph" and "Nodes".
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "check/checking.hpp"
-#include "check/node_parts.hpp"
 #include "model/field_index.hpp"
 #include "model/name_table.hpp"
 
 namespace onnxmap::check {
-
-/// Whom nodes belong to: the model, or one of its functions.
-struct Owner {
-    const Imports& imports;
-    const model::NameTable* attributes = nullptr;          // of the function; null: the model
-    std::optional<std::uint32_t> function = std::nullopt;  // its position; nothing: the model
-};
 
 class Body {
   public:
@@ -32,8 +27,9 @@ class Body {
         bool is_last = false;     // whether nothing is looked at afterwards
     };
 
-    /// `place`: of the graph or function.
-    Body(Checking& checking, const Place& place, const Owner& owner, const Around& around);
+    /// `place`: of the graph or function, whose nodes are in the field `row`.
+    Body(Checking& checking, const Place& place, const model::FieldIndex& fields,
+         const wire::FieldRow& row, const Owner& owner, const Around& around);
     ~Body();
     Body(const Body&) = delete;
     Body& operator=(const Body&) = delete;
@@ -43,45 +39,58 @@ class Body {
     /// Defines an input or an initializer. Empty names define nothing.
     void define(std::string_view name, Mark mark, const Place& place);
 
-    /// Checks all nodes of the graph or function that the index is of. A node sees what was defined
-    /// before.
-    void check_nodes(const model::FieldIndex& fields, const wire::FieldRow& row);
-
-    /// To be called before others look at the visible values while nodes are checked.
-    void settle();
+    /// Checks all nodes. A node sees what was defined before.
+    void check_nodes();
 
   private:
-    struct Event {
-        std::uint64_t node;
-        std::uint32_t slot;
-        bool defines;
-        std::string_view title;  // of the node
+    enum class Kind : std::uint8_t {
+        named,    // the node has this name
+        used,     // an input
+        nested,   // the node has attributes that hold messages
+        defined,  // an output
     };
+    struct Event {
+        model::NameTable::Hashed name;
+        std::uint32_t slot;  // among the inputs or outputs
+        Kind kind;
+        std::uint64_t node;
+    };
+    using Events = std::vector<Event>;
     // A use of a value that nothing has defined so far.
     struct Unknown {
         VisibleValues::Id value;
         std::uint32_t slot;
         std::uint64_t node;
-        std::string_view title;
-        const Place* body;  // null: this one
+        std::string_view title;  // of the node
+        const Place* body;       // null: this one
     };
 
-    void check_node(const onnx::Message& node, const Place& place);
-    void happened(VisibleValues::Id value, const Event& event);
+    void read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
+                    Events& events) const;
+    void check_in_order();
+    void check_in_parallel();
+    void go_through(const Events& events);
+    void happened(const Event& event);
+    void defined(VisibleValues::Id value, const Event& event);
     void defined_again(VisibleValues::Id value, const Place& place);
-    void resolve(const model::FieldIndex& fields);
-    void find_cycle(const model::FieldIndex& fields);
+    void note_call(const onnx::Message& node);
+    void resolve();
+    void find_cycle();
+
+    std::string_view title_of(std::uint64_t index);
+    [[nodiscard]] onnx::Message node(std::uint64_t index) const;
+    [[nodiscard]] Place place_of(std::uint64_t node) const { return {&place_, &row_, node}; }
 
     Checking& checking_;
     const Place& place_;
+    const model::FieldIndex& fields_;
+    const wire::FieldRow& row_;
     Owner owner_;
     Body* outer_;
-    const wire::FieldRow* row_ = nullptr;  // of the nodes
-    NodeParts parts_;                      // of the node that is checked
-    model::NamesInFlight<Event> events_;
     model::NameTable node_names_;
-    model::NamesInFlight<std::uint64_t> names_in_flight_;
     std::vector<Unknown> unknown_;
+    std::uint64_t titled_ = UINT64_MAX;  // the node whose title was asked for last
+    std::string_view title_;
 };
 
 }  // namespace onnxmap::check

@@ -15,6 +15,14 @@ bool is_identifier(std::string_view name) noexcept {
     });
 }
 
+// Lengths make the parts unambiguous, whatever bytes they have.
+std::string key_of(std::string_view domain, std::string_view name, std::string_view overload) {
+    domain = plain_domain(domain);
+    std::string key = std::to_string(domain.size());
+    key.append(1, ':').append(domain).append(std::to_string(name.size())).append(1, ':');
+    return key.append(name).append(overload);
+}
+
 }  // namespace
 
 bool Imports::add(std::string_view domain, std::int64_t version) {
@@ -34,16 +42,6 @@ std::optional<std::int64_t> Imports::find(std::string_view domain) const {
     return found ? std::optional(versions_[*found]) : std::nullopt;
 }
 
-const std::string& Functions::key_of(std::string_view domain, std::string_view name,
-                                     std::string_view overload) {
-    domain = plain_domain(domain);
-    // Lengths make the parts unambiguous, whatever bytes they have.
-    key_ = std::to_string(domain.size());
-    key_.append(1, ':').append(domain).append(std::to_string(name.size())).append(1, ':');
-    key_.append(name).append(overload);
-    return key_;
-}
-
 Functions::Added Functions::add(std::string_view domain, std::string_view name,
                                 std::string_view overload) {
     const auto added = names_.add(key_of(domain, name, overload));
@@ -52,7 +50,7 @@ Functions::Added Functions::add(std::string_view domain, std::string_view name,
 }
 
 std::optional<std::uint32_t> Functions::find(std::string_view domain, std::string_view name,
-                                             std::string_view overload) {
+                                             std::string_view overload) const {
     return names_.find(key_of(domain, name, overload));
 }
 
@@ -90,10 +88,10 @@ std::vector<std::uint32_t> Functions::recursive() const {
     return found;
 }
 
-void Checking::check_identifier(std::string_view name, const Place& place) {
-    if (!wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
-    found(Rule::graph_identifier, place,
-          [&] { return "the name " + quoted(name) + " is no identifier of C"; });
+void check_identifier(Findings& findings, std::string_view name, const Place& place) {
+    if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
+    findings.add(Rule::graph_identifier, place,
+                 [&] { return "the name " + quoted(name) + " is no identifier of C"; });
 }
 
 bool is_reverse_dns(std::string_view domain) noexcept {

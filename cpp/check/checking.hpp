@@ -45,7 +45,7 @@ class Functions {
     };
     Added add(std::string_view domain, std::string_view name, std::string_view overload);
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view domain, std::string_view name,
-                                                    std::string_view overload);
+                                                    std::string_view overload) const;
     [[nodiscard]] bool empty() const noexcept { return names_.size() == 0; }
 
     void note_call(std::uint32_t caller, std::uint32_t called) { calls_[caller].push_back(called); }
@@ -53,12 +53,8 @@ class Functions {
     [[nodiscard]] std::vector<std::uint32_t> recursive() const;
 
   private:
-    const std::string& key_of(std::string_view domain, std::string_view name,
-                              std::string_view overload);
-
     model::NameTable names_{model::NameTable::Text::copied};
     std::vector<std::vector<std::uint32_t>> calls_;  // of each function
-    std::string key_;
 };
 
 /// A range of an external file that a tensor has as its values.
@@ -67,6 +63,13 @@ struct ExternalRange {
     std::uint64_t offset;
     std::uint64_t nbytes;
     const std::uint8_t* tensor;  // where its message begins
+};
+
+/// Whom nodes belong to: the model, or one of its functions.
+struct Owner {
+    const Imports& imports;
+    const model::NameTable* attributes = nullptr;          // of the function; null: the model
+    std::optional<std::uint32_t> function = std::nullopt;  // its position; nothing: the model
 };
 
 struct Checking {
@@ -84,17 +87,15 @@ struct Checking {
     std::vector<ExternalRange> external = {};
     model::StructurePages pages{document.source(), true};
 
-    [[nodiscard]] bool wants(Rule rule) const { return findings.wants(rule); }
-
     /// Adds a finding; see Findings::add().
     template <class Message>
     void found(Rule rule, const Place& place, Message&& message) {
         findings.add(rule, place, std::forward<Message>(message));
     }
-
-    /// With the rule that names are identifiers of C, if it is asked for.
-    void check_identifier(std::string_view name, const Place& place);
 };
+
+/// With the rule that names are identifiers of C, if it is asked for.
+void check_identifier(Findings& findings, std::string_view name, const Place& place);
 
 /// "ai.onnx" is the default domain.
 [[nodiscard]] inline std::string_view plain_domain(std::string_view domain) noexcept {

@@ -45,6 +45,11 @@ class Findings {
         found_.push_back({rule, std::move(where), std::move(message)});
     }
 
+    /// An object without findings that looks for the same.
+    [[nodiscard]] Findings empty_copy() const { return {wanted_, most_}; }
+    /// Adds the findings of another object that looks for the same, and empties it.
+    void take(Findings& other);
+
     /// The findings that were kept, in the order in which they were found.
     [[nodiscard]] const std::vector<Finding>& found() const noexcept { return found_; }
     /// How often each rule was broken.

@@ -67,7 +67,9 @@ void note_attributes(Checking& checking, const onnx::Message& function, const Pl
         const auto name = attribute.text(field<"AttributeProto.name">);
         const Place at{&place, &row, i++, name};
         attributes.add(name, at);
-        check_attribute(checking, attribute, at, nullptr);
+        if (check_attribute(checking.ir_version, checking.findings, attribute, at, nullptr)) {
+            check_attribute_messages(checking, attribute, at, nullptr);
+        }
     });
 }
 
@@ -115,7 +117,8 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
 
     const Owner owner{imports, &attributes.names(),
                       checking.functions.find(domain, name, overload)};
-    Body body(checking, place, owner, {});
+    const auto fields = checking.document.index(function);
+    Body body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
     Parameters inputs(checking, "input");
     for_each_name(function, field<"FunctionProto.input">, place,
                   [&](std::string_view input, const Place& at) {
@@ -125,7 +128,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
                           body.define(input, VisibleValues::is_input, at);
                       }
                   });
-    body.check_nodes(*checking.document.index(function), field<"FunctionProto.node">);
+    body.check_nodes();
     Parameters outputs(checking, "output");
     for_each_name(function, field<"FunctionProto.output">, place,
                   [&](std::string_view output, const Place& at) {
@@ -136,7 +139,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
                       });
                   });
     check_value_infos(checking, function, place);
-    check_metadata(checking, function, field<"FunctionProto.metadata_props">, place);
+    check_metadata(checking.findings, function, field<"FunctionProto.metadata_props">, place);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const Pla
       graph_(graph),
       place_(place),
       kind_(kind),
-      body_(checking, place, owner, around(kind, outer)),
-      fields_(checking.document.index(graph)) {}
+      fields_(checking.document.index(graph)),
+      body_(checking, place, *fields_, field<"GraphProto.node">, owner, around(kind, outer)) {}
 
 template <class Visit>
 void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
@@ -78,16 +78,16 @@ void GraphCheck::run() {
     if (!name || name->text().empty()) {
         checking_.found(Rule::graph_name, place_, "the graph has no name");
     } else {
-        checking_.check_identifier(name->text(), place_);
+        check_identifier(checking_.findings, name->text(), place_);
     }
     check_inputs();
     check_initializers();
-    body_.check_nodes(*fields_, field<"GraphProto.node">);
+    body_.check_nodes();
     check_outputs();
     check_value_infos();
     check_annotations();
     if (fields_->count(field<"GraphProto.metadata_props">) > 0) {
-        check_metadata(checking_, graph_, field<"GraphProto.metadata_props">, place_);
+        check_metadata(checking_.findings, graph_, field<"GraphProto.metadata_props">, place_);
     }
 }
 

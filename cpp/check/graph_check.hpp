@@ -52,8 +52,8 @@ class GraphCheck {
     const onnx::Message& graph_;
     const Place& place_;
     GraphKind kind_;
-    Body body_;
     std::shared_ptr<const model::FieldIndex> fields_;
+    Body body_;
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
 };
 

@@ -29,7 +29,7 @@ constexpr std::array kPredefined = {
 
 }  // namespace
 
-void check_metadata(Checking& checking, const onnx::Message& message, const wire::FieldRow& row,
+void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
                     const Place& place) {
     model::NameTable keys;
     std::uint64_t i = 0;
@@ -37,15 +37,15 @@ void check_metadata(Checking& checking, const onnx::Message& message, const wire
         const auto key = message.inner(row, value).text(field<"StringStringEntryProto.key">);
         const Place here{&place, &row, i++};
         if (key.empty()) {
-            checking.found(Rule::model_metadata_key, here, "the entry has no key");
+            findings.add(Rule::model_metadata_key, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {
-            checking.found(Rule::model_metadata_key, here,
-                           [&] { return "another entry before it has the key " + quoted(key); });
+            findings.add(Rule::model_metadata_key, here,
+                         [&] { return "another entry before it has the key " + quoted(key); });
         }
     });
 }
 
-void check_predefined_metadata(Checking& checking, const onnx::Message& model, const Place& root) {
+void check_predefined_metadata(Findings& findings, const onnx::Message& model, const Place& root) {
     const wire::FieldRow& row = field<"ModelProto.metadata_props">;
     std::uint64_t i = 0;
     model.for_each_value(row, [&](const wire::Field& value) {
@@ -56,8 +56,8 @@ void check_predefined_metadata(Checking& checking, const onnx::Message& model, c
         if (known == kPredefined.end()) return;
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
-        checking.found(Rule::model_metadata_value, here,
-                       [&] { return quoted(text) + " is no value of " + std::string(key); });
+        findings.add(Rule::model_metadata_value, here,
+                     [&] { return quoted(text) + " is no value of " + std::string(key); });
     });
 }
 

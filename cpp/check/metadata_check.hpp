@@ -1,16 +1,16 @@
 // The rules of metadata_props.
 #pragma once
 
-#include "check/checking.hpp"
+#include "check/findings.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::check {
 
 /// The entries of a field of StringStringEntryProto: keys are given, and each once.
-void check_metadata(Checking& checking, const onnx::Message& message, const wire::FieldRow& row,
+void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
                     const Place& place);
 
 /// The keys that ONNX defines for a model have one of the values that it defines for them.
-void check_predefined_metadata(Checking& checking, const onnx::Message& model, const Place& root);
+void check_predefined_metadata(Findings& findings, const onnx::Message& model, const Place& root);
 
 }  // namespace onnxmap::check

@@ -83,8 +83,8 @@ void check_model(Checking& checking, const onnx::Message& model, const Place& ro
     check_versions(checking, model, root);
     check_imports(checking, model, root);
     check_domain(checking, model, root);
-    check_metadata(checking, model, field<"ModelProto.metadata_props">, root);
-    check_predefined_metadata(checking, model, root);
+    check_metadata(checking.findings, model, field<"ModelProto.metadata_props">, root);
+    check_predefined_metadata(checking.findings, model, root);
     note_devices(checking, model, root);
     note_functions(checking, model, functions, root);
 

@@ -17,11 +17,11 @@ using onnx::field;
 
 namespace {
 
-void check_trailing(Checking& checking, const std::vector<std::string_view>& names,
+void check_trailing(Findings& findings, const std::vector<std::string_view>& names,
                     const wire::FieldRow& row, const Place& place) {
     if (names.empty() || !names.back().empty()) return;
     const Place last{&place, &row, names.size() - 1};
-    checking.found(Rule::node_trailing_empty, last, "the last name of the list is empty");
+    findings.add(Rule::node_trailing_empty, last, "the last name of the list is empty");
 }
 
 // Names in a list of which most have few, so that a table is made for long ones alone.
@@ -47,10 +47,11 @@ class SeenNames {
     model::NameTable many_;
 };
 
-void check_attributes(Checking& checking, const onnx::Message& node, const NodeParts& parts,
-                      const Place& place, Body& body) {
-    if (parts.attributes.empty()) return;
+// Whether an attribute holds messages.
+bool check_attributes(const Checking& checking, Findings& findings, const onnx::Message& node,
+                      const NodeParts& parts, const Place& place, const Owner& owner) {
     const wire::FieldRow& row = field<"NodeProto.attribute">;
+    bool is_nested = false;
     SeenNames names;
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
         const onnx::Message attribute = node.inner(row, parts.attributes[i]);
@@ -58,46 +59,45 @@ void check_attributes(Checking& checking, const onnx::Message& node, const NodeP
         const bool is_repeated = !name.empty() && !names.add(name);
         const Place here{&place, &row, i, is_repeated ? std::string_view() : name};
         if (is_repeated) {
-            checking.found(Rule::node_attribute_repeated, here, [&] {
+            findings.add(Rule::node_attribute_repeated, here, [&] {
                 return "another attribute before it has the name " + quoted(name);
             });
         }
         if (!name.empty() && parts.uses(name)) {
-            checking.found(Rule::node_attribute_name, here, [&] {
-                return "the attribute has the name of the value " + quoted(name);
-            });
+            findings.add(Rule::node_attribute_name, here,
+                         [&] { return "the attribute has the name of the value " + quoted(name); });
         }
-        check_attribute(checking, attribute, here, &body);
+        if (check_attribute(checking.ir_version, findings, attribute, here, &owner)) {
+            is_nested = true;
+        }
     }
+    return is_nested;
 }
 
-void check_operator(Checking& checking, const NodeParts& parts, const Place& place,
-                    const Body& body) {
+void check_operator(const Checking& checking, Findings& findings, const NodeParts& parts,
+                    const Place& place, const Owner& owner) {
     if (parts.op_type.empty()) {
-        checking.found(Rule::node_op_type, place,
-                       [&] { return "the node " + quoted(parts.name) + " has no op_type"; });
+        findings.add(Rule::node_op_type, place,
+                     [&] { return "the node " + quoted(parts.name) + " has no op_type"; });
         return;
     }
-    if (!body.owner().imports.find(parts.domain)) {
-        checking.found(Rule::node_domain, place, [&] {
+    if (!owner.imports.find(parts.domain)) {
+        findings.add(Rule::node_domain, place, [&] {
             return "the node " + quoted(parts.title()) + " has an operator of the domain " +
                    quoted(parts.domain) + ", which is not imported";
         });
     }
-    if (checking.functions.empty() && parts.overload.empty()) return;
-    const auto called = checking.functions.find(parts.domain, parts.op_type, parts.overload);
-    if (called && body.owner().function) {
-        checking.functions.note_call(*body.owner().function, *called);
-    } else if (!called && !parts.overload.empty()) {
-        checking.found(Rule::node_overload, place, [&] {
+    if (parts.overload.empty()) return;
+    if (!checking.functions.find(parts.domain, parts.op_type, parts.overload)) {
+        findings.add(Rule::node_overload, place, [&] {
             return "the model has no function " + quoted(parts.op_type) + " with the overload " +
                    quoted(parts.overload);
         });
     }
 }
 
-void check_devices(Checking& checking, const onnx::Message& node, const NodeParts& parts,
-                   const Place& place) {
+void check_devices(const Checking& checking, Findings& findings, const onnx::Message& node,
+                   const NodeParts& parts, const Place& place) {
     const wire::FieldRow& row = field<"NodeProto.device_configurations">;
     const wire::FieldRow& sharding = field<"NodeDeviceConfigurationProto.sharding_spec">;
     for (std::uint64_t i = 0; i < parts.devices.size(); ++i) {
@@ -105,8 +105,8 @@ void check_devices(Checking& checking, const onnx::Message& node, const NodePart
         const Place here{&place, &row, i};
         const auto id = device.text(field<"NodeDeviceConfigurationProto.configuration_id">);
         if (!checking.devices.find(id)) {
-            checking.found(Rule::model_device, here,
-                           [&] { return "the model has no device configuration " + quoted(id); });
+            findings.add(Rule::model_device, here,
+                         [&] { return "the model has no device configuration " + quoted(id); });
         }
         std::uint64_t spec = 0;
         device.for_each_value(sharding, [&](const wire::Field& value) {
@@ -114,7 +114,7 @@ void check_devices(Checking& checking, const onnx::Message& node, const NodePart
             const auto tensor =
                 device.inner(sharding, value).text(field<"ShardingSpecProto.tensor_name">);
             if (parts.uses(tensor)) return;
-            checking.found(Rule::model_device, at, [&] {
+            findings.add(Rule::model_device, at, [&] {
                 return quoted(tensor) + " is neither an input nor an output of the node";
             });
         });
@@ -123,22 +123,33 @@ void check_devices(Checking& checking, const onnx::Message& node, const NodePart
 
 }  // namespace
 
-void check_node_alone(Checking& checking, const onnx::Message& node, const NodeParts& parts,
-                      const Place& place, Body& body) {
-    check_operator(checking, parts, place, body);
+bool check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
+                      const NodeParts& parts, const Place& place, const Owner& owner) {
+    check_operator(checking, findings, parts, place, owner);
     if (std::ranges::all_of(parts.outputs, [](auto name) { return name.empty(); })) {
-        checking.found(Rule::node_outputs, place,
-                       [&] { return "the node " + quoted(parts.title()) + " has no output"; });
+        findings.add(Rule::node_outputs, place,
+                     [&] { return "the node " + quoted(parts.title()) + " has no output"; });
     } else {
-        check_trailing(checking, parts.outputs, field<"NodeProto.output">, place);
+        check_trailing(findings, parts.outputs, field<"NodeProto.output">, place);
     }
-    check_trailing(checking, parts.inputs, field<"NodeProto.input">, place);
-    check_attributes(checking, node, parts, place, body);
-    if (!parts.devices.empty()) check_devices(checking, node, parts, place);
+    check_trailing(findings, parts.inputs, field<"NodeProto.input">, place);
+    if (!parts.devices.empty()) check_devices(checking, findings, node, parts, place);
     if (parts.has_metadata) {
-        check_metadata(checking, node, field<"NodeProto.metadata_props">, place);
+        check_metadata(findings, node, field<"NodeProto.metadata_props">, place);
     }
-    checking.check_identifier(parts.name, place);
+    check_identifier(findings, parts.name, place);
+    return !parts.attributes.empty() &&
+           check_attributes(checking, findings, node, parts, place, owner);
+}
+
+void check_nested(Checking& checking, const onnx::Message& node, const Place& place, Body& body) {
+    const wire::FieldRow& row = field<"NodeProto.attribute">;
+    std::uint64_t i = 0;
+    node.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message attribute = node.inner(row, value);
+        const std::string_view name = attribute.text(field<"AttributeProto.name">);
+        check_attribute_messages(checking, attribute, Place{&place, &row, i++, name}, &body);
+    });
 }
 
 }  // namespace onnxmap::check

@@ -9,9 +9,12 @@
 
 namespace onnxmap::check {
 
-/// `parts`: those of the node. `body`: where it is; its values are looked at if the node has
-/// subgraphs.
-void check_node_alone(Checking& checking, const onnx::Message& node, const NodeParts& parts,
-                      const Place& place, Body& body);
+/// `parts`: those of the node. Changes nothing but `findings`. Returns whether an attribute holds
+/// messages, which check_nested() is for.
+bool check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
+                      const NodeParts& parts, const Place& place, const Owner& owner);
+
+/// The tensors, types and subgraphs in the attributes of a node in `body`.
+void check_nested(Checking& checking, const onnx::Message& node, const Place& place, Body& body);
 
 }  // namespace onnxmap::check

@@ -194,7 +194,7 @@ void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const 
 }
 
 void check_external_ranges(Checking& checking) {
-    if (!checking.wants(Rule::ext_overlap)) return;
+    if (!checking.findings.wants(Rule::ext_overlap)) return;
     std::vector<ExternalRange>& ranges = checking.external;
     std::ranges::sort(ranges, {}, [](const ExternalRange& range) {
         return std::tuple(range.source.get(), range.offset, range.nbytes);

@@ -93,10 +93,18 @@ void NameTable::grow(std::size_t slots) {
     }
 }
 
+NameTable::Hashed NameTable::hashed(std::string_view name) noexcept {
+    return {name, hash_of(name)};
+}
+
+void NameTable::prefetch(const Hashed& hashed) const noexcept {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hashed.hash & (slots_.size() - 1)]);
+}
+
 NameTable::Hashed NameTable::prepare(std::string_view name) const noexcept {
-    const std::uint32_t hash = hash_of(name);
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
-    return {name, hash};
+    const Hashed prepared = hashed(name);
+    prefetch(prepared);
+    return prepared;
 }
 
 NameTable::Added NameTable::add(std::string_view name) {

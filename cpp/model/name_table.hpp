@@ -45,6 +45,10 @@ class NameTable {
     /// before it adds the first one is several times as fast.
     [[nodiscard]] Hashed prepare(std::string_view name) const noexcept;
 
+    /// The same in two steps: the first one needs no table.
+    [[nodiscard]] static Hashed hashed(std::string_view name) noexcept;
+    void prefetch(const Hashed& hashed) const noexcept;
+
     /// add() of the name.
     Added add(const Hashed& prepared);
 
