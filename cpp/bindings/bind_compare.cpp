@@ -43,7 +43,7 @@ struct DiffValueToPython {
         py::tuple values(list.values.size() + (list.cut ? 1 : 0));
         for (std::size_t i = 0; i < list.values.size(); ++i) values[i] = (*this)(list.values[i]);
         if (list.cut) values[list.values.size()] = py::ellipsis();
-        return std::move(values);
+        return values;
     }
 };
 
