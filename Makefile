@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 MINUTES ?= 10
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs bench pythons
+.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs rules bench pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,6 +59,9 @@ fix: ## formatting and what lint can mend, in place
 
 stubs: ## write python/onnxmap/_core.pyi anew from the extension
 	$(IN_BIN) python tools/generate_stubs.py
+
+rules: ## write docs/rules.md anew from the rules of checks and their examples
+	$(IN_BIN) python tools/generate_rules.py
 
 bench: ## the benchmarks on an install like a user's (about an hour)
 	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'

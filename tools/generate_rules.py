@@ -44,7 +44,7 @@ SUBJECTS = {
 }
 
 HEADING = f"""\
-<!-- tools/generate_rules.py writes this page. Do not edit it. -->
+<!-- Written by tools/generate_rules.py from the rules and their examples. -->
 
 # Rules
 
@@ -58,7 +58,7 @@ A check looks at the structure of a model, not at the signatures of its operator
 | hint | advice |
 | strict | advice that is only given on request, since many good models break the rule |
 
-IR.md, ExternalData.md and MetadataProps.md are pages of the specification, in the folder `docs` of ONNX.
+IR.md, ExternalData.md and MetadataProps.md are pages of the specification.
 The comments of `onnx.proto` are part of the specification, too.
 
 Each rule has an example that breaks it, in the text format of protobuf.
@@ -96,6 +96,7 @@ def code_of(example: Example) -> str:
 
 
 def subject_of(example: Example) -> str:
+    """Return the subject of the sentence about an example."""
     return "This model" if example.base == WHOLE else "This"
 
 

@@ -67,8 +67,9 @@ bool are_positions(std::span<const std::int64_t> positions, std::uint64_t size) 
 
 void SparseTensor::fail(const char* code, const std::string& message) const {
     std::string name(this->name());
-    if (name.empty()) name = sparse_tensor_path(document_, message_.key());
-    Error error(code, "sparse tensor " + quoted(name) + ": " + message);
+    if (name.empty() && finds_paths_) name = sparse_tensor_path(document_, message_.key());
+    const std::string title = name.empty() ? std::string() : " " + quoted(name);
+    Error error(code, "sparse tensor" + title + ": " + message);
     error.tensor = std::move(name);
     throw error;
 }
@@ -88,6 +89,7 @@ std::vector<std::int64_t> SparseTensor::dims() const {
 // The values or indices, after checking their type and shape.
 Tensor SparseTensor::checked(const onnx::Message& part) const {
     Tensor tensor(document_, part);
+    if (!finds_paths_) tensor.leave_paths_out();
     tensor.check_type();
     std::ignore = tensor.count();
     return tensor;

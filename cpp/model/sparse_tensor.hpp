@@ -35,6 +35,9 @@ class SparseTensor {
     SparseTensor(const Document& document, onnx::Message message)
         : document_(document), message_(std::move(message)) {}
 
+    /// See Tensor::leave_paths_out().
+    void leave_paths_out() noexcept { finds_paths_ = false; }
+
     /// The TensorProto of the values, or of the indices; an empty message if the field is absent.
     [[nodiscard]] onnx::Message values() const {
         return part(onnx::field<"SparseTensorProto.values">);
@@ -80,6 +83,7 @@ class SparseTensor {
 
     const Document& document_;
     onnx::Message message_;
+    bool finds_paths_ = true;
 };
 
 }  // namespace onnxmap::model

@@ -63,6 +63,9 @@ class Tensor {
     /// Bytes of the values, as stored; the sum over all segments of the tensor.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
 
+    /// From now on, errors about a tensor that has no name have no path either. Finding the path
+    /// takes a walk over the model, which a caller that knows the path can do without.
+    void leave_paths_out() noexcept { finds_paths_ = false; }
     /// Returns work(). If it throws an Error about a tensor that has no name, the error gets the
     /// path of this tensor.
     template <class Work>
@@ -70,6 +73,7 @@ class Tensor {
         try {
             return std::forward<Work>(work)();
         } catch (const Error& error) {
+            if (!finds_paths_) throw;
             throw with_tensor_path(error, document_, header_.begin);
         }
     }
@@ -87,6 +91,7 @@ class Tensor {
     const Document& document_;
     onnx::Message message_;
     tensor::Header header_;
+    bool finds_paths_ = true;
 };
 
 }  // namespace onnxmap::model

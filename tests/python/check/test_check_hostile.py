@@ -54,6 +54,23 @@ def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
         assert steep is None, f"{most} findings"
 
 
+@pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
+@pytest.mark.usefixtures("_without_collections")
+@pytest.mark.parametrize(
+    "shape", ["empty initializers", "bad sparse tensors", "bad tensors of nodes"]
+)
+def test_time_grows_with_an_edited_model(shape: str, tmp_path: Path) -> None:
+    """The parts of an edited model are anywhere in memory, so that the path of one must be sought.
+
+    A check knows the path.
+    """
+    small, large = (written(shape, n, tmp_path) for n in (SIZE, GROWTH * SIZE))
+    for model in (small, large):
+        model.proto.graph.name = "edited"
+        model.proto.graph.node.add(op_type="Op")
+    assert too_steep(lambda: check_all(small, 10), lambda: check_all(large, 10)) is None
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_findings_are_capped_and_counted(shape: str, tmp_path: Path) -> None:
     model = written(shape, 100, tmp_path)
@@ -100,8 +117,7 @@ def test_nesting_to_the_limit() -> None:
 def test_memory_is_a_small_multiple_of_the_file(shape: str) -> None:
     facts = growth_kib(
         f"__import__('support.worst_checks').worst_checks.SHAPES[{shape!r}](300_000)",
-        "from support.rule_checks import check_all\n"
-        "    check_all(onnxmap.loads(data), 10)",
+        "from support.rule_checks import check_all\n    check_all(onnxmap.loads(data), 10)",
     )
     assert facts["growth"] / facts["size"] < 40
 

@@ -76,9 +76,7 @@ def test_node_cases(cases: list[Any]) -> None:
 
 def test_every_explanation_is_of_a_finding(cases: list[Any]) -> None:
     seen = {
-        (case.name, rule)
-        for case in cases
-        for rule, _ in errors_in(case.model.SerializeToString())
+        (case.name, rule) for case in cases for rule, _ in errors_in(case.model.SerializeToString())
     }
     for path in MODELS:
         seen |= {(path.parent.name, rule) for rule, _ in errors_in(path)}

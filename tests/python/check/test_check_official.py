@@ -12,7 +12,7 @@ from onnx.shape_inference import InferenceError
 from support.checked_models import CHECKED_MODELS
 from support.message_mutator import mutant
 from support.rule_checks import errors_in
-from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.run_options import EXHAUSTIVE, LONG
 
 import onnxmap
 

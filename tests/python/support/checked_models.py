@@ -47,7 +47,9 @@ ATTRIBUTES = """
         attribute { name: "f" type: FLOAT f: 1 }
         attribute { name: "i" type: INT i: 1 }
         attribute { name: "s" type: STRING s: "text" }
-        attribute { name: "t" type: TENSOR t { name: "t" data_type: 6 dims: [1, 2] int32_data: [1, 2] } }
+        attribute {
+          name: "t" type: TENSOR t { name: "t" data_type: 6 dims: [1, 2] int32_data: [1, 2] }
+        }
         attribute { name: "fs" type: FLOATS floats: [1, 2] }
         attribute { name: "is" type: INTS ints: [1, 2] }
         attribute { name: "ss" type: STRINGS strings: ["a", "b"] }

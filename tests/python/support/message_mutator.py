@@ -114,9 +114,11 @@ def swap_elements(mutator: Mutator, message: Message) -> None:
     order = list(values)
     i, j = mutator.rng.sample(range(len(order)), 2)
     order[i], order[j] = order[j], order[i]
-    copies = [type(one).FromString(one.SerializeToString()) for one in order] if isinstance(
-        order[0], Message
-    ) else order
+    copies = (
+        [type(one).FromString(one.SerializeToString()) for one in order]
+        if isinstance(order[0], Message)
+        else order
+    )
     del values[:]
     values.extend(copies)
 
@@ -157,7 +159,9 @@ def copy_message(mutator: Mutator, message: Message) -> None:
 @_change
 def move_message(mutator: Mutator, message: Message) -> None:
     """Append a copy of a message to a list of its kind."""
-    for field in mutator.rng.sample(list(message.DESCRIPTOR.fields), len(message.DESCRIPTOR.fields)):
+    for field in mutator.rng.sample(
+        list(message.DESCRIPTOR.fields), len(message.DESCRIPTOR.fields)
+    ):
         if field.message_type is None or not field.is_repeated:
             continue
         same = [one for one in mutator.messages if one.DESCRIPTOR is field.message_type]

@@ -123,11 +123,13 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "inputs of a function": lambda n: graph() + wire.blob(25, wire.blob(4, b"x") * n),
     "overlapping external data": lambda n: graph(*(_external(i) for i in range(n))),
     "bindings": _bindings,
-    "training information": lambda n: graph(
-        *(tensor(name=b"t%d" % i) for i in range(n))
-    ) + wire.blob(20, b"") * n,
+    "training information": lambda n: (
+        graph(*(tensor(name=b"t%d" % i) for i in range(n))) + wire.blob(20, b"") * n
+    ),
     "dimensions": lambda n: graph(
-        wire.blob(11, wire.blob(2, wire.blob(1, wire.blob(2, wire.blob(1, wire.scalar(1, -1)) * n))))
+        wire.blob(
+            11, wire.blob(2, wire.blob(1, wire.blob(2, wire.blob(1, wire.scalar(1, -1)) * n)))
+        )
     ),
     "initializers with inputs": lambda n: graph(
         *(wire.blob(11, wire.blob(1, b"t%d" % i)) for i in range(n)),

@@ -35,6 +35,6 @@ EXAMPLES: list[Example] = [
         training,
         quantization,
         operator_set,
-        )
+    )
     for example in subject.EXAMPLES
 ]

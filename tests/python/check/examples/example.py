@@ -1,4 +1,4 @@
-"""What an example of a rule is: a change to a small model that breaks the rule, and one that does not."""
+"""An example of a rule: a change to a small model that breaks the rule, and one that keeps it."""
 
 from __future__ import annotations
 

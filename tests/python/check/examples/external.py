@@ -68,9 +68,7 @@ EXAMPLES = [
         kept_files=FILES,
         needs_user=True,
     ),
-    Example(
-        "ext.offset", WHERE, broken=external(FILE, ("offset", "zero")), kept=GOOD, files=FILES
-    ),
+    Example("ext.offset", WHERE, broken=external(FILE, ("offset", "zero")), kept=GOOD, files=FILES),
     Example("ext.length", WHERE, broken=external(FILE, ("length", "3")), kept=GOOD, files=FILES),
     Example("ext.length", WHERE, broken=external(FILE, ("length", "-4")), kept=GOOD, files=FILES),
     Example("ext.bounds", WHERE, broken=external(FILE, count=2), kept=GOOD, files=FILES),

@@ -60,6 +60,38 @@ EXAMPLES = [
         """,
     ),
     Example(
+        "graph.output_undefined",
+        'graph.node[1].attribute["body"].g.output[0]',
+        broken="""
+            graph {
+              node {
+                op_type: "Scan" input: "x" output: "z"
+                attribute {
+                  name: "body"
+                  type: GRAPH
+                  g { name: "body" output { name: "x" } }
+                }
+              }
+            }
+        """,
+        kept="""
+            graph {
+              node {
+                op_type: "Scan" input: "x" output: "z"
+                attribute {
+                  name: "body"
+                  type: GRAPH
+                  g {
+                    name: "body"
+                    node { op_type: "Identity" input: "x" output: "inner" }
+                    output { name: "inner" }
+                  }
+                }
+              }
+            }
+        """,
+    ),
+    Example(
         "graph.value_info_repeated",
         "graph.value_info[1]",
         broken="""

@@ -33,7 +33,9 @@ EXAMPLES = [
         "tensor.sparse_rank",
         WHERE,
         broken=sparse(
-            "data_type: 1 dims: [1, 1] float_data: 5", "data_type: 7 dims: 1 int64_data: 4", "[2, 3]"
+            "data_type: 1 dims: [1, 1] float_data: 5",
+            "data_type: 7 dims: 1 int64_data: 4",
+            "[2, 3]",
         ),
         kept=sparse(ONE, "data_type: 7 dims: [1, 2] int64_data: [1, 1]", "[2, 3]"),
     ),

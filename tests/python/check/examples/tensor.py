@@ -6,8 +6,15 @@ from check.examples.example import Example
 
 
 def _of_rank(rank: int) -> str:
-    dims = ", ".join(["1"] * rank)
-    return f'graph {{ initializer {{ name: "w" data_type: 1 float_data: 1 dims: [{dims}] }} }}'
+    rows = ["dims: [" + ", ".join(["1"] * min(16, rank - i)) + "]" for i in range(0, rank, 16)]
+    dims = "\n".join(f"    {row}" for row in rows)
+    return f"""\
+graph {{
+  initializer {{
+    name: "w" data_type: 1 float_data: 1
+{dims}
+  }}
+}}"""
 
 
 EXAMPLES = [
