@@ -45,8 +45,8 @@ class ModelChecking(ABC):
             operators: also ask `onnx.checker`, with the weights left out, whether the nodes fit the
                 signatures of their operators. It stops at the first fault. Needs the extra
                 `onnxmap[onnx]`.
-            select: the names of the rules to look for, such as `["node.*", "value.cycle"]`; `strict`
-                then has no effect. By default, all rules.
+            select: the names of the rules to look for, such as `["node.*", "value.cycle"]`. Then
+                `strict` has no effect. By default, all rules.
             ignore: the names of rules to leave out.
 
         Returns:

@@ -8,6 +8,11 @@ from onnxmap import _core
 from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxmap._checking import CheckReport
+
 # Source: onnx-operators.proto, OperatorSetProto.magic.
 MAGIC = "ONNXOPSET"
 

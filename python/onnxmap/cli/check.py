@@ -45,12 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap check`."""
-    reports = {}
-    for name in dict.fromkeys(arguments.names):
-        try:
-            reports[name] = _report(name, arguments)
-        except (OnnxMapError, OSError) as failure:  # the other models are still checked
-            complain(failure, arguments.parser.format_usage())
+    reports = {
+        name: report
+        for name in dict.fromkeys(arguments.names)
+        if (report := _report(name, arguments)) is not None
+    }
     if arguments.json:
         _write_json(reports)
     else:
@@ -61,7 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE if all(report.ok for report in reports.values()) else FINDINGS
 
 
-def _report(name: str, arguments: argparse.Namespace) -> CheckReport:
+def _report(name: str, arguments: argparse.Namespace) -> CheckReport | None:
+    """The report, or None after an error message: the other models are still checked."""
+    try:
+        return _checked(name, arguments)
+    except (OnnxMapError, OSError) as failure:
+        complain(failure, arguments.parser.format_usage())
+        return None
+
+
+def _checked(name: str, arguments: argparse.Namespace) -> CheckReport:
     import onnxmap
 
     options = {
