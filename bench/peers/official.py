@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.checker
 from onnx import numpy_helper
 
 from bench import witness, written
@@ -35,6 +36,12 @@ def load(folder: Path) -> Task:
     """The whole message, weights included."""
     path = model_file(folder)
     return Task(lambda: onnx.load(path), _outline)
+
+
+def check(folder: Path) -> Task:
+    """All that `onnx.checker` checks, of the file's model. It stops at the first error."""
+    path = model_file(folder)
+    return Task(lambda: onnx.checker.check_model(path), lambda _result, _: {"errors": "0"})
 
 
 def names_shapes(folder: Path) -> Task:

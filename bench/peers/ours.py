@@ -11,6 +11,7 @@ import numpy as np
 
 import onnxmap
 import onnxmap._appending  # these are imported at first use; the peers import all at once
+import onnxmap._checking
 import onnxmap._diff
 import onnxmap._saving
 import onnxmap._stats
@@ -50,6 +51,14 @@ def names_shapes(folder: Path) -> Task:
         return initializers.names(), initializers.shapes()
 
     return Task(run, lambda result, _: {"names_shapes": witness.digest(result)})
+
+
+def check(folder: Path) -> Task:
+    """All rules, of the file's model."""
+    path = model_file(folder)
+    return Task(
+        lambda: onnxmap.load(path).check(), lambda report, _: {"errors": str(len(report.errors))}
+    )
 
 
 def diff(folder: Path) -> Task:

@@ -1,0 +1,41 @@
+"""How long does it take to check a model against the rules of the specification?"""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.question import MOST_TAKEN, OURS, Question
+from bench.ratios import at_least
+from bench.sampling import Work
+
+
+def checked(key: str, title: str, model: str) -> Question:
+    """Return the question for a model that breaks no rule; loading is a part of both works."""
+    return Question(
+        key=key,
+        title=title,
+        pairs=9,
+        works={
+            OURS: Work("ours", "check", model),
+            "onnx.checker": Work("official", "check", model),
+        },
+        targets=[at_least(10, OURS, "onnx.checker")],
+        takes=MOST_TAKEN,
+    )
+
+
+QUESTIONS = {
+    question.key: question
+    for question in (
+        checked("P25", "1.8 GB inline: load and check", "inline_1800mb"),
+        checked("P25 nodes", "200 000 nodes: load and check", "valid_nodes_200k"),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "contender"),
+    [(key, name) for key, question in QUESTIONS.items() for name in question.contenders],
+)
+def bench_check(ask, key, contender):
+    ask(QUESTIONS[key], contender)
