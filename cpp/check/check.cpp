@@ -5,11 +5,13 @@
 #include "check/operator_set_check.hpp"
 #include "onnx/schema.hpp"
 #include "source/read_guard.hpp"
+#include "tensor/store.hpp"
 
 namespace onnxmap::check {
 
 Findings check(const model::Document& document, const Options& options) {
     Findings findings(options.wanted, options.most);
+    const tensor::OverlookNothing strictly;
     const source::Moment moment = document.look_for_changes();
     source::guard_reads(document.source(), [&] {
         Checking checking{document, findings, moment, options.values};

@@ -35,7 +35,7 @@ void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Sto
     // overlooked.
     const bool has_choice =
         header.raw_data || (header.typed_fields & field_bit(*type.storage)) != 0;
-    if (has_choice || !store.overlook) {
+    if (has_choice || !store.overlooks()) {
         overlook_or_fail(header, store, "tensor.ambiguous_data", message);
     }
     keep_one_place(type, header);
@@ -87,7 +87,7 @@ void overlook_or_fail(const Header& header, const Store& store, const char* code
     try {
         fail(header, code, message);
     } catch (const Error& fault) {
-        if (!store.overlook) throw;
+        if (!store.overlooks()) throw;
         store.overlook(fault, header);
     }
 }

@@ -28,6 +28,21 @@ class OverlookQuietly {
     static inline thread_local int depth_ = 0;
 };
 
+/// While an object of this class exists, faults are errors for this thread, also those of a store
+/// that overlooks them.
+class OverlookNothing {
+  public:
+    OverlookNothing() noexcept { ++depth_; }
+    ~OverlookNothing() { --depth_; }
+    OverlookNothing(const OverlookNothing&) = delete;
+    OverlookNothing& operator=(const OverlookNothing&) = delete;
+
+    [[nodiscard]] static bool active() noexcept { return depth_ > 0; }
+
+  private:
+    static inline thread_local int depth_ = 0;
+};
+
 struct Store {
     std::shared_ptr<const source::Source> source;  // of the model itself
     ExternalFiles external;
@@ -39,6 +54,9 @@ struct Store {
     bool watch = true;  // notice files that change
     /// Finds the source of bytes that an edit added; null if there is none.
     std::function<std::shared_ptr<const source::Source>(ByteView)> added = {};
+
+    /// Whether a fault that onnx overlooks is no error.
+    [[nodiscard]] bool overlooks() const noexcept { return overlook && !OverlookNothing::active(); }
 
     /// Whether the model was loaded with these bytes.
     [[nodiscard]] bool holds(ByteView bytes) const noexcept {
