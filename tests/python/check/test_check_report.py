@@ -1,0 +1,160 @@
+"""The report of a check: what it has, what it prints, and how rules are chosen."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from support.rule_checks import LEVELS, RULES
+
+import onnxmap
+
+
+def broken(nodes: int = 1) -> ModelProto:
+    """A model with an error, a warning and a hint, each once for each node."""
+    model = helper.make_model(
+        helper.make_graph(
+            [
+                helper.make_node("Relu", ["nowhere", ""], [f"y{i}"], name=f"n{i}")
+                for i in range(nodes)
+            ],
+            "g",
+            [],
+            [],
+            [numpy_helper.from_array(np.array([2], np.uint8).view(bool), "flag")],
+            value_info=[helper.make_tensor_value_info(f"z{i}", 1, [1]) for i in range(nodes)],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=10,
+    )
+    return model
+
+
+def check(model: ModelProto, **options: Any) -> onnxmap.CheckReport:
+    return onnxmap.loads(model.SerializeToString()).check(**options)
+
+
+def test_a_report_is_a_list_of_findings() -> None:
+    report = check(broken())
+    assert [(each.severity, each.rule, each.where) for each in report] == [
+        ("hint", "node.trailing_empty", "graph.node[0].input[1]"),
+        ("error", "value.undefined", "graph.node[0].input[0]"),
+        ("warning", "graph.value_info_inner", "graph.value_info[0]"),
+    ]
+    assert len(report) == 3
+    assert report[1] is report.errors[0]
+    assert report[-1:] == (report[2],)
+    assert not report.ok
+    assert report.counts == {
+        "graph.value_info_inner": 1, "value.undefined": 1, "node.trailing_empty": 1,
+    }  # fmt: skip
+    assert pickle.loads(pickle.dumps(report)) == report
+
+
+def test_a_finding_explains_itself() -> None:
+    (found,) = check(broken(), select="value.undefined")
+    assert found.message == "the node 'n0' uses 'nowhere', which nothing defines"
+    assert found.source == "IR.md, Nodes"
+    assert found.text.startswith("An input of a node is an input, an initializer or the output")
+    assert found.advice == "Correct the name, or add what defines the value."
+    assert str(found) == f"graph.node[0].input[0]: {found.message} [value.undefined]"
+
+
+def test_a_model_without_findings() -> None:
+    report = check(helper.make_model(helper.make_graph([], "g", [], []), ir_version=10))
+    assert (report.ok, list(report), report.counts, str(report)) == (True, [], {}, "no findings")
+    report.raise_if_failed()
+
+
+def test_raise_if_failed() -> None:
+    report = check(broken())
+    with pytest.raises(onnxmap.CheckError, match="1 error, 1 warning, 1 hint") as caught:
+        report.raise_if_failed()
+    assert (caught.value.code, caught.value.report) == ("check.failed", report)
+    assert isinstance(caught.value, ValueError)
+    check(broken(), ignore="value.*").raise_if_failed()  # warnings are no failure
+
+
+def test_many_findings_are_counted() -> None:
+    report = check(broken(1200))
+    assert report.counts["value.undefined"] == 1200
+    assert sum(each.rule == "value.undefined" for each in report) == 1000
+    lines = str(report).splitlines()
+    assert lines[0] == "1200 errors, 1200 warnings, 1200 hints"
+    assert lines[1].startswith("error value.undefined: ")
+    assert lines[2] == (
+        "  graph.node[0].input[0]: the node 'n0' uses 'nowhere', which nothing defines"
+    )
+    assert (len(lines), lines[12]) == (1 + 3 * 12, "  and 1190 more")
+
+
+def test_rules_are_chosen_by_name() -> None:
+    def rules(**options: Any) -> set[str]:
+        return {each.rule for each in check(broken(), **options)}
+
+    assert rules(select=["node.*"]) == {"node.trailing_empty"}
+    assert rules(select="*", ignore=["value.*", "node.*"]) == {"graph.value_info_inner"}
+    assert rules(ignore="graph.*") == {"node.trailing_empty", "value.undefined"}
+    assert rules(values=True) >= {"tensor.bool_value"}
+    assert rules(select="graph.identifier") == set()
+    with pytest.raises(ValueError, match=r"no rule is named 'node.output'; did you mean 'node.out"):
+        check(broken(), select="node.output")
+
+
+def test_strict_rules() -> None:
+    model = broken()
+    model.graph.name = "a graph"
+    assert "graph.identifier" not in check(model).counts
+    (found,) = (each for each in check(model, strict=True) if each.rule == "graph.identifier")
+    assert (found.severity, found.where) == ("hint", "graph")
+    assert [rule for rule in RULES if LEVELS[rule] == "strict"] == ["graph.identifier"]
+
+
+def test_edits_are_checked() -> None:
+    model = onnxmap.loads(broken().SerializeToString())
+    del model.proto.graph.value_info[:]
+    model.graph.nodes[0].inputs[:] = ["flag"]
+    assert model.check().ok
+    model.graph.nodes[0].op_type = ""
+    assert [each.rule for each in model.check()] == ["node.op_type"]
+
+
+def test_a_lenient_model_is_checked_like_others() -> None:
+    model = broken()
+    model.graph.initializer.append(TensorProto(name="long", dims=[1], data_type=2, raw_data=b"12"))
+    data = model.SerializeToString()
+    for lenient in (False, True):
+        report = onnxmap.loads(data, lenient=lenient).check(select="tensor.*")
+        assert [each.rule for each in report] == ["tensor.data_size"]
+
+
+def test_operators() -> None:
+    node = helper.make_node("Relu", ["x", "x"], ["y"])
+    shape = [helper.make_tensor_value_info(name, 1, [1]) for name in ("x", "y")]
+    model = helper.make_model(helper.make_graph([node], "g", shape[:1], shape[1:]), ir_version=10)
+    assert check(model).ok
+    report = check(model, operators=True)
+    assert [each.rule for each in report] == ["onnx.checker"]
+    assert "Relu" in report[0].message
+    assert check(model, operators=True, ignore="onnx.checker").ok
+    model.graph.node[0].input.pop()
+    assert check(model, operators=True).ok
+    onnx.checker.check_model(model)
+
+
+def test_operator_sets_are_checked() -> None:
+    made = onnxmap.new("OperatorSetProto", magic="ONNXOPSET", ir_version=8, opset_version=2)
+    assert onnxmap.OperatorSet(made).check().ok
+    made.magic = "other"
+    assert [each.rule for each in onnxmap.OperatorSet(made).check()] == ["operator_set.magic"]
+
+
+def test_a_closed_model() -> None:
+    model = onnxmap.loads(broken().SerializeToString())
+    model.close()
+    with pytest.raises(ValueError, match="closed"):
+        model.check()
