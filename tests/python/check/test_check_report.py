@@ -16,7 +16,7 @@ import onnxmap
 
 def broken(nodes: int = 1) -> ModelProto:
     """A model with an error, a warning and a hint, each once for each node."""
-    model = helper.make_model(
+    return helper.make_model(
         helper.make_graph(
             [
                 helper.make_node("Relu", ["nowhere", ""], [f"y{i}"], name=f"n{i}")
@@ -31,7 +31,6 @@ def broken(nodes: int = 1) -> ModelProto:
         opset_imports=[helper.make_opsetid("", 17)],
         ir_version=10,
     )
-    return model
 
 
 def check(model: ModelProto, **options: Any) -> onnxmap.CheckReport:
