@@ -91,6 +91,7 @@ void Body::check_in_parallel() {
     };
     const std::uint64_t count = fields_.count(row_);
     std::vector<Batch> batches;
+    batches.reserve(kBatches);
     for (std::size_t i = 0; i < kBatches; ++i) {
         batches.push_back({checking_.findings.empty_copy(), {}});
     }

@@ -291,7 +291,7 @@ void ModelWalk::pairs(const Row& row, const Elements& a, const Elements& b,
                               &onnx::kSchema.message_of(row) == &onnx::message<"TensorProto">;
         const Message element = elements.at(i);
         const Row* naming = has_key(row) && !numbered ? element.table().find("name") : nullptr;
-        if (naming == nullptr && has_key(row) && !numbered) naming = &element.table().fields[0];
+        if (naming == nullptr && has_key(row) && !numbered) naming = element.table().fields.data();
         const std::string_view name =
             naming != nullptr && naming->is_text() ? element.text(*naming) : std::string_view();
         return std::string(row.name) + model::path_key(path, name, elements.position(i));

@@ -192,7 +192,7 @@ void ModelWalk::finish(const TensorJob& job, ComparedValues compared) {
     if (compared.same) return;
     note_tensor(job, {.a = side_of(job.a),
                       .b = side_of(job.b),
-                      .elements = std::move(compared.elements),
+                      .elements = compared.elements,
                       .failure = std::move(compared.failure)});
 }
 

@@ -237,7 +237,7 @@ struct LoadFloat64 : Doubles {
 
 template <class Load>
 ONNXMAP_AVX2_SUMS std::uint64_t count_infinities(const std::uint8_t* from, std::uint64_t count) {
-    using Format = typename Load::Format;
+    using Format = Load::Format;
     __m256i found = _mm256_setzero_si256();
     for (; count >= kLanes; count -= kLanes, from += kLanes * sizeof(typename Format::Code)) {
         found = Load::add_infinities(Load::load(from), found);
@@ -252,7 +252,7 @@ ONNXMAP_AVX2_SUMS std::uint64_t count_infinities(const std::uint8_t* from, std::
 
 template <class Load>
 ONNXMAP_AVX2_SUMS Moments summarize(const std::uint8_t* from, std::uint64_t count) {
-    using Format = typename Load::Format;
+    using Format = Load::Format;
     typename Load::Found found = Load::nothing();
     const std::uint8_t* at = from;
     std::uint64_t left = count;
@@ -268,7 +268,7 @@ ONNXMAP_AVX2_SUMS Moments summarize(const std::uint8_t* from, std::uint64_t coun
 template <class Load>
 ONNXMAP_AVX2_SUMS Sums sum_around(const std::uint8_t* from, std::uint64_t count, double scale,
                                   double shift) {
-    using Format = typename Load::Format;
+    using Format = Load::Format;
     SumRegisters sums = no_sums();
     const __m256d by = _mm256_set1_pd(scale);
     const __m256d less = _mm256_set1_pd(shift);
@@ -345,7 +345,7 @@ ONNXMAP_AVX2_SUMS void add_halves(const std::uint8_t* from, std::uint64_t count,
 
 template <class Load>
 ONNXMAP_AVX2_SUMS Moments summarize_halves(const std::uint8_t* from, std::uint64_t count) {
-    using Format = typename Load::Format;
+    using Format = Load::Format;
     typename Load::Found found = Load::nothing();
     const std::uint8_t* at = from;
     std::uint64_t left = count;

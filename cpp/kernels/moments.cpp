@@ -38,7 +38,7 @@ std::uint64_t for_each_lanes(const std::uint8_t* from, std::uint64_t count, Each
 
 template <class Format>
 void add(const Codes<Format>& codes, MomentLanes<typename Format::Value>& lanes) noexcept {
-    using Value = typename Format::Value;
+    using Value = Format::Value;
     for (std::size_t i = 0; i < kLanes; ++i) {
         const bool finite = is_finite<Format>(codes[i]);
         const Value value = Format::value(codes[i]);
@@ -67,7 +67,7 @@ std::uint64_t count_infinities(const std::uint8_t* from, std::uint64_t count) {
 
 template <class Format>
 Moments summarize(const std::uint8_t* from, std::uint64_t count) {
-    using Value = typename Format::Value;
+    using Value = Format::Value;
     MomentLanes<Value> lanes;
     lanes.least.fill(std::numeric_limits<Value>::infinity());
     lanes.most.fill(-std::numeric_limits<Value>::infinity());

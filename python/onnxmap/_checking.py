@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning", "hint"]
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
+# The levels of `rules.def`.
+_SEVERITY_OF: Mapping[str, Severity] = {
+    "error": "error",
+    "warning": "warning",
+    "hint": "hint",
+    "strict": "hint",
+}
 # Findings of each rule that a report keeps. The others are counted.
 MOST_OF_A_RULE = 1000
 # Findings of each rule that a report prints.
@@ -49,7 +56,7 @@ class Rule:
 
 def _rules() -> tuple[Rule, ...]:
     return tuple(
-        Rule(name, "hint" if level == "strict" else level, level == "strict", *texts)
+        Rule(name, _SEVERITY_OF[level], level == "strict", *texts)
         for name, level, *texts in _core.rules()
     )
 

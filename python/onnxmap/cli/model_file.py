@@ -116,7 +116,10 @@ def _is_tensor(view: onnxmap.ProtoView) -> bool:
     return view.data_type != 0 and len(view.unknown_fields) == 0
 
 
-_MESSAGES = {_is_operator_set: "OperatorSetProto", _is_tensor: "TensorProto"}
+_MESSAGES: dict[Callable[[onnxmap.ProtoView], bool], str] = {
+    _is_operator_set: "OperatorSetProto",
+    _is_tensor: "TensorProto",
+}
 
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:

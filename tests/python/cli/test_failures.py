@@ -98,7 +98,7 @@ class TestFailures:
             (["list", "f"], "no command is named 'list'; did you mean 'ls'?"),
             (
                 ["zzz"],
-                "the commands are show, ls, dump, verify, save, set, rename-tensor, cp, mv, ",
+                "the commands are show, ls, dump, check, verify, stats, diff, save, ",
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
         ],

@@ -150,7 +150,9 @@ def judge(line: str, error: BaseException, before: list[str]) -> None:
         raise Failure(line) from error
     if isinstance(error, onnxmap.OnnxMapError):
         message = str(error)
-        if not error.code or not message.isprintable() or len(message) > 5000:
+        report = isinstance(error, onnxmap.CheckError)  # which has lines, and may be long
+        lines = message.split("\n") if report else [message]
+        if not error.code or any(not each.isprintable() or len(each) > 5000 for each in lines):
             raise Failure(line) from error
     if isinstance(error, ZeroDivisionError) and "1 / 0" not in line:
         raise Failure(line) from error
