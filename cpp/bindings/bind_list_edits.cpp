@@ -113,7 +113,7 @@ py::object pop(const MessageList& self, py::ssize_t index) {
     return message;
 }
 
-std::uint64_t position_of(const py::object& self, const py::object& message) {
+std::uint64_t position_in(const py::object& self, const py::object& message) {
     std::uint64_t position = 0;
     for (const py::handle each : self) {
         if (each.equal(message)) return position;
@@ -203,7 +203,7 @@ Args:
         .def("pop", unguarded(pop), py::arg("index") = -1,
              "Remove a message, by default the last, and return it. It can still be read.")
         .def("remove", unguarded([](const py::object& self, const py::object& message) {
-                 erase(self.cast<const MessageList&>(), {position_of(self, message)});
+                 erase(self.cast<const MessageList&>(), {position_in(self, message)});
              }),
              py::arg("message"), R"(Remove the first message that is equal to `message`.
 

@@ -5,14 +5,10 @@
 
 namespace onnxmap::model {
 
-namespace {
-
-constexpr const wire::FieldRow& kRawData = onnx::field<"TensorProto.raw_data">;
-
-}  // namespace
+using onnx::field;
 
 void set_raw_data(const Document& document, const onnx::Message& tensor, const NewValue& value) {
-    set_value(document, tensor, kRawData, value);
+    set_value(document, tensor, field<"TensorProto.raw_data">, value);
 }
 
 void set_loaded_raw_data(const Document& document, const onnx::Message& tensor,
@@ -27,7 +23,7 @@ void set_loaded_raw_data(const Document& document, const onnx::Message& tensor,
 }
 
 std::optional<ByteView> loaded_raw_data(const Document& document, const onnx::Message& tensor) {
-    const auto value = document.find(tensor, kRawData);
+    const auto value = document.find(tensor, field<"TensorProto.raw_data">);
     const bool is_loaded = value && !value->bytes.empty() && document.store().holds(value->bytes);
     return is_loaded ? std::optional(value->bytes) : std::nullopt;
 }
