@@ -90,11 +90,7 @@ void Body::check_in_parallel() {
         Events events;
     };
     const std::uint64_t count = fields_.count(row_);
-    std::vector<Batch> batches;
-    batches.reserve(kBatches);
-    for (std::size_t i = 0; i < kBatches; ++i) {
-        batches.push_back({checking_.findings.empty_copy(), {}});
-    }
+    std::vector<Batch> batches(kBatches, Batch{checking_.findings.empty_copy(), {}});
     for (std::uint64_t begin = 0; begin < count; begin += kBatches * kBatch) {
         const std::uint64_t end = std::min(begin + kBatches * kBatch, count);
         os::for_each_range(end - begin, kBatch, [&](std::uint64_t from, std::uint64_t to) {

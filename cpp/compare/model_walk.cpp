@@ -285,13 +285,14 @@ void ModelWalk::nodes(const Row& row, const Elements& a, const Elements& b) {
 void ModelWalk::pairs(const Row& row, const Elements& a, const Elements& b,
                       const Matching& matching, bool ordered, const NodeMatching* known) {
     const std::vector<bool> moved = ordered ? matching.moved() : std::vector<bool>(a.count());
+    const wire::MessageTable& table = onnx::kSchema.message_of(row);
+    const bool has_name = has_key(row) && &table != &onnx::message<"NodeProto"> &&
+                          &table != &onnx::message<"TensorProto">;
+    const Row* naming = has_name ? table.find("name") : nullptr;
+    if (has_name && naming == nullptr) naming = &table.fields.front();
     // Names that are unusually long are replaced by positions: see path_key().
     const auto step_to = [&](const Elements& elements, std::uint32_t i, const std::string& path) {
-        const bool numbered = &onnx::kSchema.message_of(row) == &onnx::message<"NodeProto"> ||
-                              &onnx::kSchema.message_of(row) == &onnx::message<"TensorProto">;
         const Message element = elements.at(i);
-        const Row* naming = has_key(row) && !numbered ? element.table().find("name") : nullptr;
-        if (naming == nullptr && has_key(row) && !numbered) naming = element.table().fields.data();
         const std::string_view name =
             naming != nullptr && naming->is_text() ? element.text(*naming) : std::string_view();
         return std::string(row.name) + model::path_key(path, name, elements.position(i));
