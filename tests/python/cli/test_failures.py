@@ -98,7 +98,10 @@ class TestFailures:
             (["list", "f"], "no command is named 'list'; did you mean 'ls'?"),
             (
                 ["zzz"],
-                "the commands are show, ls, dump, check, verify, stats, diff, save, ",
+                (
+                    "the commands are show, ls, dump, check, verify, stats, diff, save, set, "
+                    "rename-tensor, cp, mv, "
+                ),
             ),
             (["rename"], "no command is named 'rename'; did you mean 'rename-tensor'?"),
         ],
