@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -69,8 +70,8 @@ TEST_CASE("element difference: infinities") {
 
 TEST_CASE("element difference: the parts of complex numbers") {
     // Equal infinite real parts are no distance.
-    const auto found =
-        difference<double>(onnx::DataType::COMPLEX128, {kInfinity, 3, 0, 0}, {kInfinity, 7, 3, 4});
+    const auto found = difference<std::complex<double>>(
+        onnx::DataType::COMPLEX128, {{kInfinity, 3}, {0, 0}}, {{kInfinity, 7}, {3, 4}});
     CHECK(number(found.absolute) == 5);
     CHECK(found.absolute->at == 1);
 }
