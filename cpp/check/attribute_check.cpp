@@ -1,7 +1,6 @@
 #include "check/attribute_check.hpp"
 
 #include <array>
-#include <optional>
 #include <string>
 
 #include "check/graph_check.hpp"
@@ -39,33 +38,6 @@ bool is_value_field(const wire::FieldRow* row) noexcept {
         if (each != nullptr && each == row) return true;
     }
     return false;
-}
-
-struct AttributeParts {
-    std::string_view name;
-    std::string_view reference;
-    std::optional<std::int32_t> type;
-    const wire::FieldRow* value = nullptr;  // the first field that has one
-    const wire::FieldRow* other = nullptr;  // another one
-    bool has_messages = false;
-};
-
-AttributeParts parts_of(const onnx::Message& attribute) {
-    AttributeParts parts;
-    attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
-        if (row == &field<"AttributeProto.name">) {
-            parts.name = found.text();
-        } else if (row == &field<"AttributeProto.ref_attr_name">) {
-            parts.reference = found.text();
-        } else if (row == &field<"AttributeProto.type">) {
-            parts.type = found.int32();
-        } else if (is_value_field(row)) {
-            if (parts.value == nullptr) parts.value = row;
-            if (parts.value != row) parts.other = row;
-            parts.has_messages = parts.has_messages || row->is_message();
-        }
-    });
-    return parts;
 }
 
 void check_reference(Findings& findings, const AttributeParts& parts, const Place& place,
@@ -127,9 +99,26 @@ void check_message(Checking& checking, const onnx::Message& message, const Place
 
 }  // namespace
 
-bool check_attribute(std::int64_t ir_version, Findings& findings, const onnx::Message& attribute,
+AttributeParts parts_of(const onnx::Message& attribute) {
+    AttributeParts parts;
+    attribute.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
+        if (row == &field<"AttributeProto.name">) {
+            parts.name = found.text();
+        } else if (row == &field<"AttributeProto.ref_attr_name">) {
+            parts.reference = found.text();
+        } else if (row == &field<"AttributeProto.type">) {
+            parts.type = found.int32();
+        } else if (is_value_field(row)) {
+            if (parts.value == nullptr) parts.value = row;
+            if (parts.value != row) parts.other = row;
+            parts.has_messages = parts.has_messages || row->is_message();
+        }
+    });
+    return parts;
+}
+
+void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
                      const Place& place, const Owner* owner) {
-    const AttributeParts parts = parts_of(attribute);
     if (parts.name.empty()) {
         findings.add(Rule::attribute_name, place, "the attribute has no name");
     }
@@ -141,7 +130,6 @@ bool check_attribute(std::int64_t ir_version, Findings& findings, const onnx::Me
     } else {
         check_reference(findings, parts, place, owner);
     }
-    return parts.has_messages;
 }
 
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,

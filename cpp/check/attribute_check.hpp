@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "check/body.hpp"
 #include "check/checking.hpp"
@@ -9,10 +11,22 @@
 
 namespace onnxmap::check {
 
-/// The rules of the fields of an AttributeProto. `owner`: of its node; null if it is the default of
-/// a function's attribute. Returns whether it holds messages, which check_attribute_messages() is
-/// for.
-bool check_attribute(std::int64_t ir_version, Findings& findings, const onnx::Message& attribute,
+/// The fields of an AttributeProto.
+struct AttributeParts {
+    std::string_view name;
+    std::string_view reference;  // ref_attr_name
+    std::optional<std::int32_t> type;
+    const wire::FieldRow* value = nullptr;  // the first field that has one
+    const wire::FieldRow* other = nullptr;  // another one
+    bool has_messages = false;              // which check_attribute_messages() is for
+};
+
+/// Reads them in one walk.
+[[nodiscard]] AttributeParts parts_of(const onnx::Message& attribute);
+
+/// The rules of these fields. `owner`: of the attribute's node; null if it is the default of a
+/// function's attribute.
+void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
                      const Place& place, const Owner* owner);
 
 /// The rules of the messages in an attribute. `body`: where its node is; null if it is a default.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "check/node_check.hpp"
 #include "check/node_parts.hpp"
@@ -16,8 +17,8 @@ using onnx::field;
 
 namespace {
 
-constexpr std::uint64_t kBatch = 2048;  // nodes that a thread reads at once
-constexpr std::size_t kBatches = 16;    // that are read before one thread goes through them
+constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
+constexpr std::size_t kBatches = 16;   // that threads read ahead
 // Look-ups that are in flight at once.
 constexpr std::size_t kAhead = 16;
 
@@ -59,10 +60,6 @@ void Body::defined_again(VisibleValues::Id value, const Place& place) {
 }
 
 void Body::check_nodes() {
-    // Most nodes make one value and have a name. Memory that is left is not touched.
-    const std::uint64_t likely = fields_.likely_names(row_);
-    checking_.visible.reserve(likely);
-    node_names_.reserve(likely);
     const bool is_large = fields_.count(row_) > 2 * kBatch;
     if (is_large && !owner_.function) {
         check_in_parallel();
@@ -72,11 +69,18 @@ void Body::check_nodes() {
     resolve();
 }
 
+// Most nodes make one value and have a name. Memory that is left is not touched.
+void Body::make_room() {
+    const std::uint64_t likely = fields_.likely_names(row_);
+    checking_.visible.reserve(likely);
+    node_names_.reserve(likely);
+}
+
 void Body::check_in_order() {
     const std::uint64_t count = fields_.count(row_);
     Events events;
+    make_room();
     for (std::uint64_t begin = 0; begin < count; begin += kBatch) {
-        events.clear();
         const std::uint64_t end = std::min(begin + kBatch, count);
         read_nodes(begin, end, checking_.findings, events);
         go_through(events);
@@ -89,101 +93,104 @@ void Body::check_in_parallel() {
         Findings findings;
         Events events;
     };
-    const std::uint64_t count = fields_.count(row_);
     std::vector<Batch> batches(kBatches, Batch{checking_.findings.empty_copy(), {}});
-    for (std::uint64_t begin = 0; begin < count; begin += kBatches * kBatch) {
-        const std::uint64_t end = std::min(begin + kBatches * kBatch, count);
-        os::for_each_range(end - begin, kBatch, [&](std::uint64_t from, std::uint64_t to) {
-            Batch& batch = batches[from / kBatch];
-            read_nodes(begin + from, begin + to, batch.findings, batch.events);
+    bool has_room = false;
+    os::for_each_range_in_order(
+        fields_.count(row_), kBatch, kBatches,
+        [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
+            read_nodes(begin, end, batches[slot].findings, batches[slot].events);
+        },
+        [&](std::uint64_t slot) {
+            if (!std::exchange(has_room, true)) make_room();  // while other threads read
+            checking_.findings.take(batches[slot].findings);
+            go_through(batches[slot].events);
         });
-        for (Batch& batch : batches) {
-            checking_.findings.take(batch.findings);
-            go_through(batch.events);
-            batch.events.clear();
-        }
-    }
 }
 
 // Checks nodes by themselves, and notes what they do. Threads may do so at the same time.
 void Body::read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
                       Events& events) const {
-    using model::NameTable;
+    events.first = begin;
+    events.all.clear();
     model::FieldIndex::Cursor cursor(fields_, row_);
     cursor.skip_to(begin);
     NodeParts parts;
     wire::Field element;
     for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
+        const auto note = [&](Kind kind, std::string_view name, std::uint32_t slot) {
+            const std::uint32_t hash = model::NameTable::hashed(name).hash;
+            events.all.push_back({name, hash, slot, static_cast<std::uint16_t>(i - begin), kind});
+        };
+        const auto note_names = [&](Kind kind, const std::vector<std::string_view>& names) {
+            for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
+                if (!names[slot].empty()) note(kind, names[slot], slot);
+            }
+        };
         const onnx::Message node = fields_.message().inner(row_, element);
-        const Place place = place_of(i);
         parts.read(node);
-        const bool is_nested = check_node_alone(checking_, findings, node, parts, place, owner_);
-        if (!parts.name.empty()) {
-            events.push_back({NameTable::hashed(parts.name), 0, Kind::named, i});
-        }
-        for (std::uint32_t slot = 0; slot < parts.inputs.size(); ++slot) {
-            if (parts.inputs[slot].empty()) continue;
-            events.push_back({NameTable::hashed(parts.inputs[slot]), slot, Kind::used, i});
-        }
-        if (is_nested) events.push_back({{}, 0, Kind::nested, i});
-        for (std::uint32_t slot = 0; slot < parts.outputs.size(); ++slot) {
-            if (parts.outputs[slot].empty()) continue;
-            events.push_back({NameTable::hashed(parts.outputs[slot]), slot, Kind::defined, i});
-        }
+        const bool is_nested =
+            check_node_alone(checking_, findings, node, parts, place_of(i), owner_);
+        if (!parts.name.empty()) note(Kind::named, parts.name, 0);
+        note_names(Kind::used, parts.inputs);
+        if (is_nested) note(Kind::nested, {}, 0);
+        note_names(Kind::defined, parts.outputs);
     }
 }
 
 void Body::go_through(const Events& events) {
+    const std::vector<Event>& all = events.all;
     const auto prefetch = [&](const Event& event) {
         const bool is_node = event.kind == Kind::named;
-        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.name);
+        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.hashed());
     };
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        if (i + kAhead < events.size()) prefetch(events[i + kAhead]);
-        happened(events[i]);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i + kAhead < all.size()) prefetch(all[i + kAhead]);
+        happened(all[i], events.first + all[i].node);
     }
-    if (events.empty()) return;
-    const onnx::Message first = node(events.front().node);
-    const onnx::Message last = node(events.back().node);
+    if (all.empty()) return;
+    const onnx::Message first = node(events.first + all.front().node);
+    const onnx::Message last = node(events.first + all.back().node);
     checking_.pages.looked_at(first.loaded());
     checking_.pages.looked_at(last.loaded());
 }
 
-void Body::happened(const Event& event) {
+void Body::happened(const Event& event, std::uint64_t node) {
     VisibleValues& visible = checking_.visible;
     switch (event.kind) {
         case Kind::named:
-            if (node_names_.add(event.name).is_new) break;
-            checking_.found(Rule::node_name_repeated, place_of(event.node), [&] {
-                return "another node before it has the name " + quoted(event.name.name);
+            if (node_names_.add(event.hashed()).is_new) break;
+            checking_.found(Rule::node_name_repeated, place_of(node), [&] {
+                return "another node before it has the name " + quoted(event.name);
             });
             break;
         case Kind::used: {
-            const VisibleValues::Id id = visible.known(visible.names().add(event.name));
+            const VisibleValues::Id id = visible.known(visible.names().add(event.hashed()));
             if (visible.is_visible(id)) break;
-            unknown_.push_back({id, event.slot, event.node, title_of(event.node), nullptr});
+            unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
             break;
         }
         case Kind::nested:
-            check_nested(checking_, node(event.node), place_of(event.node), *this);
+            check_nested(checking_, this->node(node), place_of(node), *this);
             break;
-        case Kind::defined: defined(visible.known(visible.names().add(event.name)), event); break;
+        case Kind::defined:
+            defined(visible.known(visible.names().add(event.hashed())), event, node);
+            break;
     }
 }
 
-void Body::defined(VisibleValues::Id value, const Event& event) {
+void Body::defined(VisibleValues::Id value, const Event& event, std::uint64_t node) {
     VisibleValues& visible = checking_.visible;
     if (visible.is_visible(value) || checking_.findings.wants(Rule::graph_identifier)) {
-        const Place node = place_of(event.node);
-        const Place output{&node, &field<"NodeProto.output">, event.slot};
+        const Place place = place_of(node);
+        const Place output{&place, &field<"NodeProto.output">, event.slot};
         if (visible.is_from_outside(value)) {
             checking_.found(Rule::value_shadowed, output, [&] {
-                return quoted(event.name.name) + " is also a value of a graph around this one";
+                return quoted(event.name) + " is also a value of a graph around this one";
             });
         } else if (visible.is_visible(value)) {
             defined_again(value, output);
         }
-        check_identifier(checking_.findings, event.name.name, output);
+        check_identifier(checking_.findings, event.name, output);
     }
     visible.mark(value, Mark::is_made);
 }

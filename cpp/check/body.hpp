@@ -49,13 +49,21 @@ class Body {
         nested,   // the node has attributes that hold messages
         defined,  // an output
     };
+    // Small, since it goes from one processor's cache to another's.
     struct Event {
-        model::NameTable::Hashed name;
+        std::string_view name;
+        std::uint32_t hash;  // of the name
         std::uint32_t slot;  // among the inputs or outputs
+        std::uint16_t node;  // from the first of the batch
         Kind kind;
-        std::uint64_t node;
+
+        [[nodiscard]] model::NameTable::Hashed hashed() const noexcept { return {name, hash}; }
     };
-    using Events = std::vector<Event>;
+    // What happens in the nodes of a batch.
+    struct Events {
+        std::uint64_t first = 0;  // node of the batch
+        std::vector<Event> all;
+    };
     // A use of a value that nothing has defined so far.
     struct Unknown {
         VisibleValues::Id value;
@@ -67,11 +75,12 @@ class Body {
 
     void read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
                     Events& events) const;
+    void make_room();
     void check_in_order();
     void check_in_parallel();
     void go_through(const Events& events);
-    void happened(const Event& event);
-    void defined(VisibleValues::Id value, const Event& event);
+    void happened(const Event& event, std::uint64_t node);
+    void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
     void defined_again(VisibleValues::Id value, const Place& place);
     void note_call(const onnx::Message& node);
     void resolve();

@@ -64,12 +64,11 @@ void note_attributes(Checking& checking, const onnx::Message& function, const Pl
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = function.inner(row, value);
-        const auto name = attribute.text(field<"AttributeProto.name">);
-        const Place at{&place, &row, i++, name};
-        attributes.add(name, at);
-        if (check_attribute(checking.ir_version, checking.findings, attribute, at, nullptr)) {
-            check_attribute_messages(checking, attribute, at, nullptr);
-        }
+        const AttributeParts parts = parts_of(attribute);
+        const Place at{&place, &row, i++, parts.name};
+        attributes.add(parts.name, at);
+        check_attribute(checking.ir_version, checking.findings, parts, at, nullptr);
+        if (parts.has_messages) check_attribute_messages(checking, attribute, at, nullptr);
     });
 }
 

@@ -54,8 +54,8 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
     bool is_nested = false;
     SeenNames names;
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
-        const onnx::Message attribute = node.inner(row, parts.attributes[i]);
-        const std::string_view name = attribute.text(field<"AttributeProto.name">);
+        const AttributeParts attribute = parts_of(node.inner(row, parts.attributes[i]));
+        const std::string_view name = attribute.name;
         const bool is_repeated = !name.empty() && !names.add(name);
         const Place here{&place, &row, i, is_repeated ? std::string_view() : name};
         if (is_repeated) {
@@ -67,9 +67,8 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
             findings.add(Rule::node_attribute_name, here,
                          [&] { return "the attribute has the name of the value " + quoted(name); });
         }
-        if (check_attribute(checking.ir_version, findings, attribute, here, &owner)) {
-            is_nested = true;
-        }
+        check_attribute(checking.ir_version, findings, attribute, here, &owner);
+        is_nested = is_nested || attribute.has_messages;
     }
     return is_nested;
 }

@@ -24,6 +24,125 @@ bool stopped(const Effort& effort) noexcept {
     return effort.stopped != nullptr && effort.stopped->load(std::memory_order_relaxed);
 }
 
+std::uint64_t ranges_of(std::uint64_t total, std::uint64_t grain) noexcept {
+    return total / grain + (total % grain != 0 ? 1 : 0);
+}
+
+// Calls lead() in this thread, and help() in as many others as are allowed and help with `ranges`.
+// Neither may throw.
+void with_helpers(std::uint64_t ranges, const std::function<void()>& help,
+                  const std::function<void()>& lead) {
+    const Effort effort = effort_of_thread;
+    FaultGuard* const guards = FaultGuard::current();
+    const auto alone = [&](const std::function<void()>& work) {
+        const GuardOfCaller guarded(guards);
+        const WithEffort with({1, effort.stopped});
+        work();
+    };
+    std::vector<std::jthread> helpers;
+    const std::uint64_t allowed = effort.threads == 0 ? usable_cpus() : effort.threads;
+    const std::uint64_t most = std::min(allowed, ranges);
+    try {
+        for (std::uint64_t i = 1; i < most; ++i) helpers.emplace_back([&] { alone(help); });
+    } catch (const std::system_error&) {
+        // No more threads can start: the existing ones do the work.
+    }
+    alone(lead);
+}
+
+// What the threads of for_each_range_in_order() share.
+class RangesInOrder {
+  public:
+    using Work = std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>;
+    using Then = std::function<void(std::uint64_t)>;
+
+    RangesInOrder(std::uint64_t total, std::uint64_t grain, std::uint64_t slots, const Work& work,
+                  const Then& then)
+        : total_(total),
+          grain_(grain),
+          count_(ranges_of(total, grain)),
+          work_(work),
+          then_(then),
+          is_worked_(slots) {}
+
+    void help() noexcept {
+        std::unique_lock lock(mutex_);
+        while (next_ < count_) {
+            if (has_room()) {
+                work_on_next(lock);
+            } else {
+                changed_.wait(lock);
+            }
+        }
+    }
+
+    void lead() noexcept {
+        std::unique_lock lock(mutex_);
+        while (!failure_ && finished_ < count_) {
+            if (is_worked_[finished_ % is_worked_.size()]) {
+                finish_first(lock);
+            } else if (has_room()) {
+                work_on_next(lock);
+            } else {
+                changed_.wait(lock);
+            }
+        }
+    }
+
+    void rethrow_failure() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+  private:
+    [[nodiscard]] bool has_room() const noexcept {
+        return next_ < std::min<std::uint64_t>(count_, finished_ + is_worked_.size());
+    }
+
+    void work_on_next(std::unique_lock<std::mutex>& lock) noexcept {
+        const std::uint64_t i = next_++;
+        const std::uint64_t slot = i % is_worked_.size();
+        unlocked(lock, [&] { work_(slot, i * grain_, std::min(total_, (i + 1) * grain_)); });
+        is_worked_[slot] = true;
+        changed_.notify_all();
+    }
+
+    void finish_first(std::unique_lock<std::mutex>& lock) noexcept {
+        const std::uint64_t slot = finished_ % is_worked_.size();
+        unlocked(lock, [&] { then_(slot); });
+        is_worked_[slot] = false;
+        ++finished_;
+        changed_.notify_all();
+    }
+
+    template <class Call>
+    void unlocked(std::unique_lock<std::mutex>& lock, Call&& call) noexcept {
+        lock.unlock();
+        std::exception_ptr failure;
+        try {
+            leave_if_stopped();
+            call();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        lock.lock();
+        if (!failure) return;
+        if (!failure_) failure_ = failure;
+        next_ = count_;
+    }
+
+    const std::uint64_t total_;
+    const std::uint64_t grain_;
+    const std::uint64_t count_;
+    const Work& work_;
+    const Then& then_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0;       // range that a thread takes
+    std::uint64_t finished_ = 0;   // ranges
+    std::vector<bool> is_worked_;  // of each slot: whether then() can be called
+    std::exception_ptr failure_;
+};
+
 }  // namespace
 
 int process_number() noexcept { return ::getpid(); }
@@ -46,20 +165,16 @@ void leave_if_stopped() {
 
 void for_each_range(std::uint64_t total, std::uint64_t grain,
                     const std::function<void(std::uint64_t, std::uint64_t)>& work) {
-    const std::uint64_t ranges = total / grain + (total % grain != 0 ? 1 : 0);
+    const std::uint64_t ranges = ranges_of(total, grain);
     leave_if_stopped();
     if (ranges <= 1) {
         if (total > 0) work(0, total);
         return;
     }
-    const Effort effort = effort_of_thread;
     std::atomic<std::uint64_t> next = 0;
     std::mutex mutex;
     std::exception_ptr failure;
-    FaultGuard* const guards = FaultGuard::current();
     const auto take_ranges = [&] {
-        const GuardOfCaller guarded(guards);
-        const WithEffort alone({1, effort.stopped});
         try {
             for (std::uint64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < ranges;) {
                 leave_if_stopped();
@@ -71,18 +186,18 @@ void for_each_range(std::uint64_t total, std::uint64_t grain,
             if (!failure) failure = std::current_exception();
         }
     };
-    {
-        std::vector<std::jthread> helpers;
-        const std::uint64_t allowed = effort.threads == 0 ? usable_cpus() : effort.threads;
-        const std::uint64_t helper_count = std::min(allowed, ranges) - 1;
-        try {
-            for (std::uint64_t i = 0; i < helper_count; ++i) helpers.emplace_back(take_ranges);
-        } catch (const std::system_error&) {
-            // No more threads can start: the existing ones do the work.
-        }
-        take_ranges();
-    }
+    with_helpers(ranges, take_ranges, take_ranges);
     if (failure) std::rethrow_exception(failure);
+}
+
+void for_each_range_in_order(
+    std::uint64_t total, std::uint64_t grain, std::uint64_t slots,
+    const std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)>& work,
+    const std::function<void(std::uint64_t)>& then) {
+    leave_if_stopped();
+    RangesInOrder ranges(total, grain, slots, work, then);
+    with_helpers(ranges_of(total, grain), [&] { ranges.help(); }, [&] { ranges.lead(); });
+    ranges.rethrow_failure();
 }
 
 void work_while_looking(Effort effort, std::chrono::milliseconds interval,

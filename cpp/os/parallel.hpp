@@ -50,6 +50,15 @@ void leave_if_stopped();
 void for_each_range(std::uint64_t total, std::uint64_t grain,
                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
 
+/// Calls work(slot, begin, end) for the ranges of for_each_range(), and then(slot) once for each of
+/// them: in the calling thread, in order. Between the two calls for a range, its `slot`, a number
+/// below `slots`, is that range's alone; so other threads work ahead by `slots` ranges at most.
+/// Throws as for_each_range().
+void for_each_range_in_order(
+    std::uint64_t total, std::uint64_t grain, std::uint64_t slots,
+    const std::function<void(std::uint64_t slot, std::uint64_t begin, std::uint64_t end)>& work,
+    const std::function<void(std::uint64_t slot)>& then);
+
 /// Calls work() in another thread with `effort`, and meanwhile look() in this thread, once per
 /// `interval`. If look() throws, stops the work, waits for it and rethrows that exception;
 /// otherwise throws what work() throws. `effort.stopped` is ignored.
