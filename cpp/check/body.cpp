@@ -169,9 +169,7 @@ void Body::happened(const Event& event, std::uint64_t node) {
             unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
             break;
         }
-        case Kind::nested:
-            check_nested(checking_, this->node(node), place_of(node), *this);
-            break;
+        case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
         case Kind::defined:
             defined(visible.known(visible.names().add(event.hashed())), event, node);
             break;

@@ -73,8 +73,9 @@ def test_errors_of_a_large_file(shape: str) -> None:
 
 # No model leads to these classes: other functions load or return them.
 OF_NO_MODEL = {
-    "ModelStats", "Operator", "OperatorSet", "Residency", "ResidentBytes", "SaveReport",
-    "TensorStats", "Use",
+    "Change", "CheckReport", "DiffList", "Finding", "FunctionDiff", "ModelDiff", "ModelStats",
+    "NodeDiff", "Operator", "OperatorSet", "Residency", "ResidentBytes", "SaveReport", "TensorDiff",
+    "TensorStats", "Use", "ValueDiff",
 }  # fmt: skip
 
 
