@@ -62,7 +62,8 @@ struct ExternalRange {
     std::shared_ptr<const source::Source> source;
     std::uint64_t offset;
     std::uint64_t nbytes;
-    const std::uint8_t* tensor;  // where its message begins
+    const Place* place;      // of the tensor
+    std::uint64_t file = 0;  // the number of the source
 };
 
 /// Whom nodes belong to: the model, or one of its functions.

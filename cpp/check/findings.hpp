@@ -37,13 +37,6 @@ class Findings {
     void add(Rule rule, const Place& place, const char* message) {
         if (count(rule)) found_.push_back({rule, place.path(), message});
     }
-    /// The same if finding the path takes time: `where_and_message()` makes both.
-    template <std::invocable Make>
-    void add(Rule rule, Make&& where_and_message) {
-        if (!count(rule)) return;
-        auto [where, message] = where_and_message();
-        found_.push_back({rule, std::move(where), std::move(message)});
-    }
 
     /// An object without findings that looks for the same.
     [[nodiscard]] Findings empty_copy() const { return {wanted_, most_}; }

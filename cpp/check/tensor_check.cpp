@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
 #include "check/string_check.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/tensor.hpp"
-#include "model/tensor_path.hpp"
 #include "onnx/data_type.hpp"
 #include "onnx/schema.hpp"
 #include "tensor/conversion.hpp"
@@ -38,18 +39,24 @@ std::optional<Rule> rule_of(const Error& error) {
 // checked through its first segment.
 bool is_later_segment(const Error& error) { return error.code == "limit.overlap"; }
 
-// Calls work(). An error about the tensor becomes a finding. Returns whether there was none.
+using BrokenRule = std::optional<Rule>;
+
+// Calls work(). An error about the tensor becomes a finding, unless a part has it already. Returns
+// the rule that it is about.
 template <class Work>
-bool holds(Checking& checking, const Place& place, Work&& work) {
+BrokenRule broken_by(Checking& checking, const Place& place, Work&& work,
+                     std::span<const BrokenRule> of_parts = {}) {
     try {
         work();
-        return true;
+        return std::nullopt;
     } catch (const Error& error) {
-        if (is_later_segment(error)) return true;
-        const auto rule = rule_of(error);
+        if (is_later_segment(error)) return std::nullopt;
+        const BrokenRule rule = rule_of(error);
         if (!rule) throw;
-        checking.found(*rule, place, error.what());
-        return false;
+        if (std::ranges::find(of_parts, rule) == of_parts.end()) {
+            checking.found(*rule, place, error.what());
+        }
+        return rule;
     }
 }
 
@@ -121,7 +128,7 @@ void check_external(Checking& checking, const model::Tensor& tensor, const tenso
     }
     if (payload->nbytes > 0) {
         checking.external.push_back(
-            {payload->source, payload->offset, payload->nbytes, tensor.header().begin});
+            {payload->source, payload->offset, payload->nbytes, checking.kept.keep(place)});
     }
 }
 
@@ -170,15 +177,13 @@ void check_values(Checking& checking, tensor::Values& values, const Place& place
     }
 }
 
-}  // namespace
-
-void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& place) {
+BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const Place& place) {
     model::Tensor checked(checking.document, tensor);
     checked.leave_paths_out();
     const tensor::Header& header = checked.header();
     check_version(checking, header, place);
     const bool has_zero_length = check_entries(checking, tensor, header, place);
-    holds(checking, place, [&] {
+    return broken_by(checking, place, [&] {
         tensor::Values values = checked.values(checking.moment);
         if (header.external) check_external(checking, checked, values, has_zero_length, place);
         const bool is_small = values.payload() == nullptr && tensor.nbytes() <= kSmall;
@@ -186,37 +191,47 @@ void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& 
     });
 }
 
+}  // namespace
+
+void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& place) {
+    check_part(checking, tensor, place);
+}
+
 void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const Place& place) {
+    std::vector<BrokenRule> of_parts;
     for (const wire::FieldRow* const row :
          {&field<"SparseTensorProto.values">, &field<"SparseTensorProto.indices">}) {
         const auto part = sparse.child(*row);
-        if (part) check_tensor(checking, *part, Place{&place, row});
+        if (part) of_parts.push_back(check_part(checking, *part, Place{&place, row}));
     }
     model::SparseTensor checked(checking.document, sparse);
     checked.leave_paths_out();
-    holds(checking, place, [&] {
+    const auto check_whole = [&] {
         const model::SparseStructure structure = checked.check_structure();
         if (checking.values) static_cast<void>(checked.positions(structure));
-    });
+    };
+    broken_by(checking, place, check_whole, of_parts);
 }
 
 void check_external_ranges(Checking& checking) {
     if (!checking.findings.wants(Rule::ext_overlap)) return;
     std::vector<ExternalRange>& ranges = checking.external;
-    std::ranges::sort(ranges, {}, [](const ExternalRange& range) {
-        return std::tuple(range.source.get(), range.offset, range.nbytes);
+    std::unordered_map<const source::Source*, std::uint64_t> files;  // in the order of first use
+    for (ExternalRange& range : ranges) {
+        range.file = files.try_emplace(range.source.get(), files.size()).first->second;
+    }
+    std::ranges::stable_sort(ranges, {}, [](const ExternalRange& range) {
+        return std::tuple(range.file, range.offset, range.nbytes);
     });
     const ExternalRange* before = nullptr;  // the one of its file that ends last so far
     for (const ExternalRange& range : ranges) {
-        const bool is_same_file = before != nullptr && before->source == range.source;
+        const bool is_same_file = before != nullptr && before->file == range.file;
         if (is_same_file && range.offset < before->offset + before->nbytes) {
             const bool is_shared = range.offset == before->offset && range.nbytes == before->nbytes;
             if (!is_shared) {
-                checking.findings.add(Rule::ext_overlap, [&] {
-                    return std::pair(model::tensor_path(checking.document, range.tensor),
-                                     "its bytes from " + std::to_string(range.offset) +
-                                         " on are also those of " +
-                                         model::tensor_path(checking.document, before->tensor));
+                checking.found(Rule::ext_overlap, *range.place, [&] {
+                    return "its bytes from " + std::to_string(range.offset) +
+                           " on are also those of " + before->place->path();
                 });
             }
         }

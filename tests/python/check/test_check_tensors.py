@@ -1,0 +1,59 @@
+"""Faults of tensors are found once, and in a fixed order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto
+from support.rule_checks import errors_in
+from support.sample_models import external, model_of, write
+
+import onnxmap
+
+
+def tensor(name: str, data_type: int, dims: list[int], raw_data: bytes) -> TensorProto:
+    return TensorProto(name=name, data_type=data_type, dims=dims, raw_data=raw_data)
+
+
+VALUES = tensor("s", TensorProto.FLOAT, [2], bytes(8))
+INDICES = tensor("", TensorProto.INT64, [2], b"\1" + bytes(7) + b"\2" + bytes(7))
+
+
+@pytest.mark.parametrize(
+    ("values", "indices", "rule", "part"),
+    [
+        (tensor("s", 99, [2], bytes(8)), INDICES, "tensor.dtype", ".values"),
+        (tensor("s", 1, [-2], bytes(8)), INDICES, "tensor.negative_dim", ".values"),
+        (VALUES, tensor("", 7, [-2], bytes(16)), "tensor.negative_dim", ".indices"),
+        (VALUES, tensor("", 7, [2], bytes(9)), "tensor.data_size", ".indices"),
+        (VALUES, tensor("", 6, [2], bytes(8)), "tensor.sparse_dtype", ""),
+    ],
+)
+def test_a_fault_of_a_part_is_none_of_the_whole(
+    values: TensorProto, indices: TensorProto, rule: str, part: str
+) -> None:
+    model = model_of([])
+    model.graph.sparse_initializer.add(values=values, indices=indices, dims=[4])
+    found = errors_in(model.SerializeToString())
+    assert found == [(rule, f"graph.sparse_initializer[0]{part}")]
+
+
+def test_overlaps_are_in_the_order_of_the_files(tmp_path: Path) -> None:
+    """Of the first use of each file, then of the offsets in it."""
+    offsets = [16, 0, 8]
+    tensors = [
+        external(f"{location}{offset}", [4], {"location": location, "offset": str(offset)})
+        for location in "zamb"
+        for offset in offsets
+    ]
+    for location in "zamb":
+        (tmp_path / location).write_bytes(bytes(32))
+    model = onnxmap.load(write(model_of(tensors), tmp_path / "model.onnx"))
+    found = [(each.where, each.message.split()[-1]) for each in model.check(select="ext.overlap")]
+    place = "graph.initializer[{}]".format
+    assert found == [
+        (place(first + at), place(first + before))
+        for first in (0, 3, 6, 9)
+        for at, before in ((2, 1), (0, 2))
+    ]
