@@ -57,7 +57,13 @@ def test_time_grows_with_the_file(shape: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(SANITIZED, reason="nothing is timed under ASan")
 @pytest.mark.usefixtures("_without_collections")
 @pytest.mark.parametrize(
-    "shape", ["empty initializers", "bad sparse tensors", "bad tensors of nodes"]
+    "shape",
+    [
+        "empty initializers",
+        "bad sparse tensors",
+        "bad tensors of nodes",
+        "overlapping external data",
+    ],
 )
 def test_time_grows_with_an_edited_model(shape: str, tmp_path: Path) -> None:
     """The parts of an edited model are anywhere in memory, so that the path of one must be sought.
