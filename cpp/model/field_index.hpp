@@ -68,9 +68,13 @@ class FieldIndex {
         onnx::Pieces::Place place_;  // of the next one or before it, if the message was edited
     };
 
+    /// Calls visit(field) for each occurrence, in order. Touches nothing that lies far before the
+    /// first one or behind the last one.
     template <class Visit>
     void for_each(const wire::FieldRow& row, Visit&& visit) const {
+        if (count(row) == 0) return;
         Cursor cursor(*this, row);
+        cursor.skip_to(0);
         wire::Field field;
         while (cursor.next(field)) visit(field);
     }

@@ -3,9 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -155,6 +157,26 @@ TEST_CASE("field_index: the load pass indexes a graph in any pieces") {
         check_index(model::FieldIndex(graph_of(layout, origin), origin, std::move(structure.child)),
                     layout, origin);
     }
+}
+
+TEST_CASE("field_index: a walk over a field touches nothing that lies far before or behind it") {
+    Bytes bytes = blob(5, "the first tensor");
+    for (int i = 0; i < 3000; ++i) append(bytes, blob(1, "a node"));
+    for (int i = 0; i < 100; ++i) append(bytes, blob(12, "an output"));
+    for (int i = 0; i < 3000; ++i) append(bytes, blob(11, "an input"));
+    HeapCopy copy(bytes);
+    const onnx::Message graph(message<"GraphProto">, copy.view());
+    const model::FieldIndex index(graph, copy.view().data());
+    constexpr std::uint8_t kNoTag = 0xff;
+    std::ranges::fill(std::span(copy.data(), 100), kNoTag);
+    std::ranges::fill(std::span(copy.data() + bytes.size() - 100, 100), kNoTag);
+    int outputs = 0;
+    index.for_each(field<"GraphProto.output">, [&](const wire::Field&) { ++outputs; });
+    CHECK(outputs == 100);
+    CHECK(code_of([&] {
+              index.for_each(field<"GraphProto.initializer">, [](const wire::Field&) {});
+              return 0;
+          }) != "accepted");
 }
 
 TEST_CASE("field_index: an empty message has no fields") {
