@@ -19,7 +19,7 @@ using onnx::Message;
 namespace {
 
 // The list of differences may take this many bytes, and this multiple of the bytes of both models.
-constexpr std::uint64_t kLeastRoom = 16 << 20;
+constexpr std::uint64_t kLeastRoom = 48 << 20;
 constexpr std::uint64_t kRoomPerByte = 32;
 
 Section section_of(const wire::FieldRow& row) noexcept {

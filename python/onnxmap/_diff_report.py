@@ -215,8 +215,8 @@ class ModelDiff:
     """Everything else: inner values, quantization annotations, training information, unknown
     fields ..."""
     left_out: int = 0
-    """How many differences were found and are not listed. It is 0 unless a list would take several
-    times the memory of the models' structure."""
+    """How many differences were found and are not listed: each change of a node counts. It is 0
+    unless a list would take many times the memory of the models' structure."""
 
     @property
     def same(self) -> bool:

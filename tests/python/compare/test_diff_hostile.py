@@ -66,6 +66,19 @@ def test_one_name_and_one_operator(name: str) -> None:
     assert len(found.nodes) + found.left_out == NODES
 
 
+def test_all_changes_of_many_small_nodes_are_listed() -> None:
+    """None of the nodes is matched by its name or its content."""
+    count = 50_000
+
+    def model(op_type: str, value: str) -> onnxmap.Model:
+        node = NodeProto(op_type=op_type, input=[value], output=["y"])
+        return graph_of(wire.blob(1, node.SerializeToString()) * count)
+
+    found = onnxmap.diff(model("Relu", "x"), model("Sigmoid", "q"))
+    assert found.left_out == 0
+    assert len(found.nodes) == count
+
+
 def test_nodes_of_two_bytes_take_bounded_memory() -> None:
     count = 1_000_000
     found = onnxmap.diff(graph_of(b""), graph_of(b"\x0a\x00" * count))
