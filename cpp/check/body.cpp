@@ -234,7 +234,7 @@ void Body::resolve() {
         const Place input{&node, &field<"NodeProto.input">, each.slot};
         checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
             return "the node " + quoted(each.title) + " uses " + quoted(name) +
-                   (is_late ? ", which a later node makes" : ", which nothing defines");
+                   (is_late ? " before a node makes it" : ", which nothing defines");
         });
     }
     unknown_.clear();

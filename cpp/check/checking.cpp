@@ -91,7 +91,7 @@ std::vector<std::uint32_t> Functions::recursive() const {
 void check_identifier(Findings& findings, std::string_view name, const Place& place) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, place,
-                 [&] { return "the name " + quoted(name) + " is no identifier of C"; });
+                 [&] { return "the name " + quoted(name) + " is not an identifier of C"; });
 }
 
 bool is_reverse_dns(std::string_view domain) noexcept {

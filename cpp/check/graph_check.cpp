@@ -143,7 +143,7 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const Place& pla
     const bool has_constants = checking_.ir_version >= kFirstWithConstants;
     if (!is_input && !has_constants && kind_ != GraphKind::algorithm) {
         checking_.found(Rule::graph_initializer_input, place,
-                        [&] { return quoted(name) + " is no input of the graph"; });
+                        [&] { return quoted(name) + " is not an input of the graph"; });
     }
     if (is_input && has_constants && kind_ == GraphKind::subgraph) {
         checking_.found(Rule::graph_initializer_default, place,
@@ -161,8 +161,9 @@ void GraphCheck::check_default(const onnx::Message& tensor, const Place& place) 
                                  &std::pair<VisibleValues::Id, std::uint64_t>::first);
     const onnx::Message input = graph_.inner(row, fields_->at(row, found->second));
     const auto type = input.child(field<"ValueInfoProto.type">);
-    const auto tensor_type = type ? type->child(field<"TypeProto.tensor_type">) : std::nullopt;
-    if (!tensor_type || fits(tensor, *tensor_type)) return;
+    const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
+    if (kind == nullptr) return;
+    if (kind == &field<"TypeProto.tensor_type"> && fits(tensor, *type->child(*kind))) return;
     checking_.found(Rule::graph_initializer_type, place, [&] {
         return "the initializer " + quoted(name) +
                " has another element type or shape than the input of its name";
@@ -233,7 +234,7 @@ void GraphCheck::check_annotations() {
                      const auto key = entry.text(field<"StringStringEntryProto.key">);
                      if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
                          checking_.found(Rule::quantization_key, here, [&] {
-                             return quoted(key) + " is no key that ONNX defines";
+                             return quoted(key) + " is not a key that ONNX defines";
                          });
                      }
                      check_name(entry.text(field<"StringStringEntryProto.value">), here);

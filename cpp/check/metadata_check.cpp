@@ -57,7 +57,7 @@ void check_predefined_metadata(Findings& findings, const onnx::Message& model, c
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         if (!text.empty() && std::ranges::find(known->values, text) != known->values.end()) return;
         findings.add(Rule::model_metadata_value, here,
-                     [&] { return quoted(text) + " is no value of " + std::string(key); });
+                     [&] { return quoted(text) + " is not a value of " + std::string(key); });
     });
 }
 

@@ -1,6 +1,7 @@
 #include "check/model_check.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "check/function_check.hpp"
@@ -27,6 +28,8 @@ void check_versions(Checking& checking, const onnx::Message& model, const Place&
                                   : std::string("the model has no ir_version");
         });
     }
+    // One finding says so, not one for each rule of later versions.
+    if (checking.ir_version < 1) checking.ir_version = onnx::newest_ir_version();
     const std::int64_t version = model.int64(field<"ModelProto.model_version">);
     if (version < 0) {
         checking.found(Rule::model_model_version, Place{&root, &field<"ModelProto.model_version">},
@@ -73,7 +76,7 @@ void check_domain(Checking& checking, const onnx::Message& model, const Place& r
     const auto domain = model.text(row);
     if (domain.empty() || is_reverse_dns(domain)) return;
     checking.found(Rule::model_domain, Place{&root, &row},
-                   [&] { return quoted(domain) + " is no name in reverse DNS form"; });
+                   [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
 }
 
 }  // namespace
@@ -89,15 +92,16 @@ void check_model(Checking& checking, const onnx::Message& model, const Place& ro
     note_functions(checking, model, functions, root);
 
     const auto graph = checking.document.child(model, field<"ModelProto.graph">);
-    if (!graph) {
-        checking.found(Rule::model_graph, root, "the model has no graph");
-        check_functions(checking, model, functions, root);
-        return;
-    }
     const Place place{&root, &field<"ModelProto.graph">};
-    GraphCheck main(checking, *graph, place, GraphKind::main, Owner{checking.imports});
-    main.run();
-    check_training(checking, model, *checking.document.index(*graph), root);
+    // What the graph defines is noted until all is checked.
+    std::optional<GraphCheck> main;
+    if (graph) {
+        main.emplace(checking, *graph, place, GraphKind::main, Owner{checking.imports});
+        main->run();
+        check_training(checking, model, *checking.document.index(*graph), root);
+    } else {
+        checking.found(Rule::model_graph, root, "the model has no graph");
+    }
     check_functions(checking, model, functions, root);
     check_external_ranges(checking);
 }

@@ -20,7 +20,7 @@ void check_form(Checking& checking, const onnx::Message& set, const wire::FieldR
     const auto text = set.text(row);
     if (text.empty() || is_semver_part(text)) return;
     checking.found(Rule::operator_set_prerelease, Place{&root, &row},
-                   [&] { return quoted(text) + " has not the form of Semantic Versioning"; });
+                   [&] { return quoted(text) + " is not in the form of Semantic Versioning"; });
 }
 
 void check_operators(Checking& checking, const onnx::Message& set, const Place& root) {
@@ -66,7 +66,7 @@ void check_operator_set(Checking& checking, const onnx::Message& set, const Plac
     const auto domain = set.text(field<"OperatorSetProto.domain">);
     if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
         checking.found(Rule::operator_set_domain, Place{&root, &field<"OperatorSetProto.domain">},
-                       [&] { return quoted(domain) + " is no name in reverse DNS form"; });
+                       [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
     }
     check_form(checking, set, field<"OperatorSetProto.ir_version_prerelease">, root);
     check_form(checking, set, field<"OperatorSetProto.ir_build_metadata">, root);

@@ -94,11 +94,11 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
                               key.starts_with("prepacked");
         if (!is_known) {
             checking.found(Rule::ext_unknown_key, here,
-                           [&] { return quoted(key) + " is no key of external data"; });
+                           [&] { return quoted(key) + " is not a key of external data"; });
         }
         if (key == "checksum" && !is_sha1(text)) {
             checking.found(Rule::ext_checksum_form, here,
-                           [&] { return quoted(text) + " is no SHA-1 digest"; });
+                           [&] { return quoted(text) + " is not a SHA-1 digest"; });
         }
     });
     if (i > 0 && !header.external) {
@@ -118,7 +118,7 @@ void check_external(Checking& checking, const model::Tensor& tensor, const tenso
     }
     if (entry->offset % kPageSize != 0) {
         checking.found(Rule::ext_alignment, place, [&] {
-            return "the offset " + std::to_string(entry->offset) + " is no multiple of 4096";
+            return "the offset " + std::to_string(entry->offset) + " is not a multiple of 4096";
         });
     }
     const auto model = checking.document.source().identity();
@@ -204,6 +204,13 @@ void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const 
         const auto part = sparse.child(*row);
         if (part) of_parts.push_back(check_part(checking, *part, Place{&place, row}));
     }
+    bool has_dims = false;
+    sparse.for_each_value(field<"SparseTensorProto.dims">,
+                          [&](const wire::Field&) { has_dims = true; });
+    if (!has_dims) {
+        checking.found(Rule::tensor_sparse_rank, place, "the sparse tensor has no dimensions");
+        return;
+    }
     model::SparseTensor checked(checking.document, sparse);
     checked.leave_paths_out();
     const auto check_whole = [&] {
@@ -224,16 +231,23 @@ void check_external_ranges(Checking& checking) {
         return std::tuple(range.file, range.offset, range.nbytes);
     });
     const ExternalRange* before = nullptr;  // the one of its file that ends last so far
+    const ExternalRange* other = nullptr;   // the one that a range shares a part with
+    const ExternalRange* last = nullptr;
     for (const ExternalRange& range : ranges) {
         const bool is_same_file = before != nullptr && before->file == range.file;
-        if (is_same_file && range.offset < before->offset + before->nbytes) {
-            const bool is_shared = range.offset == before->offset && range.nbytes == before->nbytes;
-            if (!is_shared) {
-                checking.found(Rule::ext_overlap, *range.place, [&] {
-                    return "its bytes from " + std::to_string(range.offset) +
-                           " on are also those of " + before->place->path();
-                });
-            }
+        // The same range as the last one shares parts with the same ranges.
+        const bool is_shared =
+            is_same_file && range.offset == last->offset && range.nbytes == last->nbytes;
+        if (!is_shared) {
+            const bool overlaps = is_same_file && range.offset < before->offset + before->nbytes;
+            other = overlaps ? before : nullptr;
+        }
+        last = &range;
+        if (other != nullptr) {
+            checking.found(Rule::ext_overlap, *range.place, [&] {
+                return "its bytes from " + std::to_string(range.offset) + " on are also those of " +
+                       other->place->path();
+            });
         }
         if (!is_same_file || range.offset + range.nbytes > before->offset + before->nbytes) {
             before = &range;

@@ -98,7 +98,7 @@ void check_elem_type(Checking& checking, std::int64_t number, const Place& place
         checking.found(Rule::type_elem_type, place, [&] {
             return number == 0
                        ? std::string("the type has no elem_type")
-                       : "elem_type is " + std::to_string(number) + ", which is no type of ONNX";
+                       : "elem_type is " + std::to_string(number) + ", which is not a type of ONNX";
         });
     } else if (type->ir_version > checking.ir_version) {
         check_since(checking, type->ir_version, place);
@@ -160,7 +160,7 @@ void check_value_info(Checking& checking, const onnx::Message& value_info, const
     }
     if (!is_dense && checking.imports.only_standard()) {
         checking.found(Rule::type_not_tensor, place,
-                       [&] { return "the value " + title() + " is no dense tensor"; });
+                       [&] { return "the value " + title() + " is not a dense tensor"; });
     }
 }
 

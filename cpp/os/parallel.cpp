@@ -44,8 +44,8 @@ void with_helpers(std::uint64_t ranges, const std::function<void()>& help,
     const std::uint64_t most = std::min(allowed, ranges);
     try {
         for (std::uint64_t i = 1; i < most; ++i) helpers.emplace_back([&] { alone(help); });
-    } catch (const std::system_error&) {
-        // No more threads can start: the existing ones do the work.
+    } catch (const std::exception&) {
+        // No more threads can start: the existing ones do the work, and need lead().
     }
     alone(lead);
 }

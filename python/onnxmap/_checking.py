@@ -68,8 +68,8 @@ OPERATORS = Rule(
     "error",
     False,
     "onnx.checker",
-    "The nodes fit the signatures of their operators.",
-    "See the documentation of the operator.",
+    "onnx.checker accepts the model and the signatures of its operators. It stops at one fault.",
+    "Mend the other errors first, since it may mean one of them; then see the operator.",
 )
 _BY_NAME = {rule.name: rule for rule in (*RULES, OPERATORS)}
 
@@ -107,7 +107,7 @@ class Finding:
         return _BY_NAME[self.rule].text
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        place = f"{escape(self.where)}: " if self.where else ""
         return f"{place}{escape(self.message)} [{self.rule}]"
 
 
@@ -183,7 +183,7 @@ class CheckReport(Sequence[Finding]):
             rule, found = _BY_NAME[name], by_rule[name]
             yield f"{rule.severity} {name}: {rule.text} {rule.advice} ({rule.source})"
             for each in found[:most]:
-                yield f"  {each.where or 'the model'}: {escape(each.message)}"
+                yield f"  {escape(each.where) or 'the model'}: {escape(each.message)}"
             left = self.counts.get(name, len(found)) - min(len(found), most)
             if left > 0:
                 yield f"  and {left} more"
@@ -196,15 +196,9 @@ def with_fault_of_operators(report: CheckReport, fault: str) -> CheckReport:
 
 
 def check_message(
-    message: _core.ProtoView,
-    *,
-    values: bool = False,
-    strict: bool = False,
-    select: Iterable[str] | None = None,
-    ignore: Iterable[str] | None = None,
+    message: _core.ProtoView, chosen: frozenset[str], *, values: bool = False
 ) -> CheckReport:
-    """Check a ModelProto or an OperatorSetProto, which is the root of its file or buffer."""
-    chosen = chosen_rules(strict, select, ignore)
+    """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root."""
     wanted = [rule.name in chosen for rule in RULES]
     found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, values)
     findings = [
@@ -216,13 +210,19 @@ def check_message(
 
 
 def chosen_rules(
-    strict: bool, select: Iterable[str] | None, ignore: Iterable[str] | None
+    *,
+    strict: bool,
+    operators: bool = False,
+    select: Iterable[str] | None,
+    ignore: Iterable[str] | None,
 ) -> frozenset[str]:
     """The names of the rules to look for."""
     if select is None:
         chosen = {name for name, rule in _BY_NAME.items() if strict or not rule.strict}
     else:
         chosen = _named(select)
+        if chosen == {OPERATORS.name} and not operators:
+            raise ValueError(f"the rule {OPERATORS.name} is only looked for with `operators`")
     return frozenset(chosen - _named(ignore or ()))
 
 

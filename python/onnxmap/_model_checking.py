@@ -40,7 +40,7 @@ class ModelChecking(ABC):
             values: also read what only the values of tensors tell: whether bytes of BOOL are 0 or
                 1, strings are UTF-8, values fit their type, unused bits are zero, and indices of
                 sparse tensors ascend.
-            strict: also give hints that many good models do not follow, such as names that are
+            strict: also give advice that many good models do not follow, such as that names are
                 identifiers of C.
             operators: also ask `onnx.checker`, with the weights left out, whether the nodes fit the
                 signatures of their operators. It stops at the first fault. Needs the extra
@@ -53,19 +53,19 @@ class ModelChecking(ABC):
             All findings, of each rule at most 1 000. `report.ok` is True if none is an error.
 
         Raises:
-            ValueError: no rule has one of the names, or the model is closed.
+            ValueError: no rule has one of the names, `select` names `onnx.checker` alone without
+                `operators`, or the model is closed.
             FileChangedError: the file of the model changed since it was loaded.
             OSError: a file cannot be opened, and not for a reason that a rule names.
         """
         from onnxmap import _checking
 
         document = self._open()
-        report = _checking.check_message(
-            document.proto, values=values, strict=strict, select=select, ignore=ignore
+        chosen = _checking.chosen_rules(
+            strict=strict, operators=operators, select=select, ignore=ignore
         )
-        if not operators or _checking.OPERATORS.name not in _checking.chosen_rules(
-            strict, select, ignore
-        ):
+        report = _checking.check_message(document.proto, chosen, values=values)
+        if not operators or _checking.OPERATORS.name not in chosen:
             return report
         from onnxmap.interop.official import fault_of_operators
 

@@ -84,9 +84,10 @@ class OperatorSet:
         ignore: Iterable[str] | str | None = None,
     ) -> CheckReport:
         """Check the set against the rules of the ONNX specification; see `Model.check`."""
-        from onnxmap._checking import check_message
+        from onnxmap._checking import check_message, chosen_rules
 
-        return check_message(self.proto, strict=strict, select=select, ignore=ignore)
+        chosen = chosen_rules(strict=strict, select=select, ignore=ignore)
+        return check_message(self.proto, chosen)
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
         __setattr__ = set_or_explain

@@ -1,4 +1,7 @@
-"""Check models against the rules of the ONNX specification, without reading their weights."""
+"""Check models against the rules of the ONNX specification, without reading their weights.
+
+Exit status: 0 no errors, 1 errors, 2 a file cannot be read. Warnings and hints are no errors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--values", action="store_true", help="also read what only the values of tensors tell"
     )
     parser.add_argument(
-        "--strict", action="store_true", help="also give hints that many good models do not follow"
+        "--strict", action="store_true", help="also give advice that many good models do not follow"
     )
     parser.add_argument(
         "--operators",

@@ -57,7 +57,7 @@ def fault_of_operators(document: _core.Document) -> str | None:
     try:
         check_operators(document)
     except onnx.checker.ValidationError as failure:
-        return str(failure)
+        return " ".join(str(failure).split())  # one line
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from support import wire_bytes as wire
 from support.rule_checks import LEVELS, RULES
 
 import onnxmap
@@ -91,6 +92,23 @@ def test_many_findings_are_counted() -> None:
     assert (len(lines), lines[12]) == (1 + 3 * 12, "  and 1190 more")
 
 
+@pytest.mark.parametrize("name", ["\u202eabc", "two\nlines", b"\xff"])
+def test_names_in_places_are_escaped(name: str | bytes) -> None:
+    graph = NodeProto(op_type="If", input=["x"], output=["y"])
+    graph.attribute.add(name="then_branch", type=5).g.node.add(output=["z"])
+    data = graph.SerializeToString().replace(
+        b"\x0a\x0bthen_branch",
+        b"\x0a\x0b" + (name if isinstance(name, bytes) else name.encode()).ljust(11),
+    )
+    model = onnxmap.loads(wire.blob(7, wire.blob(1, data)))
+    report = model.check(select="node.op_type")
+    (finding,) = report
+    for text in (str(report), str(finding)):
+        assert text.isprintable() or text.count("\n") == 2
+        assert text.isascii()
+        text.encode()
+
+
 def test_rules_are_chosen_by_name() -> None:
     def rules(**options: Any) -> set[str]:
         return {each.rule for each in check(broken(), **options)}
@@ -143,6 +161,33 @@ def test_operators() -> None:
     model.graph.node[0].input.pop()
     assert check(model, operators=True).ok
     onnx.checker.check_model(model)
+
+
+def test_the_rule_of_onnx_checker_needs_operators() -> None:
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["y"], unknown=1)],
+            "g",
+            [helper.make_tensor_value_info("x", 1, [1])],
+            [helper.make_tensor_value_info("y", 1, [1])],
+        )
+    )
+    with pytest.raises(ValueError, match=r"onnx\.checker.*operators"):
+        check(model, select="onnx.checker")
+    (finding,) = check(model, select=iter(["onnx.checker"]), operators=True)
+    assert "unknown" in finding.message
+    assert "\n" not in finding.message
+    assert check(model, ignore="onnx.checker").ok
+
+
+def test_a_missing_version_is_one_finding() -> None:
+    """Rules of later versions are looked for as in the newest one."""
+    model = broken()
+    model.graph.initializer[0].data_type = TensorProto.FLOAT8E4M3FN
+    model.ClearField("ir_version")
+    with_version = broken()
+    with_version.graph.initializer[0].data_type = TensorProto.FLOAT8E4M3FN
+    assert check(model).counts == {"model.ir_version": 1, **check(with_version).counts}
 
 
 def test_operator_sets_are_checked() -> None:

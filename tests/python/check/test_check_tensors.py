@@ -39,6 +39,34 @@ def test_a_fault_of_a_part_is_none_of_the_whole(
     assert found == [(rule, f"graph.sparse_initializer[0]{part}")]
 
 
+def test_a_sparse_tensor_without_dimensions() -> None:
+    """onnx.checker refuses it, too."""
+    model = model_of([])
+    model.graph.sparse_initializer.add(values=VALUES, indices=INDICES)
+    place = "graph.sparse_initializer[0]"
+    assert errors_in(model.SerializeToString()) == [("tensor.sparse_rank", place)]
+
+
+def test_an_initializer_of_an_input_that_is_no_tensor() -> None:
+    model = model_of([VALUES])
+    value = model.graph.input.add(name="s")
+    value.type.sequence_type.elem_type.tensor_type.elem_type = TensorProto.FLOAT
+    found = errors_in(model.SerializeToString())
+    assert found == [("graph.initializer_type", "graph.initializer[0]")]
+
+
+def test_each_tensor_that_overlaps_another_is_found(tmp_path: Path) -> None:
+    """The last two are the same bytes, which is no fault, and both overlap the first."""
+    tensors = [
+        external(name, [4], {"location": "w", "offset": str(offset)})
+        for name, offset in [("a", 0), ("b", 8), ("c", 8)]
+    ]
+    (tmp_path / "w").write_bytes(bytes(24))
+    model = onnxmap.load(write(model_of(tensors), tmp_path / "model.onnx"))
+    found = [each.where for each in model.check(select="ext.overlap")]
+    assert found == ["graph.initializer[1]", "graph.initializer[2]"]
+
+
 def test_overlaps_are_in_the_order_of_the_files(tmp_path: Path) -> None:
     """Of the first use of each file, then of the offsets in it."""
     offsets = [16, 0, 8]
