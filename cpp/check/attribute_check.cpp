@@ -85,15 +85,15 @@ void check_value_fields(Findings& findings, const AttributeParts& parts, const P
 }
 
 void check_message(Checking& checking, const onnx::Message& message, const Place& place,
-                   Body* body) {
+                   Body& body) {
     if (&message.table() == &onnx::message<"TensorProto">) {
         check_tensor(checking, message, place);
     } else if (&message.table() == &onnx::message<"SparseTensorProto">) {
         check_sparse_tensor(checking, message, place);
     } else if (&message.table() == &onnx::message<"TypeProto">) {
         check_type(checking, message, place);
-    } else if (body != nullptr) {
-        check_subgraph(checking, message, place, *body);
+    } else {
+        check_subgraph(checking, message, place, body);
     }
 }
 
@@ -133,7 +133,7 @@ void check_attribute(std::int64_t ir_version, Findings& findings, const Attribut
 }
 
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const Place& place, Body* body) {
+                              const Place& place, Body& body) {
     for (const wire::FieldRow* const row : kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {

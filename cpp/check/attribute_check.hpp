@@ -29,8 +29,9 @@ struct AttributeParts {
 void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
                      const Place& place, const Owner* owner);
 
-/// The rules of the messages in an attribute. `body`: where its node is; null if it is a default.
+/// The rules of the messages in an attribute. `body`: the nodes around it, or those of the function
+/// whose default it is.
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const Place& place, Body* body);
+                              const Place& place, Body& body);
 
 }  // namespace onnxmap::check

@@ -68,7 +68,19 @@ void note_attributes(Checking& checking, const onnx::Message& function, const Pl
         const Place at{&place, &row, i++, parts.name};
         attributes.add(parts.name, at);
         check_attribute(checking.ir_version, checking.findings, parts, at, nullptr);
-        if (parts.has_messages) check_attribute_messages(checking, attribute, at, nullptr);
+    });
+}
+
+// A graph that is a default sees the inputs of the function.
+void check_defaults(Checking& checking, const onnx::Message& function, const Place& place,
+                    Body& body) {
+    const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
+    std::uint64_t i = 0;
+    function.for_each_value(row, [&](const wire::Field& value) {
+        const onnx::Message attribute = function.inner(row, value);
+        const AttributeParts parts = parts_of(attribute);
+        const Place at{&place, &row, i++, parts.name};
+        if (parts.has_messages) check_attribute_messages(checking, attribute, at, body);
     });
 }
 
@@ -127,6 +139,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
                           body.define(input, VisibleValues::is_input, at);
                       }
                   });
+    check_defaults(checking, function, place, body);
     body.check_nodes();
     Parameters outputs(checking, "output");
     for_each_name(function, field<"FunctionProto.output">, place,

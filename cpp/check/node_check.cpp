@@ -147,7 +147,7 @@ void check_nested(Checking& checking, const onnx::Message& node, const Place& pl
     node.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = node.inner(row, value);
         const std::string_view name = attribute.text(field<"AttributeProto.name">);
-        check_attribute_messages(checking, attribute, Place{&place, &row, i++, name}, &body);
+        check_attribute_messages(checking, attribute, Place{&place, &row, i++, name}, body);
     });
 }
 
