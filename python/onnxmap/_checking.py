@@ -200,7 +200,7 @@ def check_message(
 ) -> CheckReport:
     """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root."""
     wanted = [rule.name in chosen for rule in RULES]
-    found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, values)
+    found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, bool(values))
     findings = [
         Finding(RULES[rule].severity, RULES[rule].name, where, message)
         for rule, where, message in found
@@ -231,6 +231,8 @@ def _named(patterns: Iterable[str]) -> set[str]:
     patterns = [patterns] if isinstance(patterns, str) else patterns
     named: set[str] = set()
     for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise TypeError(f"the name of a rule is a str, not {type(pattern).__name__}")
         found = fnmatch.filter(_BY_NAME, pattern)
         if not found:
             near = suggestion(nearest(pattern, list(_BY_NAME)))

@@ -122,6 +122,13 @@ def test_rules_are_chosen_by_name() -> None:
         check(broken(), select="node.output")
 
 
+@pytest.mark.parametrize("names", [[3], [b"value.cycle"], b"value.cycle"])
+def test_names_of_rules_are_text(names: Any) -> None:
+    for option in ("select", "ignore"):
+        with pytest.raises(TypeError, match="the name of a rule is a str"):
+            check(broken(), **{option: names})
+
+
 def test_strict_rules() -> None:
     model = broken()
     model.graph.name = "a graph"
