@@ -242,7 +242,6 @@ void Body::resolve() {
 }
 
 void Body::find_cycle() {
-    if (&row_ != &field<"GraphProto.node">) return;
     const model::ValueUses uses(fields_, checking_.document.limits().depth);
     const auto node = uses.node_in_cycle();
     if (!node) return;

@@ -94,7 +94,9 @@ class ValueUses::Collector {
 };
 
 ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
-    const wire::FieldRow& nodes = field<"GraphProto.node">;
+    const bool is_function = &graph.message().table() == &onnx::message<"FunctionProto">;
+    const wire::FieldRow& nodes =
+        is_function ? field<"FunctionProto.node"> : field<"GraphProto.node">;
     // Most nodes make one value, and use fewer than three. Memory that is left is not touched.
     const std::uint64_t values = graph.likely_names(nodes);
     values_.reserve(values);
@@ -105,10 +107,13 @@ ValueUses::ValueUses(const FieldIndex& graph, std::uint32_t max_depth) {
         collector.add_node(graph.message().inner(nodes, element));
     });
     std::uint32_t index = 0;
-    const wire::FieldRow& outputs = field<"GraphProto.output">;
+    const wire::FieldRow& outputs =
+        is_function ? field<"FunctionProto.output"> : field<"GraphProto.output">;
     graph.for_each(outputs, [&](const wire::Field& element) {
         const auto name =
-            graph.message().inner(outputs, element).text(field<"ValueInfoProto.name">);
+            is_function
+                ? element.text()
+                : graph.message().inner(outputs, element).text(field<"ValueInfoProto.name">);
         collector.add_use(name, {Use::kNone, index++});
     });
     sort_by_value(collector.found());

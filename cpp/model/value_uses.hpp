@@ -1,5 +1,5 @@
-// Which node of a graph makes each value, and who uses it: nodes, the graph's outputs, and what the
-// subgraphs of nodes take from the graph.
+// Which node of a graph or function makes each value, and who uses it: nodes, the graph's outputs,
+// and what the subgraphs of nodes take from the graph.
 // Source: ONNX's IR.md, "Nodes", "Value names" and "Graphs": values have names, a name is made
 // once, and subgraphs see the values of the graphs around them.
 #pragma once
@@ -32,8 +32,8 @@ struct Use {
 
 class ValueUses {
   public:
-    /// Reads all nodes of a GraphProto. `max_depth`: the deepest nesting of messages, as for the
-    /// load pass. Throws Error `file.changed` if messages are nested deeper.
+    /// Reads all nodes of a GraphProto or a FunctionProto. `max_depth`: the deepest nesting of
+    /// messages, as for the load pass. Throws Error `file.changed` if messages are nested deeper.
     ValueUses(const FieldIndex& graph, std::uint32_t max_depth);
 
     /// The position of the node that has `value` among its outputs; nothing if no node has. Throws
