@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bench.question import MOST_TAKEN, OURS, Question
-from bench.ratios import at_least
+from bench.ratios import Count, at_least
 from bench.sampling import Work
+
+
+# The names and notes of 200 000 nodes, or the pages around a few weights.
+MOST_RESIDENT = 64 << 20
 
 
 def checked(key: str, title: str, model: str) -> Question:
@@ -19,7 +23,10 @@ def checked(key: str, title: str, model: str) -> Question:
             OURS: Work("ours", "check", model),
             "onnx.checker": Work("official", "check", model),
         },
-        targets=[at_least(10, OURS, "onnx.checker")],
+        targets=[
+            at_least(10, OURS, "onnx.checker"),
+            Count("peak of anonymous + file memory, bytes", OURS, "rss_peak", MOST_RESIDENT),
+        ],
         takes=MOST_TAKEN,
     )
 

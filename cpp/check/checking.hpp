@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,6 +85,7 @@ struct Checking {
     Functions functions = {};
     model::NameTable devices{};  // the device configurations of the model
     VisibleValues visible = {};
+    std::deque<std::string> names_of_weights = {};  // copies
     KeptPlaces kept = {};
     std::vector<ExternalRange> external = {};
     model::StructurePages pages{document.source(), true};

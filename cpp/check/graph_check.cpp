@@ -18,6 +18,7 @@ using Mark = VisibleValues::Mark;
 
 namespace {
 
+constexpr std::uint64_t kFarApart = 64 << 10;  // names of tensors of this size are not side by side
 constexpr std::int64_t kFirstWithConstants = 4;  // the IR version since which initializers need not
                                                  // be inputs
 
@@ -127,11 +128,13 @@ void GraphCheck::check_initializers() {
 }
 
 void GraphCheck::check_initializer(const onnx::Message& tensor, const Place& place) {
-    const std::string_view name = tensor.text(field<"TensorProto.name">);
+    std::string_view name = tensor.text(field<"TensorProto.name">);
     if (name.empty()) {
         checking_.found(Rule::graph_initializer_name, place, "the initializer has no name");
         return;
     }
+    // Nodes that use the value look at its name. In the file, that would map the weights around it.
+    if (tensor.nbytes() >= kFarApart) name = checking_.names_of_weights.emplace_back(name);
     const unsigned marks = checking_.visible.here(checking_.visible.id(name));
     const bool is_segment = tensor.has(field<"TensorProto.segment">);
     if ((marks & Mark::is_initializer) != 0 && !is_segment) {
