@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 GROWTH = 4
 MOST_TIMES = 8  # quadratic work takes 16 times as long; as far from 4 as from 16
-TRIES = 8  # the fastest counts: other processes may take the cache or the processor
+TRIES = 20  # the fastest counts: other processes may take the cache or the processor for a second
 # Less time for the larger file is not judged, in seconds. Quadratic work of 4 ns takes as long.
 SHORTEST = 0.006
 
