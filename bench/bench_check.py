@@ -8,7 +8,6 @@ from bench.question import MOST_TAKEN, OURS, Question
 from bench.ratios import Count, at_least
 from bench.sampling import Work
 
-
 # The names and notes of 200 000 nodes, or the pages around a few weights.
 MOST_RESIDENT = 64 << 20
 
