@@ -56,32 +56,37 @@ void for_each_name(const onnx::Message& function, const wire::FieldRow& row, con
         row, [&](const wire::Field& value) { visit(value.text(), Place{&place, &row, i++}); });
 }
 
-void note_attributes(Checking& checking, const onnx::Message& function, const Place& place,
-                     Parameters& attributes) {
-    for_each_name(function, field<"FunctionProto.attribute">, place,
-                  [&](std::string_view name, const Place& at) { attributes.add(name, at); });
+// Calls visit(attribute, parts, place) for each attribute that has a default.
+template <class Visit>
+void for_each_default(const onnx::Message& function, const Place& place, Visit&& visit) {
     const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = function.inner(row, value);
         const AttributeParts parts = parts_of(attribute);
-        const Place at{&place, &row, i++, parts.name};
-        attributes.add(parts.name, at);
-        check_attribute(checking.ir_version, checking.findings, parts, at, nullptr);
+        visit(attribute, parts, Place{&place, &row, i++, parts.name});
     });
+}
+
+void note_attributes(Checking& checking, const onnx::Message& function, const Place& place,
+                     Parameters& attributes) {
+    for_each_name(function, field<"FunctionProto.attribute">, place,
+                  [&](std::string_view name, const Place& at) { attributes.add(name, at); });
+    for_each_default(
+        function, place, [&](const onnx::Message&, const AttributeParts& parts, const Place& at) {
+            attributes.add(parts.name, at);
+            check_attribute(checking.ir_version, checking.findings, parts, at, nullptr);
+        });
 }
 
 // A graph that is a default sees the inputs of the function.
 void check_defaults(Checking& checking, const onnx::Message& function, const Place& place,
                     Body& body) {
-    const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
-    std::uint64_t i = 0;
-    function.for_each_value(row, [&](const wire::Field& value) {
-        const onnx::Message attribute = function.inner(row, value);
-        const AttributeParts parts = parts_of(attribute);
-        const Place at{&place, &row, i++, parts.name};
-        if (parts.has_messages) check_attribute_messages(checking, attribute, at, body);
-    });
+    for_each_default(
+        function, place,
+        [&](const onnx::Message& attribute, const AttributeParts& parts, const Place& at) {
+            if (parts.has_messages) check_attribute_messages(checking, attribute, at, body);
+        });
 }
 
 void check_function_imports(Checking& checking, const onnx::Message& function, const Place& place,
