@@ -19,6 +19,7 @@ import sys
 import tempfile
 from enum import IntEnum
 from pathlib import Path
+from types import GetSetDescriptorType
 
 from list_stubs import LISTS
 from pybind11_stubgen import main as stubgen_main
@@ -137,6 +138,19 @@ RETURNS = {
     "TensorNames.names": "builtins.list[str]",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
+    "ProtoView.message_type": "str",
+    "ProtoView.unknown_fields": "UnknownFieldList",
+    "Graph.initializer_count": "int",
+    "Graph.is_removed": "bool",
+    "Tensor.name": "str",
+    "Tensor.ndim": "int",
+    "Tensor.size": "int",
+    "Tensor.nbytes": "int",
+    "Tensor.is_external": "bool",
+    "Tensor.is_view": "bool",
+    "Tensor.is_aligned": "bool",
+    "Tensor._lenient": "bool",
+    "SparseTensor._dense_bytes": "int",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",
     "attribute_entries": "dict[str, Attribute]",
@@ -213,6 +227,7 @@ class ReturnTypes(ast.NodeTransformer):
         if node.name in LISTS:
             return list_class(node)
         self.class_name = node.name
+        node.body += properties(getattr(_core, node.name))
         self.generic_visit(node)
         self.class_name = ""
         return node
@@ -220,8 +235,10 @@ class ReturnTypes(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef | None:
         """Set the return type, and make vague arguments `Any`."""
         # Python cannot make objects of bound classes. The other two are declared by `object`.
-        if node.name in ("__init__", "__eq__", "__hash__"):
+        if node.name in ("__init__", "__new__", "__setstate__", "__eq__", "__hash__"):
             return None
+        if node.name == "__reduce__" and f"{self.class_name}.__reduce__" not in RETURNS:
+            return None  # it raises an error
         # Only the generic view has names that no stub lists. Elsewhere it raises the error.
         if node.name in ("__getattr__", "__setattr__") and self.class_name != "ProtoView":
             return None
@@ -249,6 +266,26 @@ class ReturnTypes(ast.NodeTransformer):
         return node
 
 
+def properties(cls: type) -> list[ast.stmt]:
+    """Return the properties of a native class, which pybind11-stubgen does not see."""
+    made: list[ast.stmt] = []
+    for name, member in sorted(vars(cls).items()):
+        if not isinstance(member, GetSetDescriptorType):
+            continue
+        doc = member.__doc__ or ""
+        lines = ["@property", f"def {name}(self): ..."]
+        can_be_set = field_type(doc) or {name, f"{cls.__name__}.{name}"} & SETS.keys()
+        if can_be_set:
+            lines += [f"@{name}.setter", f"def {name}(self, arg1) -> None: ..."]
+        found = ast.parse("\n".join(lines)).body
+        if doc:
+            assert isinstance(found[0], ast.FunctionDef)
+            indented = doc.replace("\n", "\n" + 8 * " ").replace("\n        \n", "\n\n")
+            found[0].body = [ast.Expr(ast.Constant(f"\n        {indented}\n        "))]
+        made += found
+    return made
+
+
 VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
 
 
@@ -256,8 +293,13 @@ def list_class(node: ast.ClassDef) -> ast.ClassDef:
     """Return the stub of a list or an iterator, with the docstrings of the bound class."""
     made = ast.parse(LISTS[node.name]).body[0]
     assert isinstance(made, ast.ClassDef)
-    described = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-    documentation = {one.name: one.body[0] for one in described if ast.get_docstring(one)}
+    members = [*node.body, *properties(getattr(_core, node.name))]
+    described = [one for one in members if isinstance(one, ast.FunctionDef)]
+    documentation = {
+        one.name: one.body[0]
+        for one in described
+        if ast.get_docstring(one) and one.name not in ("__iter__", "__next__", "__len__")
+    }
     for method in made.body:
         if isinstance(method, ast.FunctionDef) and method.name in documentation:
             method.body.insert(0, documentation[method.name])

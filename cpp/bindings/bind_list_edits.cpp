@@ -135,7 +135,7 @@ void reverse(const MessageList& self) {
 
 // Sorts as list.sort() does: positions, by the messages that have them.
 void sort(const py::object& self, const py::object& key, bool reversed) {
-    const auto& list = self.cast<const MessageList&>();
+    const auto& list = checked_value<MessageList>(self);
     const EditWatch watch(list.parent);
     py::list keys;
     for (const py::handle each : self)
@@ -203,7 +203,7 @@ Args:
         .def("pop", unguarded(pop), py::arg("index") = -1,
              "Remove a message, by default the last, and return it. It can still be read.")
         .def("remove", unguarded([](const py::object& self, const py::object& message) {
-                 erase(self.cast<const MessageList&>(), {position_in(self, message)});
+                 erase(checked_value<MessageList>(self), {position_in(self, message)});
              }),
              py::arg("message"), R"(Remove the first message that is equal to `message`.
 
@@ -229,7 +229,7 @@ Raises:
                  return py::object(other + py::list(self));
              }))
         .def("__iadd__", unguarded([](const py::object& self, const py::object& messages) {
-                 const auto& list = self.cast<const MessageList&>();
+                 const auto& list = checked_value<MessageList>(self);
                  check_in_place(list.as_proto);
                  extend(list, messages);
                  return self;

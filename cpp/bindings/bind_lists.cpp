@@ -50,7 +50,7 @@ py::object item_named(const MessageList& self, const py::str& name) {
 
 // The position as Python's integer, for an edit by name.
 py::int_ index_of(const py::object& self, const py::str& name) {
-    const auto& list = self.cast<const MessageList&>();
+    const auto& list = checked_value<MessageList>(self);
     return source::guard_reads(source_of(list),
                                [&] { return py::int_(position_named(list, name)); });
 }
@@ -92,7 +92,7 @@ bool contains(const py::object& self, const py::object& element) {
         return is_true(
             python_object<"collections.abc", "Sequence">().attr("__contains__")(self, element));
     }
-    const auto& list = self.cast<const MessageList&>();
+    const auto& list = checked_value<MessageList>(self);
     return source::guard_reads(source_of(list), [&] {
         const auto names = names_of(list);
         return names && has_name(*names, element);

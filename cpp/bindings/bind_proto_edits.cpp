@@ -21,7 +21,7 @@ void set_attribute(const py::object& self, const py::str& given, const py::objec
         }
         return;
     }
-    const auto& view = self.cast<const ProtoView&>();
+    const auto& view = checked_value<ProtoView>(self);
     assign(view, row_named(view, name), value);
 }
 

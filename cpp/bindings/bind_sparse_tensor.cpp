@@ -42,7 +42,7 @@ py::object positions(const SparseTensor& self) {
 void bind_sparse_tensor(py::module_& module) {
     GuardedClass<SparseTensor> cls(module, "SparseTensor",
                                    "A sparse tensor: stored values and their indices.");
-    bind_proto(cls, "SparseTensorProto");
+    bind_proto(cls);
     cls.def_property_readonly(
            "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
            "The name, which is stored as the name of the values.")

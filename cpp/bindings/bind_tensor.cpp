@@ -125,9 +125,9 @@ Source: onnx.proto, TensorProto.external_data.)");
 
 void bind_tensor(py::module_& module) {
     GuardedClass<Tensor> cls(
-        module, "Tensor", py::buffer_protocol(),
+        module, "Tensor",
         "A tensor of a model. The tensor and its arrays keep the model's bytes alive.");
-    bind_proto(cls, "TensorProto");
+    bind_proto(cls);
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_buffer(cls);

@@ -1,4 +1,5 @@
 // The buffer protocol of a Tensor: its stored bytes, without a copy.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,47 +36,71 @@ py::buffer_info buffer_of(const tensor::Values& values) {
             true};
 }
 
-py::buffer_info buffer(const Tensor& tensor) {
-    return with_values(tensor, [](const tensor::Values& values) { return buffer_of(values); });
+bool asks_for(int flags, int what) { return (flags & what) == what; }
+
+// Fills in what the caller asks for. Source: the tables of Python's documentation, "Buffer request
+// types". The strides are always those of C.
+void fill(Py_buffer& view, PyObject* self, std::unique_ptr<py::buffer_info> info, int flags) {
+    const bool is_contiguous_only_for_c = info->ndim > 1;
+    if (asks_for(flags, PyBUF_WRITABLE)) {
+        throw py::buffer_error("the bytes of a Tensor are read-only");
+    }
+    view = {};
+    view.buf = info->ptr;
+    view.itemsize = info->itemsize;
+    view.len = info->size * info->itemsize;
+    view.readonly = 1;
+    view.ndim = static_cast<int>(info->ndim);
+    if (asks_for(flags, PyBUF_FORMAT)) view.format = info->format.data();
+    if (asks_for(flags, PyBUF_ND)) view.shape = info->shape.data();
+    if (asks_for(flags, PyBUF_STRIDES)) view.strides = info->strides.data();
+    if (!asks_for(flags, PyBUF_ND)) view.ndim = 0;
+    if (asks_for(flags, PyBUF_F_CONTIGUOUS) && is_contiguous_only_for_c &&
+        PyBuffer_IsContiguous(&view, 'F') == 0) {
+        throw py::buffer_error("the bytes of a Tensor are in the order of C, not of Fortran");
+    }
+    view.obj = py::handle(self).inc_ref().ptr();
+    view.internal = info.release();
 }
 
-getbufferproc get_buffer_of_pybind11 = nullptr;
+// torch.asarray asks for a writable buffer, and then for a plain one while the error of the first
+// call is still set. It would take the bytes for float32, whatever they are. No other caller is
+// known to ask with an error set; the API of Python forbids it.
+void refuse_torch() {
+    if (PyErr_Occurred() == nullptr) return;
+    throw py::buffer_error(
+        "torch would read the bytes of a Tensor as flat float32 values; use torch() or "
+        "torch.from_dlpack()");
+}
 
-// pybind11 raises a BufferError whose cause is our error. This function raises our error itself,
-// which says, for example, that the file is missing or unsafe.
 extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-    // torch.asarray asks for a writable buffer, and then for a plain one while the error of the
-    // first call is still set. It would take the bytes for float32, whatever they are. No other
-    // caller is known to ask with an error set; the API of Python forbids it.
-    if (PyErr_Occurred() != nullptr) {
-        PyErr_SetString(PyExc_BufferError,
-                        "torch would read the bytes of a Tensor as flat float32 values; use "
-                        "torch() or torch.from_dlpack()");
+    view->obj = nullptr;
+    try {
+        refuse_torch();
+        const Tensor& tensor = cpp_value<Tensor>(self);
+        auto info = below_guard(tensor, [&] {
+            return with_values(tensor, [](const tensor::Values& values) {
+                return std::make_unique<py::buffer_info>(buffer_of(values));
+            });
+        });
+        fill(*view, self, std::move(info), flags);
+        return 0;
+    } catch (...) {
+        raise_current();
         return -1;
     }
-    const int result = get_buffer_of_pybind11(self, view, flags);
-    if (result == 0) return 0;
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject* const cause = value == nullptr ? nullptr : PyException_GetCause(value);
-    if (cause == nullptr) {
-        PyErr_Restore(type, value, trace);
-        return result;
-    }
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause)), cause);
-    for (PyObject* each : {cause, type, value, trace}) Py_XDECREF(each);
-    return result;
+}
+
+extern "C" void release_buffer(PyObject*, Py_buffer* view) {
+    delete static_cast<py::buffer_info*>(view->internal);
 }
 
 }  // namespace
 
 void bind_tensor_buffer(GuardedClass<Tensor>& cls) {
-    cls.def_buffer(buffer);
     PyBufferProcs& procs = reinterpret_cast<PyHeapTypeObject*>(cls.ptr())->as_buffer;
-    get_buffer_of_pybind11 = std::exchange(procs.bf_getbuffer, get_buffer);
+    procs.bf_getbuffer = get_buffer;
+    procs.bf_releasebuffer = release_buffer;
 }
 
 }  // namespace onnxmap::bindings

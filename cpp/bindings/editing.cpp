@@ -31,7 +31,7 @@ Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> s
 // The handle of a bound message, or of what has a `proto`, such as a Graph; nothing for other
 // objects.
 std::optional<Handle> bound_message(const py::handle& object) {
-    if (py::isinstance<ProtoView>(object)) return object.cast<const ProtoView&>();
+    if (is_a<ProtoView>(object)) return cpp_value<ProtoView>(object);
     const auto proto =
         py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), "proto"));
     if (!proto) {
@@ -39,8 +39,8 @@ std::optional<Handle> bound_message(const py::handle& object) {
         PyErr_Clear();
         return std::nullopt;
     }
-    if (!py::isinstance<ProtoView>(proto)) return std::nullopt;
-    return proto.cast<const ProtoView&>();
+    if (!is_a<ProtoView>(proto)) return std::nullopt;
+    return cpp_value<ProtoView>(proto);
 }
 
 // A message of the protobuf library of this type, or nothing.
@@ -90,11 +90,8 @@ Handle parsed_message(const wire::MessageTable& table, const py::object& bytes) 
 
 bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
     if (!row.repeated()) return false;
-    if (py::isinstance<MessageList>(object)) {
-        return is_own(handle, row, object.cast<const MessageList&>());
-    }
-    return py::isinstance<ValueList>(object) &&
-           is_own(handle, row, object.cast<const ValueList&>());
+    if (is_a<MessageList>(object)) return is_own(handle, row, cpp_value<MessageList>(object));
+    return is_a<ValueList>(object) && is_own(handle, row, cpp_value<ValueList>(object));
 }
 
 onnx::Message to_change(const Handle& handle) {
@@ -158,7 +155,7 @@ Handle message_for(std::string_view type_name, const py::handle& object) {
 Original original_for(const Handle& to, std::string_view type_name, const py::handle& object,
                       bool to_proto) {
     Handle found = message_for(type_name, object);
-    if (to_proto && py::isinstance<ProtoView>(object)) return {std::move(found), {}};
+    if (to_proto && is_a<ProtoView>(object)) return {std::move(found), {}};
     return below_guard(found, [&]() -> Original {
         return {found, {*to.document, {*found.document, found.message()}}};
     });

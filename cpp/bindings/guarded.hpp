@@ -70,32 +70,26 @@ decltype(auto) below_guard(const Bound& bound, Work&& work) {
 
 /// A class whose functions and properties are guarded, unless they are marked unguarded().
 template <class Bound>
-class GuardedClass : public py::class_<Bound> {
+class GuardedClass : public NativeClass<Bound> {
   public:
-    using py::class_<Bound>::class_;
+    using NativeClass<Bound>::NativeClass;
 
     template <class F, class... Extra>
     GuardedClass& def(const char* name, F&& f, const Extra&... extra) {
-        py::class_<Bound>::def(name, guarded(std::forward<F>(f)), extra...);
-        return *this;
-    }
-
-    template <class F, class... Extra>
-    GuardedClass& def_property_readonly(const char* name, F&& f, const Extra&... extra) {
-        py::class_<Bound>::def_property_readonly(name, guarded(std::forward<F>(f)), extra...);
-        return *this;
-    }
-
-    template <class Get, class Set, class... Extra>
-    GuardedClass& def_property(const char* name, Get&& get, Set&& set, const Extra&... extra) {
-        py::class_<Bound>::def_property(name, guarded(std::forward<Get>(get)),
-                                        guarded(std::forward<Set>(set)), extra...);
+        NativeClass<Bound>::def(name, guarded(std::forward<F>(f)), extra...);
         return *this;
     }
 
     template <class F>
-    GuardedClass& def_buffer(F&& f) {
-        py::class_<Bound>::def_buffer(guarded(std::forward<F>(f)));
+    GuardedClass& def_property_readonly(const char* name, F&& f, const char* doc = nullptr) {
+        NativeClass<Bound>::def_property_readonly(name, guarded(std::forward<F>(f)), doc);
+        return *this;
+    }
+
+    template <class Get, class Set>
+    GuardedClass& def_property(const char* name, Get&& get, Set&& set, const char* doc = nullptr) {
+        NativeClass<Bound>::def_property(name, guarded(std::forward<Get>(get)),
+                                         guarded(std::forward<Set>(set)), doc);
         return *this;
     }
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "bindings/native_class.hpp"
 #include "model/document.hpp"
 #include "model/graph.hpp"
 #include "model/message_list.hpp"
@@ -163,5 +164,32 @@ struct UnknownFieldList {
     DocumentPtr document;
     std::shared_ptr<const model::UnknownFields> fields;
 };
+
+// Signatures show these names.
+#define ONNXMAP_NATIVE_NAME(Class)                                                    \
+    template <>                                                                       \
+    struct NativeName<Class> {                                                        \
+        static constexpr auto text = py::detail::const_name("onnxmap._core." #Class); \
+    }
+ONNXMAP_NATIVE_NAME(ProtoView);
+ONNXMAP_NATIVE_NAME(Node);
+ONNXMAP_NATIVE_NAME(Attribute);
+ONNXMAP_NATIVE_NAME(ValueInfo);
+ONNXMAP_NATIVE_NAME(Tensor);
+ONNXMAP_NATIVE_NAME(SparseTensor);
+ONNXMAP_NATIVE_NAME(Function);
+ONNXMAP_NATIVE_NAME(TrainingInfo);
+ONNXMAP_NATIVE_NAME(Operator);
+ONNXMAP_NATIVE_NAME(DeviceConfiguration);
+ONNXMAP_NATIVE_NAME(NodeDeviceConfiguration);
+ONNXMAP_NATIVE_NAME(ShardingSpec);
+ONNXMAP_NATIVE_NAME(ShardedDim);
+ONNXMAP_NATIVE_NAME(SimpleShardedDim);
+ONNXMAP_NATIVE_NAME(IntIntListEntry);
+ONNXMAP_NATIVE_NAME(QuantizationAnnotation);
+ONNXMAP_NATIVE_NAME(Graph);
+ONNXMAP_NATIVE_NAME(TensorNames);
+ONNXMAP_NATIVE_NAME(MessageList);
+ONNXMAP_NATIVE_NAME(UnknownFieldList);
 
 }  // namespace onnxmap::bindings

@@ -46,7 +46,7 @@ py::object to_python(const DocumentPtr& document, const onnx::Message& parent,
         case wire::Type::message: break;
     }
     Handle handle{document, parent.inner(row, value)};
-    if (as_proto) return py::cast(ProtoView{std::move(handle)});
+    if (as_proto) return make_object<ProtoView>(std::move(handle));
     return wrap_message(std::move(handle));
 }
 
@@ -62,9 +62,9 @@ py::object default_of(const wire::FieldRow& row) {
 
 py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
     if (row.is_message()) {
-        return py::cast(MessageList{handle.document, handle, &row, as_proto});
+        return make_object<MessageList>(handle.document, handle, &row, as_proto);
     }
-    return py::cast(ValueList{handle.document, handle, &row, as_proto});
+    return make_object<ValueList>(handle.document, handle, &row, as_proto);
 }
 
 py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
@@ -90,9 +90,12 @@ const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     return *row;
 }
 
-py::object fail_missing_attribute(const py::object& self, std::string_view message,
-                                  const py::str& name) {
-    throw_python(package::missing_attribute()(py::type::of(self), message, name));
+PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept {
+    PyErr_Clear();
+    return call_for_python([&]() -> py::object {
+        throw_python(package::missing_attribute()(py::type::of(py::handle(self)), message,
+                                                  py::reinterpret_borrow<py::object>(name)));
+    });
 }
 
 int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {

@@ -60,9 +60,9 @@ struct FieldProperty {
 [[nodiscard]] std::vector<FieldProperty> field_properties(
     std::string_view message, std::initializer_list<std::string_view> except);
 
-/// Throws AttributeError for a name that an object of a message lacks; it says which name to use.
-[[noreturn]] py::object fail_missing_attribute(const py::object& self, std::string_view message,
-                                               const py::str& name);
+/// Raises AttributeError for a name that an object of a message lacks. The error says which name to
+/// use. Returns null. For slots.
+PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept;
 
 /// The tp_setattro of a class with bind_proto(): to assign to an unknown name raises the same error
 /// as to read it.
@@ -82,14 +82,17 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* 
 
 /// A property for the source message, and errors for wrong names that say which name to use.
 template <class Class>
-void bind_proto(GuardedClass<Class>& cls, std::string_view message) {
+void bind_proto(GuardedClass<Class>& cls) {
     cls.def_property_readonly(
         "proto", [](const Class& self) { return ProtoView{self}; },
         "The source message under the exact names of onnx.proto.");
-    cls.def("__getattr__", unguarded([message](const py::object& self, const py::str& name) {
-                return fail_missing_attribute(self, message, name);
-            }));
-    reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_setattro = set_or_explain;
+    PyTypeObject* const type = native_type<Class>;
+    type->tp_getattro = [](PyObject* self, PyObject* name) {
+        PyObject* const found = PyObject_GenericGetAttr(self, name);
+        if (found != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return found;
+        return explain_missing(self, cpp_value<Class>(self).made.table().name, name);
+    };
+    type->tp_setattro = set_or_explain;
 }
 
 /// A property for each field of the message, except those in `except`, and bind_proto().
@@ -105,7 +108,7 @@ void bind_fields(GuardedClass<Class>& cls, std::string_view message,
             }),
             property.doc.c_str());
     }
-    bind_proto(cls, message);
+    bind_proto(cls);
 }
 
 }  // namespace onnxmap::bindings

@@ -37,11 +37,11 @@ std::string encoded(const py::str& text, const char* surrogates) {
 
 template <class Class>
 py::object wrap_as(Handle&& handle) {
-    return py::cast(Class{std::move(handle)});
+    return make_object<Class>(std::move(handle));
 }
 
 py::object wrap_graph(Handle&& handle) {
-    return package::graph()(py::cast(Graph{std::move(handle)}));
+    return package::graph()(make_object<Graph>(std::move(handle)));
 }
 
 py::object wrap_type(Handle&& handle) {
@@ -129,9 +129,9 @@ py::object data_type_or_int(std::int32_t number) {
 
 py::object wrap_message(Handle handle) {
     const auto position =
-        static_cast<std::size_t>(&handle.message().table() - onnx::kSchema.messages.data());
-    if (kWrappers.at(position) != nullptr) return kWrappers.at(position)(std::move(handle));
-    return py::cast(ProtoView{std::move(handle)});
+        static_cast<std::size_t>(&handle.made.table() - onnx::kSchema.messages.data());
+    if (kWrappers[position] != nullptr) return kWrappers[position](std::move(handle));
+    return make_object<ProtoView>(std::move(handle));
 }
 
 std::string class_name(std::string_view message) {

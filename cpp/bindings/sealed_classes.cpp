@@ -34,10 +34,6 @@ PyObject* refuse_safely(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-extern "C" PyObject* new_object(PyTypeObject* type, PyObject*, PyObject*) {
-    return refuse_safely(type);
-}
-
 extern "C" PyObject* call_new(PyObject*, PyObject* arguments, PyObject*) {
     PyObject* const type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : nullptr;
     const bool is_type = type != nullptr && PyType_Check(type) != 0;
@@ -82,7 +78,24 @@ void add_new(PyTypeObject* type) {
     }
 }
 
+// The native classes, in no order. Only the import of the module writes to it.
+std::vector<PyTypeObject*>& native_types() {
+    static constinit std::vector<PyTypeObject*> types;
+    return types;
+}
+
 }  // namespace
+
+extern "C" PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) {
+    return refuse_safely(type);
+}
+
+void refuse_copies(PyTypeObject* type) {
+    for (PyMethodDef* each : {&refused_init, &refused_reduce, &refused_setstate}) {
+        add_method(type, *each);
+    }
+    native_types().push_back(type);
+}
 
 void seal_classes() {
     auto& internals = py::detail::get_internals();
@@ -95,8 +108,8 @@ void seal_classes() {
     add_method(base, refused_reduce);  // Tensor has its own
     add_method(base, refused_setstate);
     add_new(base);
-    base->tp_new = new_object;
-    function_record->tp_new = new_object;
+    base->tp_new = refuse_new;
+    function_record->tp_new = refuse_new;
     metaclass->tp_new = new_class;
 
     std::vector<PyTypeObject*> types{base, function_record};
@@ -104,6 +117,7 @@ void seal_classes() {
     for (PyTypeObject* const type : types) add_method(type, refused_init);
 
     types.push_back(metaclass);
+    types.insert(types.end(), native_types().begin(), native_types().end());
     for (PyTypeObject* const type : types) {
         PyType_Modified(type);
         // Also keeps Python from giving an object another class.

@@ -2,7 +2,16 @@
 // changing the classes. The bindings would use an object without its C++ value as if it had one.
 #pragma once
 
+#include <Python.h>
+
 namespace onnxmap::bindings {
+
+/// The `tp_new` of a class whose objects only the core makes.
+extern "C" PyObject* refuse_new(PyTypeObject* type, PyObject* arguments, PyObject* named);
+
+/// Gives a native class the methods of a pickle, which say what to pickle instead. seal_classes()
+/// seals it.
+void refuse_copies(PyTypeObject* type);
 
 /// Must be called after all classes are bound.
 void seal_classes();

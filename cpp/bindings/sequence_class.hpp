@@ -1,17 +1,16 @@
 // Lazy, immutable sequences: the methods shared by the lists of messages and of unknown fields.
 #pragma once
 
+#include <pybind11/critical_section.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <type_traits>
 
 #include "bindings/guarded.hpp"
 #include "bindings/python_objects.hpp"
-#include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
 
@@ -23,39 +22,57 @@ namespace py = pybind11;
 template <class List>
 struct ListTraits;
 
-// Threads may share an iterator, as they may share any Python object.
 template <class List>
-class ListIterator {
-  public:
+struct ListIterator {
     using Core = std::remove_cvref_t<decltype(ListTraits<List>::core(std::declval<List>()))>;
-    using Element = decltype(std::declval<Core>().at(0));
 
-    explicit ListIterator(const List& list) : position_(std::make_shared<Position>(list)) {}
+    explicit ListIterator(const List& list_)
+        : list(list_), core(ListTraits<List>::core(list)), cursor(core) {}
 
-    [[nodiscard]] const List& list() const noexcept { return position_->list; }
-
-    bool next(Element& element) const {
-        const std::lock_guard lock(position_->mutex);
-        return position_->cursor.next(element);
-    }
-
-  private:
-    struct Position {
-        explicit Position(const List& list_)
-            : list(list_), core(ListTraits<List>::core(list)), cursor(core) {}
-
-        List list;
-        Core core;  // as it was when the iteration began
-        os::ForkSafeMutex mutex;
-        typename Core::Cursor cursor;
-    };
-
-    std::shared_ptr<Position> position_;
+    List list;
+    Core core;  // as it was when the iteration began
+    typename Core::Cursor cursor;
 };
 
 template <class List>
 py::ssize_t length(const List& list) {
     return static_cast<py::ssize_t>(ListTraits<List>::core(list).count());
+}
+
+template <class List>
+PyObject* iterate(PyObject* self) {
+    return call_for_python([&] {
+        const List& list = cpp_value<List>(self);
+        return below_guard(list, [&] { return make_object<ListIterator<List>>(list); });
+    });
+}
+
+// Returns null without an error after the last element. Threads may share an iterator, as they may
+// share any Python object.
+template <class List>
+PyObject* next_element(PyObject* self) {
+    auto& iterator = cpp_value<ListIterator<List>>(self);
+    return call_for_python([&]() -> py::object {
+        return below_guard(iterator.list, [&]() -> py::object {
+            decltype(iterator.core.at(0)) element;
+            {
+                const py::scoped_critical_section lock(self);
+                if (!iterator.cursor.next(element)) return {};
+            }
+            return ListTraits<List>::element(iterator.list, element);
+        });
+    });
+}
+
+template <class List>
+Py_ssize_t length_slot(PyObject* self) {
+    try {
+        const List& list = cpp_value<List>(self);
+        return below_guard(list, [&] { return length(list); });
+    } catch (...) {
+        raise_current();
+        return -1;
+    }
 }
 
 template <class List>
@@ -102,7 +119,7 @@ py::list slice(const List& list, const py::slice& given) {
 // Compares element by element with `==`, as Python's lists do.
 template <class List>
 py::object equals(const py::object& self, const py::object& other) {
-    if (!py::isinstance<List>(other) && !py::isinstance<py::list>(other)) {
+    if (!is_a<List>(other) && !py::isinstance<py::list>(other)) {
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
     }
     if (py::len(self) != py::len(other)) return py::bool_(false);
@@ -128,22 +145,18 @@ inline void derive_sequence(const py::object& cls) {
 template <class List>
 GuardedClass<List> bind_sequence(py::module_& module, const char* name, const char* iterator_name,
                                  const char* doc) {
-    using Iterator = ListIterator<List>;
-    GuardedClass<Iterator>(module, iterator_name)
-        .def("__iter__", [](Iterator& self) -> Iterator& { return self; })
-        .def("__next__", [](Iterator& self) {
-            typename ListIterator<List>::Element element;
-            if (!self.next(element)) throw py::stop_iteration();
-            return ListTraits<List>::element(self.list(), element);
-        });
-
-    GuardedClass<List> cls(module, name, doc);
+    const NativeClass<ListIterator<List>> iterator(
+        module, iterator_name, nullptr,
+        {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
+         {Py_tp_iternext, reinterpret_cast<void*>(next_element<List>)}});
+    GuardedClass<List> cls(module, name, doc,
+                           {{Py_tp_iter, reinterpret_cast<void*>(iterate<List>)},
+                            {Py_sq_length, reinterpret_cast<void*>(length_slot<List>)},
+                            {Py_mp_length, reinterpret_cast<void*>(length_slot<List>)}});
     // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    cls.def("__len__", length<List>)
-        .def("__getitem__", item<List>, py::arg("index"))
+    cls.def("__getitem__", item<List>, py::arg("index"))
         .def("__getitem__", unguarded(slice<List>), py::arg("index"))
-        .def("__iter__", [](const List& self) { return Iterator(self); })
         .def("__repr__",
              [](const List& self) {
                  return "<" + std::to_string(length(self)) + " x " +

@@ -13,24 +13,78 @@
 
 namespace onnxmap::bindings {
 
-py::list ValueList::values() const {
-    const auto read = [&](const auto&) {
-        auto values = std::make_shared<py::list>();
-        const onnx::Message message = parent.message();
-        message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
-            if (known != row) return;
-            wire::Field run = found;
-            run.bytes = document->resident(found.bytes);
-            onnx::Message::unpack(*row, run, [&](const wire::Field& value) {
-                values->append(to_python(document, message, *row, value, as_proto));
-            });
+namespace {
+
+// Fewer values are read again at each call: that takes no longer than to look whether the kept ones
+// are still right.
+constexpr std::size_t kLeastKept = 16;
+
+// Calls visit(value) for each value of the field.
+template <class Visit>
+void for_each_value(const ValueList& self, const onnx::Message& message, Visit&& visit) {
+    message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
+        if (known != self.row) return;
+        wire::Field run = found;
+        run.bytes = self.document->resident(found.bytes);
+        onnx::Message::unpack(*self.row, run, visit);
+    });
+}
+
+py::list read_values(const ValueList& self) {
+    return below_guard(self, [&] {
+        py::list values;
+        const onnx::Message message = self.parent.message();
+        for_each_value(self, message, [&](const wire::Field& value) {
+            values.append(to_python(self.document, message, *self.row, value, self.as_proto));
         });
         return values;
-    };
-    return *below_guard(*this, [&] { return remade.get(*document, read); });
+    });
+}
+
+}  // namespace
+
+py::list ValueList::values() const {
+    const std::uint64_t count = document->edits().count();
+    {
+        const std::lock_guard locked(lock);
+        if (kept.values && kept.count == count) {
+            return py::reinterpret_borrow<py::list>(kept.values);
+        }
+    }
+    py::list values = read_values(*this);
+    if (values.size() >= kLeastKept) {
+        Kept replaced{values, count};
+        const std::lock_guard locked(lock);
+        std::swap(kept, replaced);
+    }
+    return values;
 }
 
 namespace {
+
+std::size_t count_of(const ValueList& self) {
+    const bool is_packed = self.row->wire_type() != wire::WireType::length_delimited;
+    if (is_packed) return self.values().size();
+    return below_guard(self, [&] {
+        std::size_t count = 0;
+        self.parent.message().for_each_field(
+            [&](const wire::Field&, const wire::FieldRow* row) { count += row == self.row; });
+        return count;
+    });
+}
+
+Py_ssize_t count_slot(PyObject* self) {
+    try {
+        return static_cast<Py_ssize_t>(count_of(cpp_value<ValueList>(self)));
+    } catch (...) {
+        raise_current();
+        return -1;
+    }
+}
+
+PyObject* iterate_values(PyObject* self) {
+    return call_for_python([&] { return py::iter(cpp_value<ValueList>(self).values()); });
+}
 
 // The first and the last values that two lists have in common.
 struct Common {
@@ -105,7 +159,7 @@ void extend(const ValueList& self, const py::object& values) {
 
 py::object compare(const ValueList& self, const py::object& other, int operation) {
     const py::object theirs =
-        py::isinstance<ValueList>(other) ? other.cast<const ValueList&>().values() : other;
+        is_a<ValueList>(other) ? checked_value<ValueList>(other).values() : other;
     auto result = py::reinterpret_steal<py::object>(
         PyObject_RichCompare(self.values().ptr(), theirs.ptr(), operation));
     if (!result) throw py::error_already_set();
@@ -116,21 +170,22 @@ py::object compare(const ValueList& self, const py::object& other, int operation
 
 void bind_value_lists(py::module_& module) {
     // values() and the edits guard their reads. The rest works on Python's list of the values.
-    py::class_<ValueList> cls(module, "ValueList",
-                              R"(The values of a repeated field of numbers or text, as a list.
+    NativeClass<ValueList> cls(module, "ValueList",
+                               R"(The values of a repeated field of numbers or text, as a list.
 
 It always shows the field as it is now, and a change of it changes the message. Every change but
 append() and extend() reads the whole list: to change many values, assign a new list, as in
-`attribute.value = array`.)");
+`attribute.value = array`.)",
+                               {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
+                                {Py_sq_length, reinterpret_cast<void*>(count_slot)},
+                                {Py_mp_length, reinterpret_cast<void*>(count_slot)}});
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    cls.def("__len__", [](const ValueList& self) { return self.values().size(); })
-        .def(
-            "__getitem__",
-            [](const ValueList& self, const py::object& index) {
-                return py::object(self.values()[index]);
-            },
-            py::arg("index"))
-        .def("__iter__", [](const ValueList& self) { return py::iter(self.values()); })
+    cls.def(
+           "__getitem__",
+           [](const ValueList& self, const py::object& index) {
+               return py::object(self.values()[index]);
+           },
+           py::arg("index"))
         .def("__reversed__",
              [](const ValueList& self) { return py::object(self.values().attr("__reversed__")()); })
         .def(
@@ -146,9 +201,8 @@ append() and extend() reads the whole list: to change many values, assign a new 
                           const py::object& other) { return compare(self, other, Py_NE); })
         .def("__add__",
              [](const ValueList& self, const py::object& other) {
-                 const py::object theirs = py::isinstance<ValueList>(other)
-                                               ? other.cast<const ValueList&>().values()
-                                               : other;
+                 const py::object theirs =
+                     is_a<ValueList>(other) ? checked_value<ValueList>(other).values() : other;
                  return py::object(self.values() + theirs);
              })
         .def("__radd__", [](const ValueList& self,
@@ -194,7 +248,7 @@ append() and extend() reads the whole list: to change many values, assign a new 
         .def("MergeFrom", extend, py::arg("values"), "Add values at the end, as extend() does.")
         .def("__iadd__",
              [](const py::object& self, const py::object& values) {
-                 const auto& list = self.cast<const ValueList&>();
+                 const auto& list = checked_value<ValueList>(self);
                  check_in_place(list.as_proto);
                  extend(list, values);
                  return self;

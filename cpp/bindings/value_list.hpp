@@ -9,15 +9,34 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
+// What an object keeps for the next call is guarded by the interpreter lock, if there is one.
+#ifdef Py_GIL_DISABLED
+using CacheLock = os::ForkSafeMutex;
+#else
+struct CacheLock {
+    void lock() noexcept {}
+    void unlock() noexcept {}
+};
+#endif
+
 struct ValueList {
     DocumentPtr document;
     Handle parent;
     const wire::FieldRow* row;
     bool as_proto;
-    Remade<py::list> remade = {};
 
     /// The values now. The list is not to be changed.
     [[nodiscard]] py::list values() const;
+
+    // What values() returned last, if it is long, and Edits::count() then.
+    struct Kept {
+        py::object values;
+        std::uint64_t count = 0;
+    };
+    mutable Kept kept = {};
+    mutable CacheLock lock = {};
 };
+
+ONNXMAP_NATIVE_NAME(ValueList);
 
 }  // namespace onnxmap::bindings

@@ -44,11 +44,10 @@ std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
         if (const auto place = pieces_->find_last(row)) found = pieces_->field_at(*place);
         return found;
     }
-    if (row.oneof.empty() && row.type != wire::Type::enumeration) {
-        // Only this field matters, so other fields need not be looked up in the schema.
-        read_fields([&](const wire::Field& field) {
-            if (field.number == row.number && row.accepts(field.type)) found = field;
-        });
+    // Only this field matters, so other fields need not be looked up in the schema.
+    if (!pieces_ && row.oneof.empty() && row.type != wire::Type::enumeration && !row.repeated()) {
+        wire::Reader reader(bytes_);
+        if (!reader.last(row.number, row.wire_type(), found.emplace())) found.reset();
         return found;
     }
     for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {

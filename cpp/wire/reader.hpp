@@ -47,6 +47,10 @@ class Reader {
         return next_any(field);
     }
 
+    /// Reads on to the end, and returns whether there was a field of this number and wire type. If
+    /// so, `field` is the last one. Throws what next() throws.
+    bool last(std::uint32_t number, WireType type, Field& field);
+
   private:
     // The fast path for nearly every field: a tag of one byte, then a varint or length of one byte.
     bool next_short(Field& field) noexcept {

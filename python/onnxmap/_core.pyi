@@ -2063,7 +2063,7 @@ def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
     Set the raw_data of a TensorProto to the bytes of an object, which is not copied.
     """
 
-def hold_values(tensor: ProtoView, values: Any) -> bool:
+def hold_values(tensor: ProtoView, values: Tensor) -> bool:
     """
     Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
     """

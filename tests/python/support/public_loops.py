@@ -165,7 +165,7 @@ def _properties(kind: type) -> list[str]:
     return [
         name
         for name in dir(kind)
-        if isinstance(inspect.getattr_static(kind, name), property) and name != "proto"
+        if inspect.isdatadescriptor(inspect.getattr_static(kind, name)) and name != "proto"
         and not name.startswith("_")
     ]  # fmt: skip
 

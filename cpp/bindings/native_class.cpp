@@ -1,0 +1,67 @@
+#include "bindings/native_class.hpp"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "bindings/sealed_classes.hpp"
+
+namespace onnxmap::bindings {
+
+void raise_current() noexcept { py::detail::try_translate_exceptions(); }
+
+namespace detail {
+
+namespace {
+
+// Never released: CPython keeps the addresses of definitions and names.
+template <class T>
+T& kept_for_ever(T value) {
+    return *new T(std::move(value));
+}
+
+}  // namespace
+
+PyTypeObject* make_native_type(py::module_& module, const char* name, const char* doc,
+                               std::size_t nbytes, destructor dealloc,
+                               std::initializer_list<PyType_Slot> slots) {
+    PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                              offsetof(NativeObject<char>, weak_references), READONLY, nullptr},
+                             {}};
+    std::vector<PyType_Slot> all(slots);
+    all.push_back({Py_tp_dealloc, reinterpret_cast<void*>(dealloc)});
+    all.push_back({Py_tp_new, reinterpret_cast<void*>(refuse_new)});
+    all.push_back({Py_tp_members, members});
+    if (doc != nullptr) all.push_back({Py_tp_doc, const_cast<char*>(doc)});
+    all.push_back({0, nullptr});
+    const std::string& full_name = kept_for_ever("onnxmap._core." + std::string(name));
+    PyType_Spec spec{full_name.c_str(), static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT,
+                     all.data()};
+    PyObject* const type = PyType_FromSpec(&spec);
+    if (type == nullptr) throw py::error_already_set();
+    auto* const made = reinterpret_cast<PyTypeObject*>(type);
+    refuse_copies(made);
+    module.add_object(name, type);
+    return made;
+}
+
+void add_property(PyTypeObject* type, const PyGetSetDef& definition) {
+    PyGetSetDef& kept = kept_for_ever(definition);
+    kept.name = kept_for_ever(std::string(definition.name)).c_str();
+    if (kept.doc != nullptr) kept.doc = kept_for_ever(std::string(definition.doc)).c_str();
+    const auto made = py::reinterpret_steal<py::object>(PyDescr_NewGetSet(type, &kept));
+    if (!made) throw py::error_already_set();
+    py::setattr(reinterpret_cast<PyObject*>(type), kept.name, made);
+}
+
+void add_method(const py::object& cls, const char* name, const py::cpp_function& method) {
+    py::setattr(cls, name, method);
+    if (std::string_view(name) == "__eq__" && !cls.attr("__dict__").contains("__hash__")) {
+        py::setattr(cls, "__hash__", py::none());
+    }
+}
+
+}  // namespace detail
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,251 @@
+// Python classes whose objects hold their C++ value in place. Programs make millions of messages,
+// and read a field or two of each. pybind11 allocates each value apart, notes each object in a
+// table, and finds the class and the overload at each call. A loop over nodes takes about twice as
+// long that way.
+//
+// The methods of a native class are functions of pybind11. Its properties are descriptors of
+// CPython, and what a loop does at each step is a slot. Python cannot make, copy or pickle an
+// object that no code of ours gives it, and cannot subclass or change the class.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// The full name of the native class of a C++ type, for the signatures of functions: `static
+/// constexpr auto text`. It stands beside the type, so that all code takes the same caster.
+template <class T>
+struct NativeName;
+
+template <class T>
+concept Native = requires { NativeName<T>::text; };
+
+template <class T>
+struct NativeObject {
+    PyObject_HEAD PyObject* weak_references;
+    T value;
+};
+
+/// The class of a type, once it is bound. It is never released.
+template <class T>
+inline PyTypeObject* native_type = nullptr;
+
+/// Whether an object has the class of T.
+template <class T>
+[[nodiscard]] bool is_a(py::handle object) noexcept {
+    return Py_TYPE(object.ptr()) == native_type<T>;
+}
+
+/// The value of an object that has the class of T.
+template <class T>
+[[nodiscard]] T& cpp_value(py::handle object) noexcept {
+    return reinterpret_cast<NativeObject<T>*>(object.ptr())->value;
+}
+
+/// The same. Throws TypeError if the object has another class, as a `self` that a caller passes
+/// may.
+template <class T>
+[[nodiscard]] T& checked_value(py::handle object) {
+    if (!is_a<T>(object)) {
+        throw py::type_error(std::string("expected ") + native_type<T>->tp_name + ", not " +
+                             Py_TYPE(object.ptr())->tp_name);
+    }
+    return cpp_value<T>(object);
+}
+
+/// A new object, whose value is made of the arguments.
+template <class T, class... Arguments>
+[[nodiscard]] py::object make_object(Arguments&&... arguments) {
+    PyTypeObject* const type = native_type<T>;
+    PyObject* const made = type->tp_alloc(type, 0);
+    if (made == nullptr) throw py::error_already_set();
+    try {
+        new (&cpp_value<T>(made)) T{std::forward<Arguments>(arguments)...};
+    } catch (...) {
+        type->tp_free(made);
+        Py_DECREF(type);
+        throw;
+    }
+    return py::reinterpret_steal<py::object>(made);
+}
+
+/// Raises the exception that is being handled. For functions that CPython calls.
+void raise_current() noexcept;
+
+/// What `work` returns, a new reference, or null with an error set.
+template <class Work>
+PyObject* call_for_python(Work&& work) noexcept {
+    try {
+        return py::object(work()).release().ptr();
+    } catch (...) {
+        raise_current();
+        return nullptr;
+    }
+}
+
+namespace detail {
+
+/// Makes a class. `slots` do not have the ends of it that all native classes share.
+[[nodiscard]] PyTypeObject* make_native_type(py::module_& module, const char* name, const char* doc,
+                                             std::size_t nbytes, destructor dealloc,
+                                             std::initializer_list<PyType_Slot> slots);
+
+/// Adds a descriptor to a class. CPython keeps the definition, which is never released.
+void add_property(PyTypeObject* type, const PyGetSetDef& definition);
+
+/// Adds a method to a class, as pybind11's class_ does.
+void add_method(const py::object& cls, const char* name, const py::cpp_function& method);
+
+template <class T>
+void dealloc(PyObject* self) noexcept {
+    auto* const object = reinterpret_cast<NativeObject<T>*>(self);
+    if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+    object->value.~T();
+    PyTypeObject* const type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+template <class First, class T>
+decltype(auto) as_first(PyObject* self) {
+    if constexpr (std::is_base_of_v<py::handle, std::remove_cvref_t<First>>) {
+        return py::reinterpret_borrow<py::object>(self);
+    } else {
+        return (cpp_value<T>(self));
+    }
+}
+
+template <class Return>
+py::object to_object(Return&& value) {
+    if constexpr (std::is_base_of_v<py::handle, std::remove_cvref_t<Return>>) {
+        return std::forward<Return>(value);
+    } else {
+        return py::cast(std::forward<Return>(value));
+    }
+}
+
+template <class T, class Get, class Return, class First>
+PyObject* get_property(PyObject* self, const Get& get, Return (*)(First)) noexcept {
+    return call_for_python([&] { return to_object(get(as_first<First, T>(self))); });
+}
+
+template <class T, class Set, class Return, class First, class Second>
+int set_property(PyObject* self, PyObject* value, const Set& set,
+                 Return (*)(First, Second)) noexcept {
+    if (value == nullptr) {
+        PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
+        return -1;
+    }
+    try {
+        set(as_first<First, T>(self), py::reinterpret_borrow<py::object>(value));
+        return 0;
+    } catch (...) {
+        raise_current();
+        return -1;
+    }
+}
+
+template <class F>
+using Signature = py::detail::function_signature_t<F>*;
+
+}  // namespace detail
+
+template <class T>
+class NativeClass : public py::object {
+  public:
+    /// `slots`: the functions that CPython calls for operators, instead of methods.
+    NativeClass(py::module_& module, const char* name, const char* doc = nullptr,
+                std::initializer_list<PyType_Slot> slots = {}) {
+        native_type<T> = detail::make_native_type(module, name, doc, sizeof(NativeObject<T>),
+                                                  detail::dealloc<T>, slots);
+        m_ptr = reinterpret_cast<PyObject*>(native_type<T>);
+        inc_ref();
+    }
+
+    template <class F, class... Extra>
+    NativeClass& def(const char* name, F&& f, const Extra&... extra) {
+        detail::add_method(
+            *this, name,
+            py::cpp_function(std::forward<F>(f), py::name(name), py::is_method(*this),
+                             py::sibling(py::getattr(*this, name, py::none())), extra...));
+        return *this;
+    }
+
+    template <class Get>
+    NativeClass& def_property_readonly(const char* name, Get get, const char* doc = nullptr) {
+        const auto* const kept = new Get(std::move(get));
+        add_property(name, doc, const_cast<Get*>(kept), getter<Get>, nullptr);
+        return *this;
+    }
+
+    template <class Get, class Set>
+    NativeClass& def_property(const char* name, Get get, Set set, const char* doc = nullptr) {
+        using Both = std::pair<Get, Set>;
+        auto* const kept = new Both(std::move(get), std::move(set));
+        add_property(
+            name, doc, kept,
+            [](PyObject* self, void* closure) {
+                return getter<Get>(self, &static_cast<Both*>(closure)->first);
+            },
+            [](PyObject* self, PyObject* value, void* closure) {
+                return detail::set_property<T>(self, value, static_cast<Both*>(closure)->second,
+                                               detail::Signature<Set>{});
+            });
+        return *this;
+    }
+
+  private:
+    template <class Get>
+    static PyObject* getter(PyObject* self, void* closure) {
+        return detail::get_property<T>(self, *static_cast<const Get*>(closure),
+                                       detail::Signature<Get>{});
+    }
+
+    void add_property(const char* name, const char* doc, void* closure, ::getter get,
+                      ::setter set) {
+        detail::add_property(native_type<T>, {name, get, set, doc, closure});
+    }
+};
+
+}  // namespace onnxmap::bindings
+
+namespace pybind11::detail {
+
+/// Arguments and results of functions that are the values of native objects.
+template <class T>
+class type_caster<T, enable_if_t<onnxmap::bindings::Native<T>>> {
+  public:
+    static constexpr auto name = onnxmap::bindings::NativeName<T>::text;
+    template <class Given>
+    using cast_op_type = detail::cast_op_type<Given>;
+
+    bool load(handle source, bool) noexcept {
+        if (!onnxmap::bindings::is_a<T>(source)) return false;
+        value_ = &onnxmap::bindings::cpp_value<T>(source);
+        return true;
+    }
+
+    operator T*() noexcept { return value_; }   // NOLINT(google-explicit-constructor)
+    operator T&() noexcept { return *value_; }  // NOLINT(google-explicit-constructor)
+
+    static handle cast(T&& value, return_value_policy, handle) {
+        return onnxmap::bindings::make_object<T>(std::move(value)).release();
+    }
+    static handle cast(const T& value, return_value_policy, handle) {
+        return onnxmap::bindings::make_object<T>(value).release();
+    }
+
+  private:
+    T* value_ = nullptr;
+};
+
+}  // namespace pybind11::detail
