@@ -4,7 +4,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -38,14 +37,29 @@ class SharedObjects {
 
     static constexpr unsigned kBits = 10;
 
-    // A hash of the length and of the eight bytes at each end.
+    // Of a number of bytes that the compiler knows. A copy of `n` bytes would be read back as eight,
+    // and the processor would wait for it.
+    template <class Number>
+    [[nodiscard]] static Number load(const char* bytes) noexcept {
+        Number number;
+        std::memcpy(&number, bytes, sizeof number);
+        return number;
+    }
+
+    // A hash of the length and of up to eight bytes at each end.
     [[nodiscard]] static std::size_t position(std::string_view key) noexcept {
         std::uint64_t first = 0;
         std::uint64_t last = 0;
-        const std::size_t count = std::min(key.size(), sizeof first);
-        if (count > 0) {
-            std::memcpy(&first, key.data(), count);
-            std::memcpy(&last, key.data() + key.size() - count, count);
+        if (key.size() >= sizeof(std::uint64_t)) {
+            first = load<std::uint64_t>(key.data());
+            last = load<std::uint64_t>(key.data() + key.size() - sizeof last);
+        } else if (key.size() >= sizeof(std::uint32_t)) {
+            first = load<std::uint32_t>(key.data());
+            last = load<std::uint32_t>(key.data() + key.size() - sizeof(std::uint32_t));
+        } else if (!key.empty()) {
+            first = static_cast<std::uint8_t>(key.front());
+            last = static_cast<std::uint8_t>(key[key.size() / 2]) << 8 |
+                   static_cast<std::uint8_t>(key.back());
         }
         constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;  // 2^64 over the golden ratio
         return ((first * kOdd ^ last) * kOdd + key.size() * kOdd) >> (64 - kBits);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/error.hpp"
 #include "onnx/message.hpp"
 #include "wire/occurrences.hpp"
 
@@ -72,11 +73,24 @@ class FieldIndex {
     /// first one or behind the last one.
     template <class Visit>
     void for_each(const wire::FieldRow& row, Visit&& visit) const {
-        if (count(row) == 0) return;
-        Cursor cursor(*this, row);
-        cursor.skip_to(0);
+        std::uint64_t left = count(row);
+        if (left == 0) return;
         wire::Field field;
-        while (cursor.next(field)) visit(field);
+        if (message_.pieces()) {
+            Cursor cursor(*this, row);
+            cursor.skip_to(0);
+            while (cursor.next(field)) visit(field);
+            return;
+        }
+        // The message is one range, as nearly all are.
+        const ByteView bytes = message_.loaded();
+        wire::Reader reader(origin_ + entry(row).before(0).offset, bytes.data() + bytes.size());
+        while (reader.next(field)) {
+            if (message_.known_row(field) != &row) continue;
+            visit(field);
+            if (--left == 0) return;
+        }
+        fail_changed();
     }
 
   private:

@@ -45,7 +45,7 @@ std::optional<wire::Field> Message::find(const wire::FieldRow& row) const {
         return found;
     }
     // Only this field matters, so other fields need not be looked up in the schema.
-    if (!pieces_ && row.oneof.empty() && row.type != wire::Type::enumeration && !row.repeated()) {
+    if (!pieces_ && is_plain(row)) {
         wire::Reader reader(bytes_);
         if (!reader.last(row.number, row.wire_type(), found.emplace())) found.reset();
         return found;

@@ -155,6 +155,11 @@ class Message {
 
     [[nodiscard]] bool has(const wire::FieldRow& row) const { return find(row).has_value(); }
     [[nodiscard]] std::string_view text(const wire::FieldRow& row) const {
+        if (!pieces_ && is_plain(row)) {
+            wire::Field field;
+            const bool found = wire::Reader(bytes_).last(row.number, row.wire_type(), field);
+            return found ? field.text() : std::string_view{};
+        }
         const auto field = find(row);
         return field ? field->text() : std::string_view{};
     }
@@ -232,6 +237,12 @@ class Message {
     };
 
   private:
+    // Whether the last field with the number and wire type of the row is its value, whatever other
+    // fields there are.
+    [[nodiscard]] static bool is_plain(const wire::FieldRow& row) noexcept {
+        return row.oneof.empty() && row.type != wire::Type::enumeration && !row.repeated();
+    }
+
     void find_changes() {
         if (changes_ != nullptr && (changes_->may_have(key()) || edited())) look_up();
     }

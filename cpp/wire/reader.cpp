@@ -92,27 +92,29 @@ const std::uint8_t* Reader::skip_group(const std::uint8_t* p, Field& group) cons
 bool Reader::last(std::uint32_t number, WireType type, Field& field) {
     const std::uint32_t wanted = number << 3 | static_cast<std::uint32_t>(type);
     const std::uint8_t* found = nullptr;
-    Field other;
     while (true) {
-        // The fast path of next_short(), which notes only where the last field begins.
-        while (end_ - p_ >= 2) {
-            const std::uint8_t tag = p_[0];
-            const std::uint8_t value = p_[1];
-            const std::uint8_t* content = p_ + 2;
+        // The fast path of next_short(), which only notes where the last field begins. The position
+        // is in a register: through memory, each step would wait for the one before.
+        const std::uint8_t* p = p_;
+        while (end_ - p >= 2) {
+            const std::uint8_t tag = p[0];
+            const std::uint8_t value = p[1];
             if (tag < 8 || ((tag | value) & 0x80) != 0) break;
+            const std::uint8_t* next = p + 2;
             const auto its_type = static_cast<WireType>(tag & 7);
             if (its_type == WireType::length_delimited) {
-                if (end_ - content < value) break;
-                content += value;
+                if (end_ - next < value) break;
+                next += value;
             } else if (its_type != WireType::varint) {
                 break;
             }
-            if (tag == wanted) found = p_;
-            p_ = content;
+            if (tag == wanted) found = p;
+            p = next;
         }
-        const std::uint8_t* const begin = p_;
+        p_ = p;
+        Field other;
         if (!next_any(other)) break;
-        if (other.number == number && other.type == type) found = begin;
+        if (other.number == number && other.type == type) found = p;
     }
     // The bytes may have changed meanwhile.
     return found != nullptr && Reader(found, end_).next(field) && field.number == number &&

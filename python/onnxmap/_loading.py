@@ -144,6 +144,8 @@ def _check_view(document: _core.Document, name: bytes) -> None:
         for entry in document.proto.metadata_props
         if entry.key.startswith(_core.VIEW_KEYS)
     }
+    if not noted:
+        return
     location = noted.get(_core.VIEW_KEYS + "file", "").encode("utf-8", "surrogateescape")
     if is_url(name) or not _core.is_safe_location(location):
         return

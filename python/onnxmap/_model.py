@@ -42,7 +42,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
         self, document: _core.Document, path: bytes | None, options: Mapping[str, Any]
     ) -> None:
         self._document: _core.Document | None = document
-        self._graph: Graph | None = _core.friendly(document.proto, "graph")
+        self._graph: Graph | None = None  # until it is asked for
         self._path = None if path is None else os.fsdecode(path)
         self._options = options  # the arguments of `load`, to open the model again
 
@@ -87,10 +87,9 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
     @property
     def graph(self) -> Graph:
         """The graph."""
-        if self._graph is None:
-            raise ValueError("the model is closed")
-        if self._graph.is_removed:  # another one may be in its place
-            self._graph = _core.wrap(self.proto.graph)
+        document = self._open()
+        if self._graph is None or self._graph.is_removed:  # another one may be in its place
+            self._graph = _core.wrap(document.proto.graph)
         return self._graph
 
     @property

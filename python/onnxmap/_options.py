@@ -47,7 +47,9 @@ class Options:
 
 
 def _choice(name: str, value: object) -> str:
-    # `in` would call __eq__ of the value, which may claim to equal every text.
+    if type(value) is str and value in _NAMES[name]:
+        return value
+    # `in` would call __eq__ of another value, which may claim to equal every text.
     for choice in _NAMES[name]:
         if _is_text(value, choice):
             return choice
