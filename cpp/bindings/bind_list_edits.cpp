@@ -44,38 +44,45 @@ std::uint64_t existing(const MessageList& self, py::ssize_t index) {
     return static_cast<std::uint64_t>(index);
 }
 
-Original original_of(const MessageList& self, const py::handle& message) {
+Handle original_of(const MessageList& self, const py::handle& message) {
     return original_for(self.parent, self.row->type_name, message, self.as_proto);
 }
 
 void insert(const MessageList& self, const py::object& index, const py::object& message) {
-    const Original original = original_of(self, message);
-    insert_copy(self.parent, *self.row, place(self, index), original);
+    const Handle original = original_of(self, message);
+    const NewElement added{place(self, index), original};
+    splice(self.parent, *self.row, {&added, 1});
 }
 
 void append(const MessageList& self, const py::object& message) {
-    insert_copy(self.parent, *self.row, UINT64_MAX, original_of(self, message));
+    const NewElement added{UINT64_MAX, original_of(self, message)};
+    splice(self.parent, *self.row, {&added, 1});
 }
 
 // Messages to be added. All of them are checked before the first is added.
-std::vector<Original> originals_of(const MessageList& self, const py::object& messages) {
-    std::vector<Original> originals;
+std::vector<Handle> originals_of(const MessageList& self, const py::object& messages) {
+    std::vector<Handle> originals;
     for (const py::handle each : elements_of(*self.row, messages))
         originals.push_back(original_of(self, each));
     return originals;
 }
 
 void extend(const MessageList& self, const py::object& messages) {
-    const std::vector<Original> originals = originals_of(self, messages);
-    below_guard(self,
-                [&] { std::ignore = to_change(self.parent); });  // present, even if it is empty
-    for (const Original& each : originals) insert_copy(self.parent, *self.row, UINT64_MAX, each);
+    std::vector<NewElement> added;
+    for (Handle& each : originals_of(self, messages))
+        added.push_back({UINT64_MAX, std::move(each)});
+    if (added.empty()) {
+        below_guard(self, [&] { std::ignore = to_change(self.parent); });  // makes it present
+    } else {
+        splice(self.parent, *self.row, added);
+    }
 }
 
 py::object add(const MessageList& self, const py::kwargs& fields) {
     Handle made = new_message(onnx::kSchema.message_of(*self.row));
     set_fields(made, fields);
-    return wrapped(self, insert_copy(self.parent, *self.row, UINT64_MAX, {made, {}}));
+    const NewElement added{UINT64_MAX, made};
+    return wrapped(self, splice(self.parent, *self.row, {&added, 1}).front());
 }
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
@@ -157,15 +164,15 @@ void check_replaceable(const MessageList& self) {
 
 void replace_at(const MessageList& self, py::ssize_t index, const py::object& message) {
     check_replaceable(self);
-    const Original original = original_of(self, message);
+    const Handle original = original_of(self, message);
     const std::uint64_t position = existing(self, index);
-    insert_copy(self.parent, *self.row, position, original);
-    erase(self, {position + 1});
+    const NewElement added{position, original};
+    splice(self.parent, *self.row, {&added, 1}, {&position, 1});
 }
 
 void replace_range(const MessageList& self, const py::slice& slice, const py::object& messages) {
     check_replaceable(self);
-    const std::vector<Original> originals = originals_of(self, messages);
+    std::vector<Handle> originals = originals_of(self, messages);
     const Range range = selected(self, slice);
     auto positions = positions_in(range);
     const std::uint64_t added = originals.size();
@@ -174,17 +181,17 @@ void replace_range(const MessageList& self, const py::slice& slice, const py::ob
                               std::to_string(positions.size()) + " of an extended slice");
     }
     // The originals may be among those that are replaced: a removed message can still be copied.
+    std::vector<NewElement> elements;
     for (std::uint64_t i = 0; i < added; ++i) {
-        const bool is_extended = range.step != 1;
         const std::uint64_t place =
-            is_extended ? positions[i] : static_cast<std::uint64_t>(range.start) + i;
-        insert_copy(self.parent, *self.row, place, originals[i]);
-        if (is_extended) erase(self, {place + 1});
+            range.step != 1 ? positions[i] : static_cast<std::uint64_t>(range.start);
+        elements.push_back({place, std::move(originals[i])});
     }
-    if (range.step == 1) {
-        for (std::uint64_t& each : positions) each += added;
-        erase(self, positions);
+    if (range.step < 0) {
+        std::ranges::reverse(elements);
+        std::ranges::reverse(positions);
     }
+    splice(self.parent, *self.row, elements, positions);
 }
 
 }  // namespace

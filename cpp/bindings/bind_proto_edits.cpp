@@ -61,7 +61,7 @@ void merge_from(const ProtoView& self, const py::object& other) {
 }
 
 void copy_from(const ProtoView& self, const py::object& other) {
-    copy(self, {message_for(self.made.table().name, other), {}});
+    copy(self, message_for(self.made.table().name, other));
 }
 
 // The bytes, loaded as a message of the same type. Throws ParseError.
@@ -78,7 +78,7 @@ py::ssize_t merge_bytes(const ProtoView& self, const py::object& bytes) {
 }
 
 py::ssize_t parse_bytes(const ProtoView& self, const py::object& bytes) {
-    copy(self, {parsed(self, bytes), {}});
+    copy(self, parsed(self, bytes));
     return py::len(bytes);
 }
 

@@ -12,6 +12,7 @@
 #include "bindings/python_buffer.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_list.hpp"
+#include "model/brought_values.hpp"
 #include "model/load.hpp"
 #include "source/owned_bytes.hpp"
 
@@ -59,23 +60,23 @@ bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
     return list.row == &row && below_guard(handle, [&] { return is_same(list.parent, handle); });
 }
 
+// The message of a handle, as the original of a copy. The handle must outlive it.
+model::Original original_of(const Handle& handle) { return {*handle.document, handle.message()}; }
+
 // Replaces a singular message by a copy of another one.
-void replace(const Handle& handle, const wire::FieldRow& row, const Original& original) {
+void replace(const Handle& handle, const wire::FieldRow& row, const Handle& original) {
     below_guard(handle, [&] {
-        const model::Document& document = *handle.document;
-        model::clear(document, to_change(handle), row);
-        const onnx::Message place = model::make_present(document, to_change(handle), row);
-        merge({handle.document, place}, original);
-        original.values.give_to(document, place.current());
+        const auto from = below_guard(original, [&] { return original_of(original); });
+        model::set_message(*handle.document, to_change(handle), row, from);
     });
 }
 
 // What a field of messages may be set to: a dict is a message, too.
-Original element_for(const Handle& to, const wire::FieldRow& row, const py::handle& object) {
+Handle element_for(const Handle& to, const wire::FieldRow& row, const py::handle& object) {
     if (!py::isinstance<py::dict>(object)) return original_for(to, row.type_name, object, true);
     Handle made = new_message(onnx::kSchema.message_of(row));
     set_fields(made, py::reinterpret_borrow<py::dict>(object));
-    return {std::move(made), {}};
+    return made;
 }
 
 }  // namespace
@@ -97,7 +98,6 @@ bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handl
 onnx::Message to_change(const Handle& handle) {
     const model::Document& document = *handle.document;
     if (!handle.absent) {
-        if (handle.is_replaced()) model::fail_removed(handle.made);
         onnx::Message message = handle.message();
         model::check_editable(document, message);
         return message;
@@ -152,13 +152,17 @@ Handle message_for(std::string_view type_name, const py::handle& object) {
     return *std::move(found);
 }
 
-Original original_for(const Handle& to, std::string_view type_name, const py::handle& object,
-                      bool to_proto) {
+Handle original_for(const Handle& to, std::string_view type_name, const py::handle& object,
+                    bool to_proto) {
     Handle found = message_for(type_name, object);
-    if (to_proto && is_a<ProtoView>(object)) return {std::move(found), {}};
-    return below_guard(found, [&]() -> Original {
-        return {found, {*to.document, {*found.document, found.message()}}};
-    });
+    if (to_proto && is_a<ProtoView>(object)) return found;
+    const model::BroughtValues values =
+        below_guard(found, [&] { return model::BroughtValues(*to.document, original_of(found)); });
+    if (values.empty()) return found;
+    const Handle copied = new_message(found.made.table());
+    merge(copied, found);
+    values.give_to(*copied.document, copied.message());
+    return copied;
 }
 
 void set_fields(const Handle& handle, const py::dict& fields) {
@@ -176,7 +180,7 @@ void set_fields(const Handle& handle, const py::dict& fields) {
         } else if (!row->repeated()) {
             replace(handle, *row, element_for(handle, *row, value));
         } else if (row->is_message()) {
-            std::vector<Original> elements;
+            std::vector<Handle> elements;
             for (const py::handle each : elements_of(*row, value))
                 elements.push_back(element_for(handle, *row, each));
             replace_all(handle, *row, elements);
@@ -186,27 +190,29 @@ void set_fields(const Handle& handle, const py::dict& fields) {
     }
 }
 
-onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
-                          const Original& original) {
+std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& row,
+                                  std::span<const NewElement> added,
+                                  std::span<const std::uint64_t> gone) {
     return below_guard(parent, [&] {
-        onnx::Message made = below_guard(original, [&] {
-            return model::insert(*parent.document, to_change(parent), row, i,
-                                 model::Original{*original.document, original.message()});
-        });
-        original.values.give_to(*parent.document, made);
-        return made.current();
+        std::vector<model::Insertion> insertions;
+        insertions.reserve(added.size());
+        for (const NewElement& each : added) {
+            insertions.push_back(
+                {each.i, below_guard(each.original, [&] { return original_of(each.original); })});
+        }
+        return model::splice_messages(*parent.document, to_change(parent), row, insertions, gone);
     });
 }
 
-void replace_all(const Handle& parent, const wire::FieldRow& row,
-                 std::span<const Original> others) {
-    below_guard(parent, [&] {
-        const std::uint64_t before = parent.document->index(to_change(parent))->count(row);
-        for (const Original& each : others) insert_copy(parent, row, UINT64_MAX, each);
-        std::vector<std::uint64_t> gone(before);
-        std::iota(gone.begin(), gone.end(), 0);
-        if (before > 0) model::erase(*parent.document, to_change(parent), row, gone);
-    });
+void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others) {
+    const std::uint64_t count =
+        below_guard(parent, [&] { return parent.document->index(to_change(parent))->count(row); });
+    std::vector<NewElement> added;
+    added.reserve(others.size());
+    for (const Handle& each : others) added.push_back({count, each});
+    std::vector<std::uint64_t> gone(count);
+    std::iota(gone.begin(), gone.end(), 0);
+    splice(parent, row, added, gone);
 }
 
 void merge(const Handle& handle, const Handle& original) {
@@ -218,7 +224,7 @@ void merge(const Handle& handle, const Handle& original) {
     });
 }
 
-void copy(const Handle& handle, const Original& original) {
+void copy(const Handle& handle, const Handle& original) {
     if (below_guard(handle, [&] { return is_same(handle, original); })) return;
     // The original may be a part of this message, which is cleared.
     const Handle kept = new_message(handle.made.table());
@@ -226,7 +232,6 @@ void copy(const Handle& handle, const Original& original) {
     below_guard(handle, [&] {
         model::clear_all(*handle.document, to_change(handle));
         merge(handle, kept);
-        original.values.give_to(*handle.document, handle.message());
     });
 }
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
-#include "model/brought_values.hpp"
 #include "model/edit_message.hpp"
 
 namespace onnxmap::bindings {
@@ -70,27 +70,30 @@ void set_fields(const Handle& handle, const py::dict& fields);
 /// Throws TypeError if it is no message of this type.
 [[nodiscard]] Handle message_for(std::string_view type_name, const py::handle& object);
 
-/// A message that is to be copied, with the values of its external tensors if it comes from a model
-/// with another folder.
-struct Original : Handle {
-    model::BroughtValues values;
+/// The message that an object is, for a copy in the document of `to`. Between `.proto` and `.proto`
+/// it is copied as protobuf does. If another object comes from a model with another folder, it is
+/// returned as a copy that has the values of its external tensors. Throws what message_for() and
+/// model::BroughtValues throw.
+[[nodiscard]] Handle original_for(const Handle& to, std::string_view type_name,
+                                  const py::handle& object, bool to_proto);
+
+/// A copy that is put before the i-th message of a repeated field.
+struct NewElement {
+    std::uint64_t i;
+    Handle original;
 };
 
-/// The message that an object is, for a copy in the document of `to`. Between `.proto` and `.proto`
-/// it is copied as protobuf does. Throws what message_for() and model::BroughtValues throw.
-[[nodiscard]] Original original_for(const Handle& to, std::string_view type_name,
-                                    const py::handle& object, bool to_proto);
-
-/// Adds a copy of `original` to a repeated field, before position `i` or at the end. Returns the
-/// copy.
-onnx::Message insert_copy(const Handle& parent, const wire::FieldRow& row, std::uint64_t i,
-                          const Original& original);
+/// Adds copies to a repeated field and removes some of its messages, in one step; see
+/// model::splice_messages(). Returns the copies.
+std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& row,
+                                  std::span<const NewElement> added,
+                                  std::span<const std::uint64_t> gone = {});
 
 /// Replaces all messages of a repeated field by copies of others.
-void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Original> others);
+void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others);
 
 /// Replaces all fields of a message by those of another one of its type.
-void copy(const Handle& handle, const Original& original);
+void copy(const Handle& handle, const Handle& original);
 
 /// Adds the fields of `original` to a message; see model::merge_from().
 void merge(const Handle& handle, const Handle& original);

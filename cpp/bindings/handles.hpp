@@ -21,22 +21,21 @@ using DocumentPtr = std::shared_ptr<const model::Document>;
 struct AbsentMessage;
 
 /// A message of a document. Edits do not change which message it is: message() is the message as it
-/// is now. If it was replaced since, it is the message as it was when the handle was made.
+/// is now. A message that was removed or replaced stays what it was, for reading and for writing it
+/// to bytes alike: it has its bytes, its key and its edits as before.
 struct Handle {
     DocumentPtr document;
     onnx::Message made;                                     // the message when the handle was made
     std::shared_ptr<const AbsentMessage> absent = nullptr;  // where it will be, if it was absent
-
-    std::uint64_t since = document ? document->edits().count() : 0;
+    // Of an edited message: see Edits::keep_fields().
+    std::shared_ptr<const void> fields = document ? document->edits().keep_fields(made) : nullptr;
 
     [[nodiscard]] onnx::Message message() const;
-    [[nodiscard]] bool is_replaced() const { return document->edits().is_replaced(made, since); }
 };
 
 /// Whether both are handles of the same message.
 [[nodiscard]] inline bool is_same(const Handle& a, const Handle& b) {
-    return a.document == b.document && !a.is_replaced() && !b.is_replaced() &&
-           a.message().is(b.message());
+    return a.document == b.document && a.message().is(b.message());
 }
 
 /// The place of a message that its parent lacks: the first edit puts it there.
@@ -66,7 +65,7 @@ inline onnx::Message Handle::message() const {
         auto present = document->child(parent, *absent->row);
         return present ? *std::move(present) : made;
     }
-    return is_replaced() ? made : made.current();
+    return made.current();
 }
 
 // One C++ type per Python class, so that pybind11 can tell them apart.

@@ -112,7 +112,7 @@ void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::obj
     } else if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
-        std::vector<Original> elements;
+        std::vector<Handle> elements;
         for (const py::handle each : elements_of(row, value)) {
             elements.push_back(original_for(handle, row.type_name, each, false));
         }

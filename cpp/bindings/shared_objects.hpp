@@ -37,8 +37,8 @@ class SharedObjects {
 
     static constexpr unsigned kBits = 10;
 
-    // Of a number of bytes that the compiler knows. A copy of `n` bytes would be read back as eight,
-    // and the processor would wait for it.
+    // Of a number of bytes that the compiler knows. A copy of `n` bytes would be read back as
+    // eight, and the processor would wait for it.
     template <class Number>
     [[nodiscard]] static Number load(const char* bytes) noexcept {
         Number number;

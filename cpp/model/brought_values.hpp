@@ -18,6 +18,8 @@ class BroughtValues {
     /// `ext.*`, `file.changed`, and FileError.
     BroughtValues(const Document& to, const Original& original);
 
+    [[nodiscard]] bool empty() const noexcept { return external_.empty(); }
+
     /// Puts the values into the raw_data of the same tensors of the copy, which refers to their
     /// files.
     void give_to(const Document& document, const onnx::Message& copy) const;

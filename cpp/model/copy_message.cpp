@@ -124,7 +124,7 @@ Copied copy_message(const Document& document, const wire::FieldRow& row, const O
             fields.add(ByteView(field.begin, field.end), known);
         });
         for (; next != owner.fields.end(); ++next) fields.add(next->field);
-        document.editable().set(message, std::move(fields).finish(), false);
+        document.editable().set_new(message, std::move(fields).finish());
     }
     return made;
 }

@@ -64,6 +64,12 @@ EncodedField encoded(const Document& document, const wire::FieldRow& row, const 
     return held_field(document, row, value.source, value.content);
 }
 
+// The callers guard the reads of `document` only.
+Copied guarded_copy(const Document& document, const wire::FieldRow& row, const Original& original) {
+    return source::guard_reads(original.document.source(),
+                               [&] { return copy_message(document, row, original); });
+}
+
 // The place behind the last occurrence of a field; nothing if there is none.
 std::optional<Pieces::Place> behind(const Pieces& fields, const wire::FieldRow& row) {
     auto place = fields.find_last(row);
@@ -208,16 +214,68 @@ void clear_all(const Document& document, const onnx::Message& message) {
                             true);
 }
 
+std::vector<onnx::Message> splice_messages(const Document& document, const onnx::Message& message,
+                                           const wire::FieldRow& row,
+                                           std::span<const Insertion> added,
+                                           std::span<const std::uint64_t> gone) {
+    check_editable(document, message);
+    std::vector<EncodedField> encoded;
+    std::vector<onnx::Message> copies;
+    for (const Insertion& each : added) {
+        const Copied copy = guarded_copy(document, row, each.original);
+        encoded.push_back({copy.field, &row});
+        copies.emplace_back(onnx::kSchema.message_of(row), copy.content, &document.edits());
+    }
+    auto fields = fields_of(message);
+    std::vector<onnx::Message> removed;
+    for (const std::uint64_t i : gone) {
+        removed.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
+    }
+    // From the back: the positions before stay what they are.
+    const std::uint64_t count = fields->count(row);
+    fields = fields->erase(row, gone);
+    for (std::size_t end = added.size(); end > 0;) {
+        std::size_t begin = end - 1;
+        const std::uint64_t i = added[begin].i;
+        while (begin > 0 && added[begin - 1].i == i) --begin;
+        const auto before = std::ranges::lower_bound(gone, i) - gone.begin();
+        const std::uint64_t now = std::min(i, count) - static_cast<std::uint64_t>(before);
+        const auto place = now < fields->count(row) ? fields->find(row, now) : behind(*fields, row);
+        fields = fields->replace(0, place, std::span(encoded).subspan(begin, end - begin));
+        end = begin;
+    }
+    for (const onnx::Message& each : removed) document.editable().remove(each);
+    for (std::size_t i = 0; i < added.size(); ++i) {
+        const auto at = std::ranges::lower_bound(gone, added[i].i);
+        if (at == gone.end() || *at != added[i].i) continue;
+        document.editable().note_replacement(copies[i],
+                                             removed[static_cast<std::size_t>(at - gone.begin())]);
+    }
+    document.editable().set(message, fields, renames(message, row));
+    return copies;
+}
+
+void set_message(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+                 const Original& original) {
+    check_editable(document, message);
+    const Copied copy = guarded_copy(document, row, original);
+    const EncodedField field{copy.field, &row};
+    const auto fields = fields_of(message);
+    const Pieces::Rows replaced =
+        siblings(message.table(), row) | Pieces::rows(message.table(), row);
+    note_cleared(document, message, row);
+    remove_messages(document, message, replaced);
+    document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
+                            renames(message, row));
+}
+
 onnx::Message insert(const Document& document, const onnx::Message& message,
                      const wire::FieldRow& row, std::uint64_t i,
                      const std::optional<Original>& original) {
     check_editable(document, message);
     const auto fields = fields_of(message);
-    // The callers guard the reads of `document` only.
     const Copied copy =
-        original ? source::guard_reads(original->document.source(),
-                                       [&] { return copy_message(document, row, *original); })
-                 : empty_message(document, row);
+        original ? guarded_copy(document, row, *original) : empty_message(document, row);
     const EncodedField field{copy.field, &row};
     const auto place = i < fields->count(row) ? fields->find(row, i) : behind(*fields, row);
     document.editable().set(message, fields->replace(0, place, {&field, 1}), renames(message, row));

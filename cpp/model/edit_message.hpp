@@ -72,6 +72,24 @@ onnx::Message insert(const Document& document, const onnx::Message& message,
                      const wire::FieldRow& row, std::uint64_t i,
                      const std::optional<Original>& original);
 
+/// A copy that is put before the i-th message of a repeated field; at the end if there are only i.
+struct Insertion {
+    std::uint64_t i;
+    Original original;
+};
+
+/// Adds copies to a repeated field and removes some of its messages, in one step. Ascending: the
+/// places of `added`, and the positions in `gone`. All of them count before the step. Returns the
+/// copies.
+std::vector<onnx::Message> splice_messages(const Document& document, const onnx::Message& message,
+                                           const wire::FieldRow& row,
+                                           std::span<const Insertion> added,
+                                           std::span<const std::uint64_t> gone);
+
+/// Replaces a singular message by a copy, in one step. Clears the other members of its oneof.
+void set_message(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
+                 const Original& original);
+
 /// Makes a singular message present, if it is not. Clears the other members of its oneof. Returns
 /// the message.
 onnx::Message make_present(const Document& document, const onnx::Message& message,

@@ -10,7 +10,6 @@ namespace onnxmap::model {
 
 namespace {
 
-constexpr std::uint64_t kFirstEditBlock = 4 << 10;
 constexpr std::uint64_t kLargestEditBlock = 1 << 20;
 
 // Whether a field begins in a range. What is allocated next may begin at the end of the range.
@@ -20,10 +19,26 @@ bool begins_in(ByteView bytes, const wire::Field& field) noexcept {
 
 }  // namespace
 
+std::shared_ptr<Edits::Entry> Edits::entry_of(const std::uint8_t* key) const {
+    const auto found = messages_.find(key);
+    if (found != messages_.end()) return found->second;
+    const auto gone = let_go_.find(key);
+    if (gone == let_go_.end()) return nullptr;
+    if (auto entry = gone->second.lock()) return entry;
+    onnx::fail_edited_meanwhile();  // by another thread: no object of the message is left
+}
+
 Edits::Fields Edits::find(const std::uint8_t* key) const {
     const std::lock_guard lock(mutex_);
-    const auto found = fields_of_.find(key);
-    return found == fields_of_.end() ? nullptr : *found->second;
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) return found->second->fields;
+    const auto entry = let_go_.empty() ? nullptr : entry_of(key);
+    return entry ? entry->fields : nullptr;
+}
+
+std::shared_ptr<const void> Edits::fields_kept(const std::uint8_t* key) const {
+    const std::lock_guard lock(mutex_);
+    return entry_of(key);
 }
 
 std::shared_ptr<source::OwnedBytes> Edits::block_of(const std::uint8_t* p) const {
@@ -44,10 +59,8 @@ std::span<std::uint8_t> Edits::allocate(std::uint64_t nbytes) {
     // Neither the first nor the last byte of a block is used. Another source may begin where a
     // block ends or end where it begins, and an empty message there is known by its address.
     if (blocks_.empty() || blocks_.back()->size() - used_ <= nbytes) {
-        const std::uint64_t next = blocks_.empty()
-                                       ? kFirstEditBlock
-                                       : std::min(2 * blocks_.back()->size(), kLargestEditBlock);
-        auto block = std::make_shared<source::OwnedBytes>(std::max(next, nbytes + 2));
+        auto block = std::make_shared<source::OwnedBytes>(std::max(next_block_, nbytes + 2));
+        next_block_ = std::min(2 * next_block_, kLargestEditBlock);
         block_at_.emplace(block->data(), blocks_.size());
         blocks_.push_back(std::move(block));
         used_ = 1;
@@ -101,18 +114,33 @@ void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
     // The fields that were replaced are released without the lock: they may hold Python objects.
     {
         const std::lock_guard lock(mutex_);
-        const auto place = messages_.try_emplace(message.key()).first;
-        fields_of_.try_emplace(message.key(), &place->second);
-        std::swap(place->second, fields);
+        auto& entry = messages_[message.key()];
+        if (!entry) {
+            // Apart from its count of references, which may outlive it.
+            entry = std::shared_ptr<Entry>(new Entry{nullptr, false});
+            entries_[message.key()] = entry.get();
+        }
+        std::swap(entry->fields, fields);
         note(message.key());
     }
     note_edit(renames);
+}
+
+void Edits::set_new(const onnx::Message& message, Fields fields) {
+    set(message, std::move(fields), false);
+    const std::lock_guard lock(mutex_);
+    messages_.at(message.key())->from_birth = true;
 }
 
 Edits::Inside Edits::inside(const onnx::Message& message) const {
     Inside found;
     std::vector<ByteView> ranges;
     message.for_each_loaded([&](ByteView bytes) { ranges.push_back(bytes); });
+    if (const auto gone = let_go_.find(message.key()); gone != let_go_.end()) {
+        if (const auto entry = gone->second.lock()) {
+            found.edited.emplace(message.key(), entry->fields);
+        }
+    }
     while (!ranges.empty()) {
         const ByteView bytes = ranges.back();
         ranges.pop_back();
@@ -120,10 +148,10 @@ Edits::Inside Edits::inside(const onnx::Message& message) const {
         const std::uint8_t* const end = bytes.data() + bytes.size();
         for (auto each = messages_.lower_bound(bytes.data());
              each != messages_.end() && each->first <= end; ++each) {
-            if (!found.edited.insert(*each).second) continue;
+            if (!found.edited.emplace(each->first, each->second->fields).second) continue;
             // The fields outside were added. They need not be messages: what is noted about the
             // bytes of other fields is never looked up. Content that is elsewhere is no message.
-            onnx::Pieces::Walk walk(*each->second);
+            onnx::Pieces::Walk walk(*each->second->fields);
             wire::Field field;
             while (walk.next(field)) {
                 const bool is_held = field.begin == field.end;
@@ -138,12 +166,28 @@ Edits::Inside Edits::inside(const onnx::Message& message) const {
 }
 
 void Edits::remove(const onnx::Message& message) {
+    std::shared_ptr<Entry> released;  // without the lock: it may hold Python objects
     {
         const std::lock_guard lock(mutex_);
         const Inside found = inside(message);
         for (const ByteView bytes : found.ranges) remove_range(bytes);
+        released = let_go(message, found);
     }
     note_edit(false);
+}
+
+// Leaves the fields of a removed message to its objects. Not if other edited messages are inside,
+// which the objects do not keep.
+std::shared_ptr<Edits::Entry> Edits::let_go(const onnx::Message& message, const Inside& found) {
+    const auto own = messages_.find(message.key());
+    if (own == messages_.end() || !own->second->from_birth || found.edited.size() != 1) {
+        return nullptr;
+    }
+    auto entry = std::move(own->second);
+    let_go_.insert_or_assign(message.key(), entry);
+    entries_.erase(message.key());
+    messages_.erase(own);
+    return entry;
 }
 
 void Edits::remove_range(ByteView bytes) {
@@ -164,18 +208,16 @@ bool Edits::is_removed(const onnx::Message& message) const {
     return is_removed_at(message.key());
 }
 
-void Edits::note_replaced(const onnx::Message& message) {
-    note_edit(false);
+void Edits::note_replacement(const onnx::Message& made, const onnx::Message& replaced) {
     const std::lock_guard lock(mutex_);
-    replaced_[message.key()] = count();
-    any_replaced_.store(true, std::memory_order_release);
+    const auto before = first_in_place_.extract(replaced.key());
+    first_in_place_.insert_or_assign(made.key(), before.empty() ? replaced : before.mapped());
 }
 
-bool Edits::is_replaced(const onnx::Message& message, std::uint64_t since) const {
-    if (!any_replaced_.load(std::memory_order_acquire)) return false;
+onnx::Message Edits::first_in_place(const onnx::Message& message) const {
     const std::lock_guard lock(mutex_);
-    const auto found = replaced_.find(message.key());
-    return found != replaced_.end() && found->second > since;
+    const auto found = first_in_place_.find(message.key());
+    return found == first_in_place_.end() ? message : found->second;
 }
 
 void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
@@ -197,15 +239,18 @@ onnx::Message Edits::left(const onnx::Message& parent, const wire::FieldRow& row
 }
 
 void Edits::revert() {
-    ByKey messages;
+    Entries messages;
     {
         const std::lock_guard lock(mutex_);
         messages.swap(messages_);
-        fields_of_.clear();
+        entries_.clear();
         removed_.clear();
-        replaced_.clear();
+        first_in_place_.clear();
         for (const auto& block : blocks_) remove_range(block->bytes());
+        // Objects may still read the blocks. A model that is edited and reverted again and again
+        // must not keep a large one each time.
         if (!blocks_.empty()) used_ = blocks_.back()->size();
+        next_block_ = kFirstEditBlock;
         forget_all();
     }
     note_edit(true);

@@ -57,15 +57,25 @@ class Edits final : public onnx::Changes {
 
     /// Gives a message other fields. `renames`: whether it may have another name then.
     void set(const onnx::Message& message, Fields fields, bool renames);
+    /// Gives a new message its fields, before anybody knows it.
+    void set_new(const onnx::Message& message, Fields fields);
+
+    /// Keeps the fields of an edited message as long as the result lives, also after the message
+    /// was removed; null if it was not edited. Objects of a message do so, and the arrays of a
+    /// replaced tensor are then released with the last object of the tensor.
+    [[nodiscard]] std::shared_ptr<const void> keep_fields(const onnx::Message& message) const {
+        return may_have(message.key()) ? fields_kept(message.key()) : nullptr;
+    }
 
     /// Notes that a message, with all that it holds, is no longer part of the document.
     void remove(const onnx::Message& message);
     [[nodiscard]] bool is_removed(const onnx::Message& message) const;
 
-    /// Notes that a message got other content as a whole: who read it before has another one.
-    void note_replaced(const onnx::Message& message);
-    /// Whether that happened after `since`, a count().
-    [[nodiscard]] bool is_replaced(const onnx::Message& message, std::uint64_t since) const;
+    /// Notes that a new message took the place of another one in a list.
+    void note_replacement(const onnx::Message& made, const onnx::Message& replaced);
+    /// The message whose place this one took, directly or through others that took it before; the
+    /// message itself if there is none.
+    [[nodiscard]] onnx::Message first_in_place(const onnx::Message& message) const;
 
     /// Counts how often the place of a singular message was cleared. A handle of an absent message
     /// stands for the place until then. `left`: what was there, which may be nothing (an empty
@@ -84,6 +94,14 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] ByKey messages_in(const onnx::Message& message) const;
 
   private:
+    static constexpr std::uint64_t kFirstEditBlock = 4 << 10;
+
+    struct Entry {
+        Fields fields;
+        bool from_birth;  // everybody who knows the message keeps the entry
+    };
+    using Entries = std::map<const std::uint8_t*, std::shared_ptr<Entry>>;
+
     // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
     // others are fields that were added to messages in it.
     struct Inside {
@@ -98,6 +116,9 @@ class Edits final : public onnx::Changes {
     using Intervals = std::map<const std::uint8_t*, const std::uint8_t*>;  // both ends belong to it
 
     void note_edit(bool renames) noexcept;
+    [[nodiscard]] std::shared_ptr<const void> fields_kept(const std::uint8_t* key) const;
+    [[nodiscard]] std::shared_ptr<Entry> entry_of(const std::uint8_t* key) const;
+    std::shared_ptr<Entry> let_go(const onnx::Message& message, const Inside& found);
     [[nodiscard]] Inside inside(const onnx::Message& message) const;
     [[nodiscard]] std::shared_ptr<source::OwnedBytes> block_of(const std::uint8_t* p) const;
     void remove_range(ByteView bytes);
@@ -106,17 +127,19 @@ class Edits final : public onnx::Changes {
     mutable os::ForkSafeMutex mutex_;
     std::atomic<std::uint64_t> count_ = 0;
     std::atomic<std::uint64_t> renamings_ = 0;
-    ByKey messages_;
-    std::unordered_map<const std::uint8_t*, Fields*> fields_of_;  // the same, for find()
+    Entries messages_;
+    std::unordered_map<const std::uint8_t*, Entry*> entries_;  // the same, for find()
+    // Of removed messages: the objects of each keep it.
+    std::unordered_map<const std::uint8_t*, std::weak_ptr<Entry>> let_go_;
     Intervals removed_;
     // Of each place, what left it each time.
     std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::vector<onnx::Message>>
         vacated_;
-    std::unordered_map<const std::uint8_t*, std::uint64_t> replaced_;  // count() at the last time
-    std::atomic<bool> any_replaced_ = false;
-    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;  // the newest last
-    std::map<const std::uint8_t*, std::size_t> block_at_;      // by the first byte
-    std::uint64_t used_ = 0;                                   // of the newest block
+    std::unordered_map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
+    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;                // the newest last
+    std::map<const std::uint8_t*, std::size_t> block_at_;                    // by the first byte
+    std::uint64_t used_ = 0;                                                 // of the newest block
+    std::uint64_t next_block_ = kFirstEditBlock;                             // its bytes
     // The sources of held content, by the first byte. Sources may overlap: two views of one buffer.
     std::multimap<const std::uint8_t*, Kept> held_;
     std::size_t most_held_ = 16;  // when the sources that are gone are forgotten next

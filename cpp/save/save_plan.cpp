@@ -38,10 +38,13 @@ Role role_of(std::string_view path) {
     return field == "tensors" ? Role::attribute : Role::other;
 }
 
-// Whether the tensor had external data when the document was loaded.
-bool was_external(const onnx::Message& tensor) {
-    return tensor.edited() &&
-           tensor::read_header(onnx::Message(tensor.table(), tensor.loaded())).external;
+// Whether the tensor, or the one whose place it took, had external data when the document was
+// loaded.
+bool was_external(const model::Edits& edits, const onnx::Message& tensor) {
+    const onnx::Message first = edits.first_in_place(tensor);
+    const bool is_other = first.key() != tensor.key();
+    return (is_other || tensor.edited()) &&
+           tensor::read_header(onnx::Message(tensor.table(), first.loaded())).external;
 }
 
 SourceRange range_of(const tensor::Payload& payload) {
@@ -213,7 +216,7 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         const auto range = payload != nullptr ? range_of(*payload) : decoded_if_valid(*values);
         if (range) move(model, group(options_.location, layout_, true), message, *range);
     } else if (options_.external == keep && is_large && payload != nullptr &&
-               was_external(message)) {
+               was_external(document.edits(), message)) {
         move(model, group(model.planned.side_location, layout_, true), message, range_of(*payload));
     } else if (options_.external == view && is_chosen && is_large && payload != nullptr &&
                payload->source.get() == &document.source()) {

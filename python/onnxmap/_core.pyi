@@ -88,7 +88,6 @@ __all__: list[str] = [
     "map_keys",
     "new",
     "new_beside",
-    "note_replaced",
     "numpy_dtype",
     "open_loaded_files",
     "opset_imports",
@@ -103,6 +102,7 @@ __all__: list[str] = [
     "schema",
     "sequence_values",
     "set_friendly",
+    "splice_messages",
     "start_stream",
     "state_variables",
     "string_entries",
@@ -2129,11 +2129,6 @@ def new_beside(view: ProtoView, message_type: str) -> ProtoView:
     Return a new message whose external data are in the folder of those of a view.
     """
 
-def note_replaced(tensor: ProtoView) -> None:
-    """
-    Let objects of a message that were made before show it as it was when they were made.
-    """
-
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
     Return the numpy.dtype of an element type.
@@ -2207,6 +2202,16 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
 def set_friendly(view: ProtoView, name: str, value: Any) -> None:
     """
     Set a field: a list replaces all values, a mapping all entries, and a message or None the message.
+    """
+
+def splice_messages(
+    view: ProtoView,
+    field: str,
+    messages: collections.abc.Sequence[typing.Any],
+    positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+) -> None:
+    """
+    Replace messages of a repeated field, at ascending positions, by copies of others, in one step. As many copies as positions replace them one by one. Otherwise, they go to the first position, or to the end if there is none.
     """
 
 def start_stream(

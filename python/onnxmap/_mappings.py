@@ -20,18 +20,25 @@ class FieldMapping(MutableMapping[str, V]):
     Its keys complete with Tab. A copy or a pickle is a dict.
     """
 
-    __slots__ = ("_count", "_entries", "_field", "_items", "_proto")
+    __slots__ = ("_count", "_field", "_items", "_proto")
 
     def __init__(self, proto: _core.ProtoView, field: str) -> None:
         self._proto = proto
         self._field = field
-        self._entries = getattr(proto, field)
-        self._count = _core.edit_count(proto)
-        self._items = self._read()
+        self._count = -1  # of edits when the items were read
+        self._items: dict[str, V] = {}
+
+    @property
+    def _entries(self) -> Any:
+        return getattr(self._proto, self._field)
 
     @abstractmethod
     def _read(self) -> dict[str, V]:
         """The values by name, as they are stored now."""
+
+    @abstractmethod
+    def _new(self, name: str, value: V) -> _core.ProtoView:
+        """A new entry."""
 
     @abstractmethod
     def _write(self, name: str, value: V) -> None:
@@ -57,16 +64,20 @@ class FieldMapping(MutableMapping[str, V]):
         return self._now()[key]
 
     def __setitem__(self, key: str, value: V) -> None:
-        if not isinstance(key, str):
-            raise TypeError(f"a key is a str, not {type(key).__name__}")
-        self._write(key, value)
+        self._write(_checked(key), value)
 
     def __delitem__(self, key: str) -> None:
         found = self._positions(key)
         if not found:
             raise KeyError(key)
-        for position in reversed(found):
-            del self._entries[position]
+        _core.splice_messages(self._proto, self._field, [], found)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._replace([])
+
+    def _replace(self, entries: list[_core.ProtoView]) -> None:
+        _core.splice_messages(self._proto, self._field, entries, list(range(len(self._entries))))
 
     def setdefault(self, key: str, default: Any = None) -> V:
         """Return the value of a key; if there is none, give it the default first."""
@@ -111,12 +122,16 @@ class StringMapping(FieldMapping[str]):
     def _read(self) -> dict[str, str]:
         return _core.string_entries(self._proto, self._field)
 
-    def _write(self, name: str, value: str) -> None:
+    def _new(self, name: str, value: str) -> _core.ProtoView:
         if not isinstance(value, str):
             raise TypeError(f"the value of {name!r} must be a str, not {type(value).__name__}")
+        return _core.new("StringStringEntryProto", key=name, value=value)
+
+    def _write(self, name: str, value: str) -> None:
+        made = self._new(name, value)
         entry = self._last(name)
         if entry is None:
-            self._entries.add(key=name, value=value)
+            self._entries.append(made)
         else:
             entry.value = value
 
@@ -132,14 +147,20 @@ class OpsetMapping(FieldMapping[int]):
     def _read(self) -> dict[str, int]:
         return _core.opset_versions(self._proto)
 
+    def _new(self, name: str, value: int) -> _core.ProtoView:
+        made = _core.new("OperatorSetIdProto", domain=name)
+        made.version = value
+        return made
+
     def _write(self, name: str, value: int) -> None:
         found = self._positions(name)
-        if not found:
-            made = _core.new("OperatorSetIdProto", domain=name)
-            made.version = value
-            self._entries.append(made)
+        made = [] if found else [self._new(name, value)]
         for position in found:
-            self._entries[position].version = value
+            changed = _core.new("OperatorSetIdProto")
+            changed.CopyFrom(self._entries[position])
+            changed.version = value
+            made.append(changed)
+        _core.splice_messages(self._proto, self._field, made, found)
 
 
 class AttributeMapping(FieldMapping["_core.Attribute"]):
@@ -158,6 +179,11 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
     def _read(self) -> dict[str, _core.Attribute]:
         return _core.attribute_entries(self._proto, self._field)
 
+    def _new(self, name: str, value: Any) -> _core.ProtoView:
+        from onnxmap._new_attributes import attribute_of
+
+        return attribute_of(name, value, self._proto)
+
     def _write(self, name: str, value: Any) -> None:
         from onnxmap._new_attributes import attribute_of
 
@@ -169,10 +195,15 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
             entry.CopyFrom(made)
 
 
-def set_entries(mapping: MutableMapping[str, Any], items: Mapping[str, Any]) -> None:
+def set_entries(mapping: FieldMapping[Any], items: Mapping[str, Any]) -> None:
     """Replace all entries of a mapping."""
     new = dict(items)
     if new == mapping:
         return  # `node.metadata_props |= {...}` assigns the mapping that it has changed
-    mapping.clear()
-    mapping.update(new)
+    mapping._replace([mapping._new(_checked(name), value) for name, value in new.items()])
+
+
+def _checked(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not {type(key).__name__}")
+    return key

@@ -121,10 +121,13 @@ def attribute_of(name: str, value: Any, beside: Message, like: Message | None = 
 def set_value(attribute: Message, value: Any) -> None:
     """Give an AttributeProto another value; its name and documentation stay."""
     made = attribute_of(attribute.name, value, attribute, attribute)
-    for field in (*_FIELDS.values(), *_LISTS.values(), "ref_attr_name"):
-        attribute.ClearField(field)
     made.ClearField("doc_string")
-    attribute.MergeFrom(made)
+    changed = _core.new_beside(attribute, "AttributeProto")
+    changed.CopyFrom(attribute)
+    for field in (*_FIELDS.values(), *_LISTS.values(), "ref_attr_name"):
+        changed.ClearField(field)
+    changed.MergeFrom(made)
+    attribute.CopyFrom(changed)
 
 
 def make_attribute_ref(

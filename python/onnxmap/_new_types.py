@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from onnxmap import _core
 from onnxmap._enums import DataType
 from onnxmap._messages import Message, copy_into, new_message
 from onnxmap._text import escape
@@ -282,14 +283,13 @@ def set_type(value_info: Message, value: Any) -> None:
     `value` is a TypeProto, one of `onnxmap.types`, a pair of the element type and the shape of a
     tensor, or None.
     """
-    made = new_message("TypeProto")
+    made = None
     if type(value) is tuple:
         value = TensorType(*value)
     if value is not None:
+        made = new_message("TypeProto")
         copy_into(made, as_type_proto(value))
-    value_info.ClearField("type")
-    if value is not None:
-        value_info.type.CopyFrom(made)
+    _core.set_friendly(value_info, "type", made)
 
 
 def set_dtype(value_info: Message, value: ElementType) -> None:
@@ -306,9 +306,8 @@ def set_shape(value_info: Message, value: ShapeArgument | None) -> None:
             f"value {escape(repr(value_info.name))} has no element type; assign .dtype first"
         )
     made = new_message(tensor.message_type)
-    _fill_shape(made, value)  # an error leaves the old shape
-    tensor.ClearField("shape")
-    tensor.MergeFrom(made)
+    _fill_shape(made, value)
+    _core.set_friendly(tensor, "shape", None if value is None else made.shape)
 
 
 def _tensor_in(value_info: Message) -> Message:

@@ -30,13 +30,10 @@ def assign(graph: _core.Graph, names: _core.TensorNames, name: str, values: Any)
     if not name:
         raise ValueError("an initializer needs a name")
     if name in names:
-        first, *others = _positions(graph, names, name)
-        tensors = graph.proto.initializer
-        set_values(tensors[first], values)
+        positions = _positions(graph, names, name)
+        made = with_values(graph.proto.initializer[positions[0]], values)
         # As in a dict, an object of the tensor that was there stays what it was.
-        _core.note_replaced(tensors[first])
-        for position in reversed(others):
-            del tensors[position]
+        _core.splice_messages(graph.proto, "initializer", [made], positions)
     else:
         made = tensor_of(values)
         made.name = name
@@ -45,8 +42,7 @@ def assign(graph: _core.Graph, names: _core.TensorNames, name: str, values: Any)
 
 def remove(graph: _core.Graph, names: _core.TensorNames, name: str) -> None:
     """Remove an initializer."""
-    for position in reversed(_positions(graph, names, name)):
-        del graph.proto.initializer[position]
+    _core.splice_messages(graph.proto, "initializer", [], _positions(graph, names, name))
 
 
 def _positions(graph: _core.Graph, names: _core.TensorNames, name: str) -> list[int]:
@@ -58,13 +54,13 @@ def _positions(graph: _core.Graph, names: _core.TensorNames, name: str) -> list[
     return [i for i in range(first, len(stored)) if stored[i] == name]
 
 
-def set_values(tensor: Message, values: Any) -> None:
-    """Give a TensorProto other values; its name, documentation and metadata stay.
+def with_values(tensor: Message, values: Any) -> Message:
+    """Return a copy of a TensorProto with other values; its name, documentation and metadata stay.
 
     Large values are not copied: the message refers to the array, or to the file of the Tensor.
 
     Args:
-        tensor: a TensorProto that can be edited.
+        tensor: a TensorProto.
         values: an array, a number or nested lists of numbers or texts, a Tensor, a TensorProto, or
             a torch tensor.
 
@@ -72,11 +68,14 @@ def set_values(tensor: Message, values: Any) -> None:
         TypeError: ONNX has no type for the elements.
         TensorError, ExternalDataError: a Tensor cannot be read.
     """
-    made = tensor_of(values)
+    changed = _core.new("TensorProto")
+    changed.CopyFrom(tensor)
     for field in _VALUE_FIELDS:
-        tensor.ClearField(field)
+        changed.ClearField(field)
+    made = tensor_of(values)
     made.ClearField("name")
-    tensor.MergeFrom(made)
+    changed.MergeFrom(made)
+    return changed
 
 
 def tensor_of(values: Any) -> Message:

@@ -48,6 +48,12 @@ namespace onnxmap::test {
 }
 
 /// A ModelProto around the fields of a graph.
+[[nodiscard]] inline Bytes graph_with(const std::vector<Bytes>& nodes) {
+    Bytes graph = blob(2, "g");
+    for (const Bytes& each : nodes) append(graph, blob(1, each));
+    return graph;
+}
+
 [[nodiscard]] inline Bytes model(const Bytes& graph) {
     return join(scalar(1, 10), blob(2, "tests"), blob(7, graph),
                 blob(8, join(blob(1, ""), scalar(2, 21))));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "caught.hpp"
@@ -194,6 +195,75 @@ TEST_CASE("edit_message: a value clears the other members of its oneof") {
         CHECK(edited.flat() == blob(3, "d"));
         CHECK(edited.root().which("value") == nullptr);
     }
+}
+
+TEST_CASE("edit_message: messages are added and removed in one step") {
+    const auto& row = field<"GraphProto.node">;
+    const EditedDocument others(model(graph_with({node("X"), node("Y")})));
+    const std::vector<std::string> names{"A", "B", "C", "D"};
+    for (unsigned removed = 0; removed < 16; ++removed) {
+        for (std::uint64_t first = 0; first <= names.size(); ++first) {
+            for (std::uint64_t second = first; second <= names.size(); ++second) {
+                const EditedDocument edited(
+                    model(graph_with({node("A"), node("B"), node("C"), node("D")})));
+                std::vector<Message> before;
+                std::vector<std::uint64_t> gone;
+                std::vector<std::string> expected;
+                for (std::uint64_t i = 0; i <= names.size(); ++i) {
+                    if (i == first) expected.emplace_back("X");
+                    if (i == second) expected.emplace_back("Y");
+                    if (i == names.size()) break;
+                    before.push_back(edited.node(i));
+                    const bool is_gone = (removed >> i & 1) != 0;
+                    is_gone ? gone.push_back(i) : expected.push_back(names[i]);
+                }
+                const std::vector<model::Insertion> added{{first, {*others, others.node(0)}},
+                                                          {second, {*others, others.node(1)}}};
+                const std::uint64_t edits = (*edited).edits().renamings();
+                const auto copies =
+                    model::splice_messages(*edited, edited.graph(), row, added, gone);
+                std::vector<std::string> found;
+                edited.graph().for_each_value(row, [&](const wire::Field& each) {
+                    found.emplace_back(
+                        edited.graph().inner(row, each).text(field<"NodeProto.op_type">));
+                });
+                REQUIRE(found == expected);
+                REQUIRE(copies.size() == 2);
+                CHECK(copies[1].text(field<"NodeProto.op_type">) == "Y");
+                CHECK((*edited).edits().renamings() == edits);
+                for (std::uint64_t i = 0; i < names.size(); ++i) {
+                    const bool is_gone = (removed >> i & 1) != 0;
+                    REQUIRE((*edited).edits().is_removed(before[i]) == is_gone);
+                    CHECK(before[i].current().text(field<"NodeProto.op_type">) == names[i]);
+                    if (is_gone && i == first && first != second) {
+                        CHECK((*edited).edits().first_in_place(copies[0]).key() == before[i].key());
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("edit_message: the fields of a removed copy end with the last who keeps them") {
+    const auto& row = field<"GraphProto.initializer">;
+    const Bytes content(5000, 3);
+    const EditedDocument other(blob(8, "w"), message<"TensorProto">);
+    const model::NewValue value = held_value(content);
+    model::set_value(*other, other.root(), field<"TensorProto.raw_data">, value);
+    const EditedDocument edited(model(graph_with({})));
+    const std::vector<model::Insertion> added{{0, {*other, other.root()}}};
+    const Message copy =
+        model::splice_messages(*edited, edited.graph(), row, added, {}).front().current();
+    const Message known(copy.table(), copy.loaded(), copy.changes());
+    auto kept = (*edited).edits().keep_fields(known);
+    REQUIRE(kept != nullptr);
+    const std::vector<std::uint64_t> gone{0};
+    model::splice_messages(*edited, edited.graph(), row, {}, gone);
+    CHECK(known.current().find(field<"TensorProto.raw_data">)->bytes.size() == content.size());
+    CHECK(edited.flat(known).size() > content.size());
+    kept.reset();
+    const Message again(copy.table(), copy.loaded());
+    CHECK(code_of([&] { std::ignore = again.with((*edited).edits()); }) == "edit.concurrent");
 }
 
 TEST_CASE("edit_message: a message that is made present clears the other members of its oneof") {

@@ -30,12 +30,6 @@ class Window final : public source::Source {
     [[nodiscard]] const char* kind() const noexcept override { return "buffer"; }
 };
 
-Bytes graph_with(const std::vector<Bytes>& nodes) {
-    Bytes graph = blob(2, "g");
-    for (const Bytes& each : nodes) append(graph, blob(1, each));
-    return graph;
-}
-
 }  // namespace
 
 TEST_CASE("edits: memory for new fields never moves and never overlaps") {
@@ -124,17 +118,22 @@ TEST_CASE("edits: sources that are gone are forgotten, and others are kept once"
     CHECK(edits.source_of(lasting->bytes()) == lasting);
 }
 
-TEST_CASE("edits: a message is replaced for those who read it before") {
-    const EditedDocument edited(model(graph_with({node("A"), node("B")})));
+TEST_CASE("edits: the first message in a place is known through all that took it") {
+    const EditedDocument edited(model(graph_with({node("A"), node("B"), node("C")})));
     model::Edits& edits = edited.document->editable();
-    const std::uint64_t before = edits.count();
-    CHECK_FALSE(edits.is_replaced(edited.node(0), before));
-    edits.note_replaced(edited.node(0));
-    CHECK(edits.is_replaced(edited.node(0), before));
-    CHECK_FALSE(edits.is_replaced(edited.node(0), edits.count()));
-    CHECK_FALSE(edits.is_replaced(edited.node(1), before));
+    const auto first_key = [&](std::uint64_t i) {
+        return edits.first_in_place(edited.node(i)).key();
+    };
+    const std::uint8_t* const a = edited.node(0).key();
+    const std::uint8_t* const b = edited.node(1).key();
+    CHECK(first_key(1) == b);
+    edits.note_replacement(edited.node(1), edited.node(0));
+    CHECK(first_key(1) == a);
+    edits.note_replacement(edited.node(2), edited.node(1));
+    CHECK(first_key(2) == a);
+    CHECK(first_key(1) == b);
     edits.revert();
-    CHECK_FALSE(edits.is_replaced(edited.node(0), before));
+    CHECK(edits.first_in_place(edited.node(2)).key() == edited.node(2).key());
 }
 
 TEST_CASE("edits: a message is known by its key, whatever becomes of its fields") {

@@ -5,6 +5,7 @@ The properties are taken from the classes, so a new one is tried without being l
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -25,10 +26,26 @@ KINDS = tuple(everything(rich()))
 def assignable(kind: str) -> list[str]:
     """The properties of a class that can be assigned to."""
     cls = getattr(onnxmap, kind)
-    found = {name: getattr(cls, name) for name in dir(cls) if not name.startswith("_")}
+    thing = everything(rich()).get(kind)
     return [
-        name for name, one in found.items() if isinstance(one, property) and one.fset is not None
+        name
+        for name in dir(cls)
+        if not name.startswith("_")
+        and inspect.isdatadescriptor(member := inspect.getattr_static(cls, name))
+        and _has_setter(member, thing, name)
     ]
+
+
+def _has_setter(member: Any, thing: Any, name: str) -> bool:
+    if isinstance(member, property):
+        return member.fset is not None
+    try:
+        setattr(thing, name, getattr(thing, name))
+    except AttributeError:
+        return False
+    except (TypeError, ValueError):
+        return True
+    return True
 
 
 PROPERTIES = [(kind, name) for kind in KINDS for name in assignable(kind)]
