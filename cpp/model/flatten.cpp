@@ -46,9 +46,9 @@ bool is_part(const onnx::Message& whole, const wire::Field& field) {
 }
 
 // The padding in front of raw_data is the field data_type, repeated: the last one counts, and all
-// have the same value. Tags and lengths of more bytes than needed are not read by every reader, but
-// values of up to ten bytes are.
-constexpr std::uint64_t kLongestValue = 10;
+// have the same value. Tags and lengths of more bytes than needed are not read by every reader.
+// Values are, up to five bytes: protobuf.js and Netron read an int32 of six to nine bytes as ten.
+constexpr std::uint64_t kLongestValue = 5;
 constexpr std::uint64_t kLargestType = 0x7f;  // of one byte; tensors of other types get no padding
 
 std::uint64_t type_nbytes(const onnx::Message& tensor) {
