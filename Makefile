@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 MINUTES ?= 10
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs rules bench pythons
+.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs rules bench against pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -66,6 +66,9 @@ rules: ## write docs/rules.md anew from the rules of checks and their examples
 bench: ## the benchmarks on an install like a user's (about an hour)
 	$(PYTHON) -m venv --clear build/bench-venv && build/bench-venv/bin/python -m pip install '.[bench]'
 	build/bench-venv/bin/python -m pytest bench $(BENCH_OPTIONS)
+
+against: ## the times of this commit against those of REV=..., in turns; TASKS="walk load" for some of them
+	tools/against $(PYTHON) $(REV) $(TASKS)
 
 pythons: ## README's commands under the other Pythons, each in an environment of its own
 	for version in 3.10 3.12 3.13; do tools/readme_commands "$$(tools/find_python $$version)" 1 2 || exit 1; done

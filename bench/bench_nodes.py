@@ -32,6 +32,21 @@ INDEX = Question(
     [at_least(10, OURS, "onnx, load")],
 )
 
+
+def loop(task: str, title: str, model: str, bound: float) -> Question:
+    """Return the question for a Python loop over objects that exist already."""
+    works = {OURS: Work("ours", task, model), "onnx": Work("official", task, model)}
+    return Question(f"P15 {task}", title, PARITY_PAIRS, works, [at_least(bound, OURS, "onnx")])
+
+
+LOOPS = (
+    loop("count_inputs", "len(node.inputs) of 200 000 nodes", NODES, 0.6),
+    loop("node_names", "node.name of 200 000 nodes", NODES, 0.6),
+    loop("attribute_values", "an attribute's value of 50 000 nodes", "convolutions_50k", 0.6),
+    loop("attribute_names", "list(node.attributes) of 50 000 nodes", "convolutions_50k", 0.4),
+    loop("tensor_shapes", "tensor.shape of 100 000 initializers", "small_100k", 0.6),
+)
+
 QUESTIONS = {
     question.key: question
     for question in (
@@ -40,6 +55,7 @@ QUESTIONS = {
         against_onnx("node_inputs", "node_inputs() of a loaded model", 3, 1, 9),
         against_onnx("walk", "Python walk: op_type and inputs of every node", 0.6, 0, PARITY_PAIRS),
         INDEX,
+        *LOOPS,
     )
 }
 

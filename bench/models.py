@@ -174,6 +174,25 @@ def write_valid_nodes(folder: Path, count: int) -> None:
     write_model(folder, graph, specs)
 
 
+def write_convolutions(folder: Path, count: int) -> None:
+    """Write a chain of `count` convolutions with four attributes each."""
+    spec = tensor("w", FLOAT, (1, 1, 3, 3), 0)
+    graph = Message()
+    for i in range(count):
+        body = node("Conv", [f"x_{i}", "w"], [f"x_{i + 1}"], f"conv_{i}")
+        for name, values in (("kernel_shape", (3, 3)), ("pads", (1, 1, 1, 1)), ("strides", (1, 1))):
+            attribute = Message().text(1, name)
+            for value in values:
+                attribute.integer(8, value)
+            body.message(5, attribute.integer(20, 7))  # INTS
+        body.message(5, Message().text(1, "group").integer(3, 1).integer(20, 2))
+        graph.message(1, body)
+    graph.text(2, "graph").mark(spec.header).message(5, initializer(spec))
+    graph.message(11, value_info("x_0", FLOAT, (1, 1, 8, 8)))
+    graph.message(12, value_info(f"x_{count}", FLOAT, (1, 1, 8, 8)))
+    write_model(folder, graph, [spec])
+
+
 def write_products(folder: Path, count: int, extent: int) -> None:
     """Write a chain of `count` products with square matrices, of a batch of any size."""
     shape = (extent, extent)
@@ -356,6 +375,9 @@ RECIPES: dict[str, Recipe] = {
         partial(write_valid_nodes, count=200_000), partial(write_valid_nodes, count=2_000)
     ),
     "nodes_200k": Recipe(partial(write_nodes, count=200_000), partial(write_nodes, count=2_000)),
+    "convolutions_50k": Recipe(
+        partial(write_convolutions, count=50_000), partial(write_convolutions, count=500)
+    ),
     **_growth(),
     **TENSOR_RECIPES,
 }

@@ -39,6 +39,7 @@ class Work:
         orientation: the number of rounds, for a contender that no target names; 0 for all.
         fails: why this peer is known to fail; empty if it does not.
         cold: take the model's files out of the page cache just before.
+        python: the interpreter of its process; by default, that of this one.
         processes: the number of processes that do the work at the same time. They keep the result
             until all are done.
     """
@@ -49,6 +50,7 @@ class Work:
     orientation: int = 0
     fails: str = ""
     cold: bool = False
+    python: str = ""
     processes: int = 1
 
 
@@ -94,7 +96,10 @@ def take_sample(
         return _sample_import(work)
     arguments = (work.peer, work.task, str(model.folder), "full" if full_witness else "light")
     with ExitStack() as running:
-        workers = [running.enter_context(WorkerProcess(*arguments)) for _ in range(work.processes)]
+        workers = [
+            running.enter_context(WorkerProcess(*arguments, python=work.python))
+            for _ in range(work.processes)
+        ]
         with _time_limit(workers) as is_over:
             sample = _sample(work, model, workers, memory)
     memory.take()  # before the host takes it back

@@ -66,6 +66,11 @@ def held(result: Held, _full: bool) -> dict[str, str]:
     return {"checksum": str(result[0]), **arrays(result[1], full=False)}
 
 
+def total(result: int, _full: bool) -> dict[str, str]:
+    """Prove that a loop has read what it counts."""
+    return {"total": str(result)}
+
+
 def walked(nodes: Iterable[Any], inputs_of: str) -> int:
     """Read the operator and every input of every node in Python, and return their total length.
 

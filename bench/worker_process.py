@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 class WorkerProcess:
     """A process of `worker.py`, which describes what it prints and waits for."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, python: str = "") -> None:
         self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 closed by __exit__
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "bench.worker", *arguments],
+            [python or sys.executable, "-W", "ignore", "-m", "bench.worker", *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -81,6 +81,46 @@ def walk(folder: Path) -> Task:
     )
 
 
+def count_inputs(folder: Path) -> Task:
+    """A Python loop over nodes that exist already."""
+    nodes = list(onnx.load(model_file(folder)).graph.node)
+    return Task(lambda: sum(len(node.input) for node in nodes), witness.total)
+
+
+def node_names(folder: Path) -> Task:
+    """The same."""
+    nodes = list(onnx.load(model_file(folder)).graph.node)
+    return Task(lambda: sum(len(node.name) for node in nodes), witness.total)
+
+
+def attribute_values(folder: Path) -> Task:
+    """One attribute of each node, by its name."""
+    nodes = list(onnx.load(model_file(folder)).graph.node)
+
+    def run() -> int:
+        total = 0
+        for node in nodes:
+            found = next(one for one in node.attribute if one.name == "kernel_shape")
+            total += sum(onnx.helper.get_attribute_value(found))
+        return total
+
+    return Task(run, witness.total)
+
+
+def attribute_names(folder: Path) -> Task:
+    """The names of the attributes of each node."""
+    nodes = list(onnx.load(model_file(folder)).graph.node)
+    return Task(
+        lambda: sum(len([one.name for one in node.attribute]) for node in nodes), witness.total
+    )
+
+
+def tensor_shapes(folder: Path) -> Task:
+    """A Python loop over tensors that exist already."""
+    tensors = list(onnx.load(model_file(folder)).graph.initializer)
+    return Task(lambda: sum(len(tuple(tensor.dims)) for tensor in tensors), witness.total)
+
+
 def index(folder: Path) -> Task:
     """Nodes by name, and producers and uses by value, of a loaded model: a Python loop."""
     graph = onnx.load(model_file(folder)).graph

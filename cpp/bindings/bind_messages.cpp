@@ -1,7 +1,5 @@
 // The classes of frequent messages. Their properties are the fields of the schema, with repeated
 // fields in the plural. Only additional properties are written out here.
-#include <pybind11/stl.h>
-
 #include <string>
 #include <string_view>
 
@@ -241,25 +239,6 @@ void bind_messages(py::module_& module) {
         "hold_values", guarded(hold_values), py::arg("tensor"), py::arg("values"),
         "Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not "
         "copied. Return False if it has none in one place in memory, or in a file that is mapped.");
-    module.def(
-        "splice_messages",
-        [](const ProtoView& view, std::string_view name, const std::vector<py::object>& messages,
-           const std::vector<std::uint64_t>& positions) {
-            const wire::FieldRow& row = row_named(view, name);
-            std::vector<NewElement> added;
-            const bool one_by_one = messages.size() == positions.size();
-            for (const py::object& each : messages) {
-                const std::uint64_t first = positions.empty() ? UINT64_MAX : positions.front();
-                added.push_back({one_by_one ? positions[added.size()] : first,
-                                 original_for(view, row.type_name, each, true)});
-            }
-            splice(view, row, added, positions);
-        },
-        py::arg("view"), py::arg("field"), py::arg("messages"), py::arg("positions"),
-        "Replace messages of a repeated field, at ascending positions, by copies of others, in one "
-        "step. As many copies as positions replace them one by one. Otherwise, they go to the "
-        "first "
-        "position, or to the end if there is none.");
     module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),
                "Return the offset and the length of the raw_data of a TensorProto in the file from "
                "which its model was loaded; None if it is empty, or was edited.");

@@ -165,10 +165,10 @@ struct UnknownFieldList {
 };
 
 // Signatures show these names.
-#define ONNXMAP_NATIVE_NAME(Class)                                                    \
-    template <>                                                                       \
-    struct NativeName<Class> {                                                        \
-        static constexpr auto text = py::detail::const_name("onnxmap._core." #Class); \
+#define ONNXMAP_NATIVE_NAME(Class)                                   \
+    template <>                                                      \
+    struct NativeName<Class> {                                       \
+        static constexpr auto text = py::detail::const_name(#Class); \
     }
 ONNXMAP_NATIVE_NAME(ProtoView);
 ONNXMAP_NATIVE_NAME(Node);

@@ -35,7 +35,8 @@ PyTypeObject* make_native_type(py::module_& module, const char* name, const char
     all.push_back({Py_tp_members, members});
     if (doc != nullptr) all.push_back({Py_tp_doc, const_cast<char*>(doc)});
     all.push_back({0, nullptr});
-    const std::string& full_name = kept_for_ever("onnxmap._core." + std::string(name));
+    const std::string& full_name =
+        kept_for_ever(py::cast<std::string>(module.attr("__name__")) + "." + name);
     PyType_Spec spec{full_name.c_str(), static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT,
                      all.data()};
     PyObject* const type = PyType_FromSpec(&spec);

@@ -21,7 +21,7 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The full name of the native class of a C++ type, for the signatures of functions: `static
+/// The name of the native class of a C++ type, for the signatures of functions: `static
 /// constexpr auto text`. It stands beside the type, so that all code takes the same caster.
 template <class T>
 struct NativeName;

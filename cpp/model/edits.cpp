@@ -117,6 +117,7 @@ void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
         auto& entry = messages_[message.key()];
         if (!entry) {
             // Apart from its count of references, which may outlive it.
+            // NOLINTNEXTLINE(modernize-make-shared)
             entry = std::shared_ptr<Entry>(new Entry{nullptr, false});
             entries_[message.key()] = entry.get();
         }

@@ -102,7 +102,6 @@ __all__: list[str] = [
     "schema",
     "sequence_values",
     "set_friendly",
-    "splice_messages",
     "start_stream",
     "state_variables",
     "string_entries",
@@ -497,6 +496,19 @@ class ProtoView:
     def _reading(self) -> tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]:
         """
         Return how to read a copy of the message as this one is read.
+        """
+
+    def _splice(
+        self,
+        field: str,
+        messages: collections.abc.Sequence[typing.Any],
+        positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    ) -> None:
+        """
+        Replace messages of a repeated field by copies of others, in one step.
+
+        As many copies as positions, which ascend, replace them one by one. Otherwise, the copies go to the
+        first position, or to the end if there is none.
         """
 
     def _write_text(
@@ -2202,16 +2214,6 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
 def set_friendly(view: ProtoView, name: str, value: Any) -> None:
     """
     Set a field: a list replaces all values, a mapping all entries, and a message or None the message.
-    """
-
-def splice_messages(
-    view: ProtoView,
-    field: str,
-    messages: collections.abc.Sequence[typing.Any],
-    positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-) -> None:
-    """
-    Replace messages of a repeated field, at ascending positions, by copies of others, in one step. As many copies as positions replace them one by one. Otherwise, they go to the first position, or to the end if there is none.
     """
 
 def start_stream(

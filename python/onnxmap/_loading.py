@@ -144,10 +144,8 @@ def _check_view(document: _core.Document, name: bytes) -> None:
         for entry in document.proto.metadata_props
         if entry.key.startswith(_core.VIEW_KEYS)
     }
-    if not noted:
-        return
     location = noted.get(_core.VIEW_KEYS + "file", "").encode("utf-8", "surrogateescape")
-    if is_url(name) or not _core.is_safe_location(location):
+    if not noted or is_url(name) or not _core.is_safe_location(location):
         return
     shown = os.fsdecode(os.path.join(_folder_of(name), location))
     now = os.stat(shown)

@@ -70,14 +70,14 @@ class FieldMapping(MutableMapping[str, V]):
         found = self._positions(key)
         if not found:
             raise KeyError(key)
-        _core.splice_messages(self._proto, self._field, [], found)
+        self._proto._splice(self._field, [], found)
 
     def clear(self) -> None:
         """Remove all entries."""
         self._replace([])
 
     def _replace(self, entries: list[_core.ProtoView]) -> None:
-        _core.splice_messages(self._proto, self._field, entries, list(range(len(self._entries))))
+        self._proto._splice(self._field, entries, list(range(len(self._entries))))
 
     def setdefault(self, key: str, default: Any = None) -> V:
         """Return the value of a key; if there is none, give it the default first."""
@@ -160,7 +160,7 @@ class OpsetMapping(FieldMapping[int]):
             changed.CopyFrom(self._entries[position])
             changed.version = value
             made.append(changed)
-        _core.splice_messages(self._proto, self._field, made, found)
+        self._proto._splice(self._field, made, found)
 
 
 class AttributeMapping(FieldMapping["_core.Attribute"]):

@@ -33,7 +33,7 @@ def assign(graph: _core.Graph, names: _core.TensorNames, name: str, values: Any)
         positions = _positions(graph, names, name)
         made = with_values(graph.proto.initializer[positions[0]], values)
         # As in a dict, an object of the tensor that was there stays what it was.
-        _core.splice_messages(graph.proto, "initializer", [made], positions)
+        graph.proto._splice("initializer", [made], positions)
     else:
         made = tensor_of(values)
         made.name = name
@@ -42,7 +42,7 @@ def assign(graph: _core.Graph, names: _core.TensorNames, name: str, values: Any)
 
 def remove(graph: _core.Graph, names: _core.TensorNames, name: str) -> None:
     """Remove an initializer."""
-    _core.splice_messages(graph.proto, "initializer", [], _positions(graph, names, name))
+    graph.proto._splice("initializer", [], _positions(graph, names, name))
 
 
 def _positions(graph: _core.Graph, names: _core.TensorNames, name: str) -> list[int]:

@@ -230,9 +230,9 @@ def _warn(message: str, category: type[Warning]) -> None:
     """Warn with the line of the user's program that called the package."""
     import warnings
 
-    package = __name__.partition(".")[0]
+    between = (__name__.partition(".")[0], "collections")  # which has methods of our mappings
     level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in between:
         level, frame = level + 1, frame.f_back
     warnings.warn(printable(message), category, stacklevel=level)
 

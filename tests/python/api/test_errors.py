@@ -140,8 +140,8 @@ def test_a_warning_names_the_line_of_the_caller() -> None:
         )
     model = onnxmap.loads(made.SerializeToString())
     reads: list[Callable[[], object]] = [
-        lambda: model.metadata_props,
-        lambda: model.graph.nodes[0].attributes,
+        lambda: dict(model.metadata_props),
+        lambda: list(model.graph.nodes[0].attributes),
     ]
     for read in reads:
         with pytest.warns(onnxmap.RepeatedKeyWarning) as caught:

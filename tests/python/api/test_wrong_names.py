@@ -240,7 +240,7 @@ def test_a_wrong_attribute_says_the_right_one(
 def test_an_attribute_that_is_read_only_keeps_its_error(path: Path) -> None:
     model = onnxmap.load(path)
     for thing, name in ((model, "nbytes"), (model.graph, "proto"), (model.graph.nodes[0], "proto")):
-        with pytest.raises(AttributeError, match=r"setter|can.t set|read-only"):
+        with pytest.raises(AttributeError, match=r"setter|can.t set|not writable"):
             setattr(thing, name, 1)
 
 

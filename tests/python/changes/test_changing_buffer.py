@@ -18,7 +18,9 @@ import onnxmap
 warnings.simplefilter("ignore", onnxmap.RepeatedKeyWarning)  # a changed key may be a repeated one
 
 def read_everything(model):
-    graph = model.graph
+    graph = attempt(lambda: model.graph)
+    if graph is None:
+        return
     steps = [
         lambda: graph.op_types(), lambda: graph.op_counts(), lambda: graph.node_names(),
         lambda: graph.node_inputs(), lambda: graph.node_outputs(),
