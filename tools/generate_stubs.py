@@ -33,6 +33,7 @@ ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
     "SavePlan.data_files": "builtins.list[tuple[bytes, int, int, bool]]",
+    "SavePlan.files_with_unused_bytes": "dict[str, tuple[int, int]]",
     "SavePlan.loaded_files": "dict[str, tuple[int, int]]",
     "SavePlan.write": "dict[str, Any]",
     "SavePlan.write_model_to": "tuple[int, int]",

@@ -1,6 +1,7 @@
 // Saving models: plans of what is written, and writing it.
 #include <pybind11/stl.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "os/output_folder.hpp"
 #include "save/append_bytes.hpp"
 #include "save/check_loaded.hpp"
+#include "save/destination.hpp"
 #include "save/external_use.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
@@ -84,12 +86,12 @@ py::list data_files(Plan& self) {
     return files;
 }
 
-py::dict loaded_files(const Plan& self) {
-    py::dict files;
-    for (const auto& [path, bytes] : self.plan.loaded_files()) {
-        files[to_str(path)] = py::make_tuple(bytes.nbytes, bytes.used);
+py::dict to_dict(const std::map<std::string, save::UsedBytes>& files) {
+    py::dict made;
+    for (const auto& [path, bytes] : files) {
+        made[to_str(path)] = py::make_tuple(bytes.nbytes, bytes.used);
     }
-    return files;
+    return made;
 }
 
 // Calls a Python function with (done, total), and lets signals interrupt the work.
@@ -132,8 +134,9 @@ py::tuple write_model_to(Plan& self, const py::object& take, const py::object& p
 }
 
 py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
-               const std::vector<py::bytes>& data_paths, bool overwrite, bool follow_symlinks,
-               bool sync, const py::object& progress) {
+               const std::vector<py::bytes>& data_paths, bool overwrite, bool replace_read_only,
+               bool follow_symlinks, bool sync, const std::vector<py::bytes>& no_longer_used,
+               const py::object& progress) {
     std::vector<save::OutputFile> files;
     auto& data = self.plan.data_files();
     std::vector<save::Parts> models = std::move(self.models);
@@ -147,7 +150,9 @@ py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
     }
     save::SaveOptions options;
     options.overwrite = overwrite;
+    options.replace_read_only = replace_read_only;
     options.follow_symlinks = follow_symlinks;
+    for (const py::bytes& path : no_longer_used) options.no_longer_used.emplace_back(path);
     options.sync = sync;
     options.progress = progress_of(progress);
     save::SaveResult result;
@@ -165,11 +170,7 @@ py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
 }
 
 py::dict external_use(const DocumentPtr& document) {
-    py::dict files;
-    for (const auto& [path, bytes] : save::external_use(*document)) {
-        files[to_str(path)] = py::make_tuple(bytes.nbytes, bytes.used);
-    }
-    return files;
+    return to_dict(save::external_use(*document));
 }
 
 py::list external_locations(const DocumentPtr& document) {
@@ -195,8 +196,15 @@ Args:
     replaces_copies: whether files of the new locations may be replaced.)")
         .def("data_files", data_files,
              "Return (location, bytes, bytes of tensors, may be replaced) of each data file.")
-        .def("loaded_files", loaded_files,
-             "Return (bytes, bytes in use) of each external file that was loaded, by path.")
+        .def(
+            "loaded_files", [](const Plan& self) { return to_dict(self.plan.loaded_files()); },
+            "Return (bytes, bytes in use) of each external file that was loaded, by path.")
+        .def(
+            "files_with_unused_bytes",
+            [](const Plan& self) {
+                return to_dict(save::with_unused_bytes(self.plan.loaded_files()));
+            },
+            "Return those of the loaded files whose other bytes nobody needs.")
         .def_property_readonly("referenced",
                                [](const Plan& self) { return self.plan.referenced(); })
         .def(
@@ -216,8 +224,9 @@ Args:
         .def("write_model_to", write_model_to, py::arg("take"), py::arg("progress"),
              "Call `take` with the bytes of the model. Return the bytes written and copied.")
         .def("write", write, py::arg("model_paths"), py::arg("data_paths"), py::arg("overwrite"),
-             py::arg("follow_symlinks"), py::arg("sync"), py::arg("progress"),
-             "Write all files, once.");
+             py::arg("replace_read_only"), py::arg("follow_symlinks"), py::arg("sync"),
+             py::arg("no_longer_used"), py::arg("progress"),
+             "Write all files, once. Files that are no longer used are removed after that.");
     module.attr("VIEW_KEYS") = save::kViewKeys;
     module.attr("SIDE_END") = py::bytes(std::string(save::kSideEnd));
     module.def("save_plan", make_plan, py::arg("external"), py::arg("location"),
@@ -238,6 +247,16 @@ Args:
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"),
         "Append bytes to the file that a document was loaded from.");
+    module.def(
+        "check_output",
+        [](const py::bytes& path, bool replace_read_only) {
+            const std::string name(path);
+            const WithoutLock unlocked;
+            save::Destinations destinations(true, replace_read_only);
+            std::ignore = destinations.find(name, save::AtOutputLink::replace);
+        },
+        py::arg("path"), py::arg("replace_read_only"),
+        "Raise what a save to a path raises because of the object that has the name now.");
     module.def(
         "rename_to_new",
         [](const py::bytes& old_path, const py::bytes& new_path) {

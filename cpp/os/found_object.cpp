@@ -27,6 +27,10 @@ std::optional<File> FoundObject::open_by_name(const std::string& path) const {
     return File(std::move(opened), path);
 }
 
+std::optional<std::vector<FileAttribute>> FoundObject::attributes() const {
+    return attributes_of(handle_.number());
+}
+
 bool FoundObject::leads_to_kernel(std::uint64_t root_device, const std::string& path) const {
     return os::leads_to_kernel(handle_.number(), status_, root_device, path);
 }

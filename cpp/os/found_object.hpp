@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
+#include "os/file_attributes.hpp"
 #include "os/file_status.hpp"
 
 namespace onnxmap::os {
@@ -52,6 +54,9 @@ class FoundObject {
     /// Opens the object that has the name now. Nothing if it is another object. Throws what
     /// File::open throws.
     [[nodiscard]] std::optional<File> open_by_name(const std::string& path) const;
+
+    /// See os::attributes_of.
+    [[nodiscard]] std::optional<std::vector<FileAttribute>> attributes() const;
 
     /// See os::leads_to_kernel.
     [[nodiscard]] bool leads_to_kernel(std::uint64_t root_device, const std::string& path) const;

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "os/access_list.hpp"
 #include "os/descriptor_pool.hpp"
+#include "os/file_attributes.hpp"
 #include "os/pages.hpp"
 #include "os/parallel.hpp"
 #include "os/retried.hpp"
@@ -156,21 +158,55 @@ void NewFile::finish(bool sync) {
     }
 }
 
+// At no moment the file may be open to anybody who could not open the old one. It is the owner's
+// alone until its ACL or its mode is set.
 void NewFile::set_permissions() {
     struct stat status{};
     if (::fstat(descriptor_, &status) != 0) throw FileError(errno, path_);
-    unsigned permissions = replaced_->permissions;
-    if (status.st_gid != replaced_->group &&
-        write_calls->set_owner(descriptor_, static_cast<uid_t>(-1), replaced_->group) != 0) {
-        // Another group must not get more than everybody has.
-        permissions &= ~kGroupBits | permissions << 3;
+    const bool has_group =
+        status.st_gid == replaced_->group ||
+        write_calls->set_owner(descriptor_, static_cast<uid_t>(-1), replaced_->group) == 0;
+    const auto attributes = folder_->attributes_of(name_);
+    const std::string* list = nullptr;
+    for (const FileAttribute& each : attributes.value_or(std::vector<FileAttribute>())) {
+        if (each.name == kAccessList) continue;
+        static_cast<void>(write_calls->set_attribute(descriptor_, each.name.c_str(),
+                                                     each.value.data(), each.value.size()));
     }
-    if (retried([&] { return write_calls->set_mode(descriptor_, permissions); }) != 0) {
-        throw FileError(errno, path_);
+    if (attributes) {
+        const auto found = std::ranges::find(*attributes, kAccessList, &FileAttribute::name);
+        if (found != attributes->end()) list = &found->value;
+    }
+    if (list == nullptr || !set_list(*list, has_group)) {
+        unsigned permissions = replaced_->permissions;
+        if (list != nullptr) permissions = without_list(*list, permissions);
+        // Another group must not get more than everybody has. If the system does not tell whether
+        // there is an ACL, the bits of the group may be its mask.
+        if (!has_group || !attributes) permissions &= ~kGroupBits | permissions << 3;
+        set_mode(permissions);
     }
     if (status.st_uid != replaced_->user) {
         static_cast<void>(
             write_calls->set_owner(descriptor_, replaced_->user, static_cast<gid_t>(-1)));
+    }
+}
+
+// Gives the file the ACL of the old one. False if the system refuses.
+// NOLINTNEXTLINE(readability-make-member-function-const): the file changes
+bool NewFile::set_list(const std::string& list, bool has_group) {
+    const std::optional<std::string> own = has_group ? list : for_another_group(list);
+    return own &&
+           write_calls->set_attribute(descriptor_, kAccessList, own->data(), own->size()) == 0;
+}
+
+// The folder may have given the file an ACL of its own, which a mode would bring to life.
+void NewFile::set_mode(unsigned permissions) {
+    if (write_calls->remove_attribute(descriptor_, kAccessList) != 0 && errno != ENODATA &&
+        errno != ENOTSUP && errno != ENOSYS) {
+        permissions &= ~kGroupBits;
+    }
+    if (retried([&] { return write_calls->set_mode(descriptor_, permissions); }) != 0) {
+        throw FileError(errno, path_);
     }
 }
 

@@ -20,8 +20,8 @@ class NewFile {
     static constexpr std::string_view kTemporary = ".onnxmap-tmp";
 
     /// Makes the temporary file. `replaced` is the regular file whose permissions it gets, and also
-    /// its owner and group if this process may set them. Without one, its permissions are those of
-    /// any new file.
+    /// its ACL, its other attributes, its owner and its group if this process may set them. Without
+    /// one, its permissions are those of any new file.
     NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string path,
             std::optional<NameStatus> replaced);
     /// Removes the temporary file, unless it has its name.
@@ -56,6 +56,8 @@ class NewFile {
     [[nodiscard]] bool read_and_write(const File& file, std::uint64_t offset, std::uint64_t nbytes,
                                       std::uint64_t position) const;
     void set_permissions();
+    [[nodiscard]] bool set_list(const std::string& list, bool has_group);
+    void set_mode(unsigned permissions);
 
     std::shared_ptr<const OutputFolder> folder_;
     std::string name_;

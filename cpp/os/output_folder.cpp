@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -51,8 +52,14 @@ std::optional<NameStatus> look_in(int folder, const std::string& name, const std
         if (errno == ENOENT) return std::nullopt;
         throw FileError(errno, path);
     }
-    return NameStatus{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
-                      status.st_gid};
+    NameStatus found{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
+                     status.st_gid};
+    // To root no mode forbids anything, so the owner's bit is asked first.
+    found.is_protected =
+        found.kind == FileKind::regular &&
+        ((status.st_mode & S_IWUSR) == 0 ||
+         (::faccessat(folder, name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES));
+    return found;
 }
 
 bool link_in(int folder, const std::string& from, const std::string& to, const std::string& path) {
@@ -112,6 +119,18 @@ std::optional<FileIdentity> OutputFolder::identity_of(const std::string& name,
         if (error.number == ENOENT) return std::nullopt;
         throw;
     }
+}
+
+std::optional<std::vector<FileAttribute>> OutputFolder::attributes_of(
+    const std::string& name) const {
+    const std::shared_ptr<const Descriptor> folder(std::shared_ptr<void>(), &descriptor_);
+    try {
+        const FoundObject found(folder, name, AtLink::the_link, name);
+        if (found.status().kind == FileKind::regular) return found.attributes();
+    } catch (const FileError&) {
+        // Nothing is known of it.
+    }
+    return std::nullopt;
 }
 
 void OutputFolder::rename(const std::string& from, const std::string& to,

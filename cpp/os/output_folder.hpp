@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "os/descriptor.hpp"
+#include "os/file_attributes.hpp"
 #include "os/file_status.hpp"
 
 namespace onnxmap::os {
@@ -18,6 +20,7 @@ struct NameStatus {
     unsigned permissions = 0;  // read, write and execute, for owner, group and others
     unsigned user = 0;
     unsigned group = 0;
+    bool is_protected = false;  // a regular file that its owner, or this process, may not write to
 };
 
 /// `name` with random characters and `suffix` after it. The name is cut, since the result must not
@@ -44,6 +47,10 @@ class OutputFolder {
     /// The identity of the object itself, not of a link's target. Nothing if the name is free.
     [[nodiscard]] std::optional<FileIdentity> identity_of(const std::string& name,
                                                           const std::string& path) const;
+
+    /// See os::attributes_of. Nothing also if no regular file has the name.
+    [[nodiscard]] std::optional<std::vector<FileAttribute>> attributes_of(
+        const std::string& name) const;
 
     /// Replaces `to`.
     void rename(const std::string& from, const std::string& to, const std::string& path) const;

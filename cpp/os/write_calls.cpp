@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "os/file_attributes.hpp"
 #include "os/write_extras.hpp"
 
 namespace onnxmap::os {
@@ -39,6 +40,8 @@ constinit const WriteCalls kSystemWriteCalls{
     .unlock = unlock_file,
     .set_owner = ::fchown,
     .set_mode = ::fchmod,
+    .set_attribute = set_attribute,
+    .remove_attribute = remove_attribute,
     .sync = ::fsync,
     .close = ::close,
     .rename = rename_in,

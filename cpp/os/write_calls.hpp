@@ -27,6 +27,9 @@ struct WriteCalls {
     int (*unlock)(int file);
     int (*set_owner)(int file, uid_t user, gid_t group);
     int (*set_mode)(int file, mode_t mode);
+    /// An extended attribute of a file. ENOSYS or ENOTSUP if there are none.
+    int (*set_attribute)(int file, const char* name, const void* value, std::size_t nbytes);
+    int (*remove_attribute)(int file, const char* name);
     int (*sync)(int file);
     /// The descriptor is closed even if the call fails.
     int (*close)(int file);

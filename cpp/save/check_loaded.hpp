@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "os/file_status.hpp"
 #include "source/source.hpp"
 
 namespace onnxmap::save {
@@ -11,6 +12,11 @@ namespace onnxmap::save {
 /// For a file to which a new model will refer. Throws Error `file.changed` if `path` does not lead
 /// to the file of `source`, or if that has changed. Does nothing for a source without a local file.
 void check_referred(const source::Source& source, const std::string& path);
+
+/// The state of the loaded file to which a view will refer: later than that of `source` if this
+/// process appended to the file. Throws Error `file.changed` as check_referred() does.
+[[nodiscard]] os::FileIdentity state_of_referred(const source::Source& source,
+                                                 const std::string& path);
 
 /// For a loaded file that will be replaced. Throws Error `file.changed` if the file of `source` was
 /// appended to since it was loaded, also if this process did so: the new file would lack that.

@@ -29,11 +29,38 @@ std::string follow_links(const std::string& path) {
     throw FileError(ELOOP, path);
 }
 
+[[noreturn]] void refuse_special(const std::string& path) {
+    refuse("save.not_regular", path,
+           " is not a regular file, and is not replaced; choose another name");
+}
+
+// Links such as /dev/stdout are the system's: a file in place of one would break other programs.
+void refuse_link_to_special(const std::string& path) {
+    std::string place = path;
+    for (int i = 0; i <= kMostLinks; ++i) {
+        try {
+            const os::FoundObject found(place, os::AtLink::the_link);
+            const os::FileStatus& status = found.status();
+            if (found.leads_to_kernel(status.identity.device, path)) refuse_special(path);
+            if (status.kind == os::FileKind::folder) throw FileError(EISDIR, path);
+            if (status.kind == os::FileKind::other) refuse_special(path);
+            if (status.kind == os::FileKind::regular) return;
+        } catch (const FileError& error) {
+            if (error.number == ENOENT || error.number == ENOTDIR) return;  // it leads nowhere
+            throw FileError(error.number, path);
+        }
+        const auto target = os::link_target(place);
+        if (!target) return;
+        place = target->starts_with('/') ? *target : folder_part(place) + *target;
+    }
+}
+
 }  // namespace
 
 Destination Destinations::find(const std::string& path, AtOutputLink at_link) {
     if (path.empty()) throw FileError(ENOENT, path);
     if (path.find('\0') != std::string::npos) throw FileError(EINVAL, path);
+    if (at_link != AtOutputLink::refuse) refuse_link_to_special(path);
     Destination found = look(at_link == AtOutputLink::follow ? follow_links(path) : path, path);
     judge(found, at_link);
     const auto is_same = [&](const Destination& other) {
@@ -63,16 +90,16 @@ void Destinations::judge(const Destination& found, AtOutputLink at_link) const {
     if (!found.old) return;
     if (!overwrite_) throw FileError(EEXIST, found.path);
     switch (found.old->kind) {
-        case os::FileKind::regular: return;
+        case os::FileKind::regular:
+            if (found.old->is_protected && !replace_read_only_) throw FileError(EACCES, found.path);
+            return;
         case os::FileKind::folder: throw FileError(EISDIR, found.path);
         case os::FileKind::link:
             if (at_link == AtOutputLink::replace) return;
             refuse("save.link", found.path,
                    " is a symbolic link, and no data file is written there; remove the link or "
                    "choose another name");
-        case os::FileKind::other:
-            refuse("save.not_regular", found.path,
-                   " is not a regular file, and is not replaced; choose another name");
+        case os::FileKind::other: refuse_special(found.path);
     }
 }
 

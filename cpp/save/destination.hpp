@@ -28,7 +28,9 @@ enum class AtOutputLink { refuse, replace, follow };
 /// Finds the places of the files of one save.
 class Destinations {
   public:
-    explicit Destinations(bool overwrite) noexcept : overwrite_(overwrite) {}
+    /// `overwrite` and `replace_read_only` as in SaveOptions.
+    Destinations(bool overwrite, bool replace_read_only) noexcept
+        : overwrite_(overwrite), replace_read_only_(replace_read_only) {}
 
     /// Throws what save_files() throws before anything is written.
     [[nodiscard]] Destination find(const std::string& path, AtOutputLink at_link);
@@ -45,6 +47,7 @@ class Destinations {
         const std::string& folder_path, const std::string& path);
 
     bool overwrite_;
+    bool replace_read_only_;
     std::vector<OpenFolder> folders_;
     std::vector<Destination> known_;
 };

@@ -1,11 +1,15 @@
 #include "save/external_use.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/byte_ranges.hpp"
 #include "base/error.hpp"
 #include "model/message_walk.hpp"
+#include "os/held_file.hpp"
+#include "save/view_keys.hpp"
 
 namespace onnxmap::save {
 
@@ -35,7 +39,17 @@ const std::string& FilePaths::of(const model::ExternalFile& file) {
         .first->second;
 }
 
+std::map<std::string, UsedBytes> with_unused_bytes(std::map<std::string, UsedBytes> files) {
+    std::erase_if(files, [](const auto& each) {
+        const auto& [path, used] = each;
+        const auto loaded = used.source ? used.source->identity() : std::nullopt;
+        return used.is_viewed || (loaded && !os::look_for(*os::way_by_path(path), *loaded));
+    });
+    return files;
+}
+
 std::map<std::string, UsedBytes> external_use(const model::Document& document) {
+    const std::string viewed = viewed_file(document);
     std::map<std::string, UsedBytes> files;
     std::map<std::string, ByteRanges> ranges;
     FilePaths paths;
@@ -44,7 +58,10 @@ std::map<std::string, UsedBytes> external_use(const model::Document& document) {
         const auto file = tensor.open_external();
         if (!file) return;
         const std::string& path = paths.of(*file);
-        files[path].nbytes = file->source->size();
+        UsedBytes& used = files[path];
+        used.nbytes = file->source->size();
+        used.source = file->source;
+        used.is_viewed |= !viewed.empty() && plain_location(tensor.external()->location) == viewed;
         const auto values = tensor.values_if_valid();
         const tensor::Payload* const payload = values ? values->payload() : nullptr;
         if (payload != nullptr && payload->nbytes > 0) {
@@ -54,7 +71,7 @@ std::map<std::string, UsedBytes> external_use(const model::Document& document) {
     for (const auto& [path, used] : ranges) {
         for (const auto& range : used) files[path].used += range.end - range.begin;
     }
-    return files;
+    return with_unused_bytes(std::move(files));
 }
 
 void open_loaded_files(const model::Document& document) {

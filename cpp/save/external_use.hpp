@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,7 +18,14 @@ namespace onnxmap::save {
 struct UsedBytes {
     std::uint64_t nbytes = 0;
     std::uint64_t used = 0;
+    std::shared_ptr<const source::Source> source = nullptr;  // the file
+    bool is_viewed = false;  // the file is a model, of which a model that uses it is a view
 };
+
+/// Those of the files whose other bytes nobody needs: not models, which have structure, and no
+/// files that have lost their name to another file.
+[[nodiscard]] std::map<std::string, UsedBytes> with_unused_bytes(
+    std::map<std::string, UsedBytes> files);
 
 /// A location without "." and "..", so that "./w" and "a/../w" are "w".
 [[nodiscard]] std::string plain_location(std::string_view location);
@@ -34,8 +42,8 @@ class FilePaths {
     std::map<std::pair<const source::Source*, std::string>, std::string> paths_;
 };
 
-/// The external files of a model that are in use, by path. Throws Error `ext.*`, `tensor.*`, and
-/// FileError.
+/// The external files of a model, by path, as with_unused_bytes() gives them. Throws Error `ext.*`,
+/// `tensor.*`, and FileError.
 [[nodiscard]] std::map<std::string, UsedBytes> external_use(const model::Document& document);
 
 /// Opens the data files of a model as it was loaded, without its edits, so that it can read them

@@ -43,10 +43,11 @@ struct Output {
 class Saving {
   public:
     Saving(std::span<const OutputFile> files, const SaveOptions& options) : options_(options) {
-        Destinations destinations(options.overwrite);
+        Destinations destinations(options.overwrite, options.replace_read_only);
         find(files, Kind::data, AtOutputLink::refuse, destinations);
         find(files, Kind::model,
              options.follow_symlinks ? AtOutputLink::follow : AtOutputLink::replace, destinations);
+        for (const std::string& path : options.no_longer_used) find_unused(path);
     }
 
     void write_all() {
@@ -60,13 +61,14 @@ class Saving {
             if (has(Kind::model)) sync_folders(Kind::data);
             put(Kind::model);
             // There is no way back from a name that was replaced.
-            if (!keeps_old_models()) commit();
+            if (replaces_model() && !keeps_old_models()) commit();
             sync_folders(has(Kind::model) ? Kind::model : Kind::data);
         } catch (const std::exception& failure) {
             changes_.undo(failure.what());
             throw;
         }
         commit();
+        remove_unused();
     }
 
     [[nodiscard]] SaveResult take_result() { return std::move(result_); }
@@ -78,6 +80,27 @@ class Saving {
             if (file.kind != kind) continue;
             outputs_.push_back({&file, destinations.find(file.path, at_link), nullptr});
             total_ += file.parts.nbytes();
+        }
+    }
+
+    void find_unused(const std::string& path) {
+        Destination place =
+            Destinations(true, options_.replace_read_only).find(path, AtOutputLink::refuse);
+        if (!place.replaced()) return;
+        const auto identity = place.folder->identity_of(place.name, path);
+        if (identity) unused_.push_back({std::move(place), *identity});
+    }
+
+    // Another process may have made a file of the name meanwhile.
+    void remove_unused() {
+        for (const auto& [place, identity] : unused_) {
+            try {
+                const auto now = place.folder->identity_of(place.name, place.path);
+                if (now != identity) continue;
+                place.folder->remove(place.name, place.path);
+            } catch (const FileError&) {
+                result_.left_over.push_back(place.path);
+            }
         }
     }
 
@@ -148,6 +171,11 @@ class Saving {
             return output.is(Kind::data) && output.place.old;
         });
     }
+    [[nodiscard]] bool replaces_model() const {
+        return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& output) {
+            return output.is(Kind::model) && output.place.old;
+        });
+    }
     // Whether each old model keeps a name until the end.
     [[nodiscard]] bool keeps_old_models() const {
         const auto models = std::count_if(outputs_.begin(), outputs_.end(), [](const auto& output) {
@@ -160,6 +188,7 @@ class Saving {
     std::uint64_t total_ = 0;
     std::uint64_t done_ = 0;
     std::vector<Output> outputs_;  // the data files first
+    std::vector<std::pair<Destination, os::FileIdentity>> unused_;
     NameChanges changes_;
     SaveResult result_;
 };

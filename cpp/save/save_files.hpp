@@ -31,10 +31,13 @@ struct OutputFile {
 };
 
 struct SaveOptions {
-    bool overwrite = true;         // false: FileError EEXIST if a name is taken
-    bool follow_symlinks = false;  // of models: replace the target, not the link
-    bool sync = true;              // wait until the disk has the files
-    Progress progress = {};        // over the bytes of all files
+    bool overwrite = true;           // false: FileError EEXIST if a name is taken
+    bool replace_read_only = false;  // also files that their owner has protected
+    bool follow_symlinks = false;    // of models: replace the target, not the link
+    bool sync = true;                // wait until the disk has the files
+    Progress progress = {};          // over the bytes of all files
+    std::vector<std::string> no_longer_used =
+        {};  // files that are removed once the new ones are there
 };
 
 struct SaveResult {
@@ -44,17 +47,19 @@ struct SaveResult {
 };
 
 /// Makes or replaces all files, in any number of folders: the data files first, and then the models
-/// in their order. A file gets the permissions of the file that it replaces; owner and group, too,
-/// if this process may set them. Other hard links of a replaced file keep the old content.
+/// in their order. A file gets the permissions of the file that it replaces, with its ACL; other
+/// attributes, owner and group, too, if this process may set them. Other hard links of a replaced
+/// file keep the old content.
 ///
-/// Before anything is written, throws FileError EEXIST (see SaveOptions), EISDIR for a folder and
-/// what the system says of a path that cannot be used; Error `save.link` for a data file whose name
-/// is a symbolic link, `save.not_regular` for a device or the like, and `save.same_path` if two
-/// files have the same place. Afterwards throws what write_parts() throws, and FileError with the
-/// path of the output file. All names are then what they were before, unless only the last sync of
-/// a folder failed after a single model, without old data, got its name: then the new files are in
-/// place. If the names cannot be restored, throws Error `save.not_restored`, which names the files
-/// that were moved aside.
+/// Before anything is written, throws FileError EEXIST (see SaveOptions), EISDIR for a folder,
+/// EACCES for a file without the owner's write bit, or that this process may not write to, and what
+/// the system says of a path that cannot be used; Error `save.link` for a data file whose name is a
+/// symbolic link, `save.not_regular` for a device or the like and for a link to one or into /proc,
+/// and `save.same_path` if two files have the same place. Afterwards throws what write_parts()
+/// throws, and FileError with the path of the output file. All names are then what they were
+/// before, unless only the last sync of a folder failed after a single model, without old data,
+/// replaced an old one: then the new files are in place. If the names cannot be restored, throws
+/// Error `save.not_restored`, which names the files that were moved aside.
 [[nodiscard]] SaveResult save_files(std::span<const OutputFile> files,
                                     const SaveOptions& options = {});
 

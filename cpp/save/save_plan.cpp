@@ -126,6 +126,7 @@ void SavePlan::add(PlannedModel planned) {
     model.planned = std::move(planned);
     const model::Document& document = *model.planned.document;
     static_cast<void>(document.look_for_changes());
+    model.viewed = viewed_file(document);
     const std::uint64_t nbytes_before = nbytes_of_files();
     source::guard_reads(document.source(), [&] {
         model::for_each_tensor(document,
@@ -195,7 +196,11 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     if (header.external) {
         const auto opened = tensor.open_external();
         if (model.planned.is_same_folder && copy == nullptr) {
-            loaded_files_[paths_.of(*opened)].nbytes = opened->source->size();
+            UsedBytes& used = loaded_files_[paths_.of(*opened)];
+            used.nbytes = opened->source->size();
+            used.source = opened->source;
+            used.is_viewed |= !model.viewed.empty() &&
+                              plain_location(tensor.external()->location) == model.viewed;
         }
         if (copy != nullptr) {
             model.copied.push_back({message, *copy, range_of(*payload)});

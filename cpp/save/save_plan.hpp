@@ -138,6 +138,7 @@ class SavePlan {
     };
     struct Model {
         PlannedModel planned;
+        std::string viewed;  // the location of the model of which this one is a view
         std::vector<Moved> moved;
         std::vector<Inlined> inlined;
         std::vector<Copied> copied;

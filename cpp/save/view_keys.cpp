@@ -1,6 +1,7 @@
 #include "save/view_keys.hpp"
 
 #include "onnx/schema.hpp"
+#include "save/check_loaded.hpp"
 #include "save/external_use.hpp"
 
 namespace onnxmap::save {
@@ -25,11 +26,12 @@ std::string viewed_file(const model::Document& model) {
 }
 
 void note_view(TensorEdits& edits, const model::Document& model, const std::string& location) {
-    const auto identity = model.source().identity();
+    const os::FileIdentity identity =
+        state_of_referred(model.source(), model.store().external.folder().model_path);
     const onnx::Message root = model.root();
     edits.add_metadata(root, key_of("file"), location);
-    edits.add_metadata(root, key_of("size"), std::to_string(identity->size));
-    edits.add_metadata(root, key_of("modified_ns"), std::to_string(identity->modified_ns));
+    edits.add_metadata(root, key_of("size"), std::to_string(identity.size));
+    edits.add_metadata(root, key_of("modified_ns"), std::to_string(identity.modified_ns));
 }
 
 }  // namespace onnxmap::save

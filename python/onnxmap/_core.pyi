@@ -61,6 +61,7 @@ __all__: list[str] = [
     "attribute_entries",
     "check_in_place",
     "check_not_appended",
+    "check_output",
     "check_rules",
     "compare_models",
     "copy_into",
@@ -1910,6 +1911,11 @@ class SavePlan:
         Return (location, bytes, bytes of tensors, may be replaced) of each data file.
         """
 
+    def files_with_unused_bytes(self) -> dict[str, tuple[int, int]]:
+        """
+        Return those of the loaded files whose other bytes nobody needs.
+        """
+
     def finish(self, checksums: collections.abc.Sequence[str]) -> int:
         """
         Decide the bytes of all models; return the number of bytes of all files.
@@ -1933,12 +1939,14 @@ class SavePlan:
         model_paths: collections.abc.Sequence[bytes],
         data_paths: collections.abc.Sequence[bytes],
         overwrite: bool,
+        replace_read_only: bool,
         follow_symlinks: bool,
         sync: bool,
+        no_longer_used: collections.abc.Sequence[bytes],
         progress: Any,
     ) -> dict[str, Any]:
         """
-        Write all files, once.
+        Write all files, once. Files that are no longer used are removed after that.
         """
 
     def write_model_to(self, take: Any, progress: Any) -> tuple[int, int]:
@@ -1987,6 +1995,11 @@ def check_in_place(document: Document) -> None:
 def check_not_appended(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file was appended to since.
+    """
+
+def check_output(path: bytes, replace_read_only: bool) -> None:
+    """
+    Raise what a save to a path raises because of the object that has the name now.
     """
 
 def check_rules(

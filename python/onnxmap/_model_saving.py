@@ -51,6 +51,7 @@ class ModelSaving(ABC):
         dedupe: bool = False,
         allow_over_2gib: bool = False,
         overwrite: bool = True,
+        replace_read_only: bool = False,
         follow_symlinks: bool = False,
         sync: bool = True,
         progress: ProgressArgument = False,
@@ -61,8 +62,8 @@ class ModelSaving(ABC):
 
         options = SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
-            max_shard_size_bytes, dedupe, allow_over_2gib, overwrite, follow_symlinks, sync,
-            progress,
+            max_shard_size_bytes, dedupe, allow_over_2gib, overwrite, replace_read_only,
+            follow_symlinks, sync, progress,
         )  # fmt: skip
         return write_document(self._open(), path, options)
 

@@ -11,9 +11,10 @@ from onnxmap._options import Options
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
 MODEL_SUFFIX = ".onnx"
+_LEVELS_ABOVE = 3
 
 FileId = tuple[int, int]
 
@@ -82,26 +83,35 @@ class Neighbours:
 def neighbours(
     folders: Iterable[str], but: Collection[str], also: Iterable[str] = ()
 ) -> Neighbours:
-    """Find the `*.onnx` files in the folders, and what they use.
+    """Find the `*.onnx` files in the folders and in those above them, and what they use.
 
     Args:
-        folders: the folders.
+        folders: the folders. A model in a folder above may use files in its subfolders, so three
+            levels are searched.
         but: paths of models that do not count. Links to them do not count either; links under
             these paths are not followed.
         also: models that count whatever they are called.
     """
     found = Neighbours()
+    searched = {os.path.realpath(folder) for folder in folders}
     left_out = {_real_name(path) for path in but}
     paths = [
         os.path.join(folder, name)
-        for folder in sorted({os.path.realpath(folder) for folder in folders})
+        for folder in sorted({above for folder in searched for above in _with_those_above(folder)})
         for name in _names_in(folder)
         if name.lower().endswith(MODEL_SUFFIX)
     ]
     for path in dict.fromkeys([*paths, *map(_real_name, also)]):
         if not left_out & {path, os.path.realpath(path)} and os.path.isfile(path):
-            _add(found, path)
+            _add(found, path, counts=os.path.dirname(path) in searched)
     return found
+
+
+def _with_those_above(folder: str) -> Iterator[str]:
+    yield folder
+    for _ in range(_LEVELS_ABOVE):
+        folder = os.path.dirname(folder)
+        yield folder
 
 
 def _names_in(folder: str) -> list[str]:
@@ -117,11 +127,13 @@ def _real_name(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _add(found: Neighbours, path: str) -> None:
+def _add(found: Neighbours, path: str, *, counts: bool) -> None:
+    """Add a model; `counts`: also one that cannot be read, which may use any file."""
     try:
         used = external_paths(path)
     except (OnnxMapError, OSError):
-        found.unreadable = path
+        if counts:
+            found.unreadable = path
         used = []
     for each in used:
         for follow in (True, False):

@@ -53,6 +53,7 @@ class SaveOptions:
     dedupe: bool = False
     allow_over_2gib: bool = False
     overwrite: bool = True
+    replace_read_only: bool = False
     follow_symlinks: bool = False
     sync: bool = True
     progress: ProgressArgument = False
@@ -82,6 +83,10 @@ class SaveOptions:
             dedupe=self.dedupe,
             over_2gib=self.allow_over_2gib,
         )
+
+    def keeps_places(self) -> bool:
+        """Return whether the new model may refer to data files of the old one."""
+        return self.external_data is None or self.external_data == "view"
 
     def check(self) -> None:
         """Raise TypeError or ValueError if the options of a user do not fit together."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
+from onnxmap._data_names import is_text
 from onnxmap._neighbours import Neighbours, external_paths, file_id, is_model, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from onnxmap._neighbours import FileId
     from onnxmap._paths import Path
@@ -129,6 +131,63 @@ def side_location(path: bytes, documents: Iterable[_core.Document]) -> bytes:
         if is_own or not os.path.lexists(side):
             return location
         number += 1
+
+
+def sides_no_longer_used(
+    paths: Sequence[bytes],
+    data_paths: Collection[bytes],
+    documents: Collection[_core.Document],
+    *,
+    keeps: bool,
+) -> list[bytes]:
+    """The side files of models that will be replaced, if no model uses them after the save.
+
+    Args:
+        paths: where the models will be written.
+        data_paths: where their data files will be written.
+        documents: the models.
+        keeps: whether the new models refer to data files of the loaded ones.
+    """
+    sides = [
+        side
+        for path in paths
+        if not os.path.islink(path)
+        for side in _sides_of(path)
+        if side not in data_paths
+    ]
+    if not sides:
+        return []
+    folder = os.path.dirname(paths[0])
+    kept = {
+        file_id(os.fsdecode(os.path.join(folder, location)))
+        for document in documents
+        if keeps
+        for location in _core.external_locations(document)
+    }
+    others = _others(paths, paths, _loaded_paths(documents))
+    return [
+        side
+        for side in sides
+        if others.unreadable is None
+        and others.owner_of(os.fsdecode(side)) is None
+        and file_id(os.fsdecode(side)) not in kept
+    ]
+
+
+def _sides_of(path: bytes) -> list[bytes]:
+    """The side files of the model at `path`, which are regular files that it uses."""
+    folder, name = os.path.split(path)
+    pattern = re.compile(re.escape(name) + rb"(\.[0-9]+)?" + re.escape(_core.SIDE_END))
+    try:
+        there = [
+            os.path.join(folder, each) for each in os.listdir(folder) if pattern.fullmatch(each)
+        ]
+    except OSError:
+        return []
+    own = _ids_of_data(path) if there else set()
+    return [
+        each for each in there if not os.path.islink(each) and file_id(os.fsdecode(each)) in own
+    ]
 
 
 def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
@@ -259,6 +318,17 @@ def _is_file(path: bytes, new: bytes) -> bool:
         return os.path.samestat(there, os.stat(path)) or os.path.samestat(there, os.lstat(path))
     except OSError:  # a free name; or the save fails for the same reason
         return False
+
+
+def check_text(location: bytes) -> None:
+    """Refuse the name of a data file that other readers could not read, or would understand."""
+    name = os.fsdecode(location)
+    if not is_text(name):
+        raise SaveError(
+            f"the name of the data file {name!r} is not UTF-8 or has a backslash, and other "
+            "programs would not find it; choose another name",
+            code="save.data_name",
+        )
 
 
 def check_location(folder: bytes, location: bytes) -> None:

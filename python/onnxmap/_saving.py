@@ -35,6 +35,7 @@ def save(
     dedupe: bool = False,
     allow_over_2gib: bool = False,
     overwrite: bool = True,
+    replace_read_only: bool = False,
     follow_symlinks: bool = False,
     sync: bool = True,
     progress: ProgressArgument = False,
@@ -50,9 +51,11 @@ def save(
         model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
             of protobuf does not know its folder: its locations are relative to that of `path`.
         path: the path of the file, or a file object that can write bytes. A file object gets them
-            in order, and no data file can be written beside it.
+            in order, and no data file can be written beside it. A path that leads to a descriptor
+            of this process, such as `/dev/stdout`, means that file object, unless it is a terminal.
         external_data: where the values of tensors go. None: each stays where it is. In another
-            folder, data files in use are copied under the same names, which must be free; new
+            folder, data files in use are copied. They keep names that are plainly those of data
+            files, others are named after `path`; all of them must be free. New
             values of a tensor that was external go to PATH.edited.data, or to PATH.2.edited.data
             and so on if another model may use that. False: into the model. The name of a data file:
             values of initializers, at any depth, go there. "view": only the structure is written,
@@ -71,6 +74,9 @@ def save(
         allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
         overwrite: replace files that exist, but no data file that another `*.onnx` of its folder
             uses. False: any name that is taken is an error.
+        replace_read_only: replace also files that must not be written to. Without it, a file whose
+            owner has no write permission (`chmod 444`) is an error, also for root, and so is a file
+            that this process may not write to.
         follow_symlinks: if `path` is a symbolic link, replace its target, not the link.
         sync: wait until the disk has the files.
         progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
@@ -81,19 +87,23 @@ def save(
     Raises:
         SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
             would replace a file that one of the models, or another model, needs (`save.own_data`);
-            the model is empty (`save.empty`); or the save failed, and old files could not get their
-            names back: the error says where they are (`save.not_restored`).
+            a name is that of a device, or a link to one (`save.not_regular`); the name of a data
+            file is no text (`save.data_name`); the model is empty (`save.empty`); or the save
+            failed, and old files could not get their names back: the error says where they are
+            (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder.
         FileExistsError: a name is taken that must not be replaced.
+        PermissionError: a file must not be written to (see `replace_read_only`).
         TensorError, ExternalDataError: values that must be moved cannot be read.
         FileChangedError: a file changed since it was loaded; a file to which the new model would
             refer was replaced or deleted; or the file that would be replaced was appended to.
         OSError: the system cannot write, for example because the disk is full. If the disk reports
-            an error after a single model got its name, the new files are in place.
+            an error after a single model took the name of an old one, the new files are in place.
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, overwrite, follow_symlinks, sync, progress,
+        dedupe, allow_over_2gib, overwrite, replace_read_only, follow_symlinks, sync,
+        progress,
     )  # fmt: skip
     return write_document(_document_of(model), path, options)
 
@@ -110,6 +120,7 @@ def save_all(
     max_shard_size_bytes: int | None = None,
     allow_over_2gib: bool = False,
     overwrite: bool = True,
+    replace_read_only: bool = False,
     follow_symlinks: bool = False,
     sync: bool = True,
     progress: ProgressArgument = False,
@@ -127,6 +138,7 @@ def save_all(
         max_shard_size_bytes: as for `save`.
         allow_over_2gib: as for `save`.
         overwrite: as for `save`.
+        replace_read_only: as for `save`.
         follow_symlinks: as for `save`.
         sync: as for `save`.
         progress: as for `save`.
@@ -137,7 +149,8 @@ def save_all(
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, overwrite, follow_symlinks, sync, progress,
+        dedupe, allow_over_2gib, overwrite, replace_read_only, follow_symlinks, sync,
+        progress,
     )  # fmt: skip
     given: object = models
     if not isinstance(given, Mapping):
@@ -160,6 +173,7 @@ def save_with_copies(
     copies: Mapping[bytes, bytes],
     checksum: bool = False,
     overwrite: bool = False,
+    replace_read_only: bool = False,
     sync: bool = True,
     progress: ProgressArgument = False,
 ) -> SaveReport:
@@ -172,6 +186,7 @@ def save_with_copies(
             tensors use are copied.
         checksum: note the SHA-1 of the copies in their tensors; old ones do not fit.
         overwrite: replace files that exist. Else a name that is taken is an error.
+        replace_read_only: as for `save`.
         sync: as for `save`.
         progress: as for `save`.
 
@@ -184,6 +199,7 @@ def save_with_copies(
         checksum=checksum,
         allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
         overwrite=overwrite,
+        replace_read_only=replace_read_only,
         sync=sync,
         progress=progress,
     )

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap import _core
+from onnxmap._data_names import copied_locations
+from onnxmap._own_streams import own_stream
 from onnxmap._save_options import SaveOptions, SaveReport
 from onnxmap._save_paths import (
     check_folder,
     check_location,
     check_reachable,
     check_replaced,
+    check_text,
     files_that_stay,
     folders_of,
     is_replaced,
@@ -22,6 +25,7 @@ from onnxmap._save_paths import (
     local_path,
     plain_path,
     side_location,
+    sides_no_longer_used,
     viewed_name,
 )
 
@@ -42,6 +46,10 @@ def write_document(
     if hasattr(path, "write"):
         options.check()
         return _write_to(document, path, options)
+    with own_stream(path) as stream:
+        if stream is not None:
+            options.check()
+            return _write_to(document, stream, options)
     return write_documents({path: document}, options)
 
 
@@ -57,24 +65,28 @@ def write_documents(
     if copies is None:
         options.check()
     paths = [local_path(path) for path in documents]
+    check_folder(paths[0])
+    for path in paths:
+        if options.overwrite or os.path.islink(path):
+            _core.check_output(path, options.replace_read_only)
     if options.follow_symlinks:
         paths = [os.path.realpath(path) for path in paths]
     folder = os.path.dirname(paths[0])
     if any(os.path.dirname(path) != folder for path in paths):
         raise ValueError("the models must be in one folder, since they share a data file")
     plan = options.plan()
-    check_folder(paths[0])
     external = options.external_data
     is_plain = external is None and copies is None
     if external and external != "view":
-        check_location(folder, os.fsencode(external))
+        _check_data_location(folder, os.fsencode(external))
     for path, document in zip(paths, documents.values(), strict=True):
+        is_same = copies is not None or is_root(document, folder)
         plan.add(
             document.proto,
             side_location(path, documents.values()) if is_plain else b"",
-            is_same_folder=copies is not None or is_root(document, folder),
+            is_same_folder=is_same,
             view_location=viewed_name(document, path) if external == "view" else b"",
-            copies=dict(copies or {}),
+            copies=_copies(document, path) if is_plain and not is_same else dict(copies or {}),
             replaces_copies=copies is not None and options.overwrite,
         )
     data_files = plan.data_files()
@@ -89,15 +101,21 @@ def write_documents(
         check_replaced(paths, data_paths, documents.values(), loaded, options.overwrite)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
-    staying = files_that_stay(loaded, (*data_paths, *paths))
+    staying = files_that_stay(plan.files_with_unused_bytes(), (*data_paths, *paths))
+    unused_sides = (
+        sides_no_longer_used(paths, data_paths, documents.values(), keeps=options.keeps_places())
+        if options.overwrite
+        else []
+    )
     with folders_of(data_paths, sync=options.sync):
         result = _with_progress(
             options.progress,
             total,
             lambda report: plan.write(
-                paths, data_paths, options.overwrite, options.follow_symlinks, options.sync, report
+                paths, data_paths, options.overwrite, options.replace_read_only,
+                options.follow_symlinks, options.sync, unused_sides, report,
             ),
-        )
+        )  # fmt: skip
     unused = _unused(staying)
     files = [plain_path(os.fsdecode(path)) for path in data_paths]
     for file, (_, size, used, _) in zip(files, data_files, strict=True):
@@ -112,13 +130,18 @@ def write_documents(
 
 def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> SaveReport:
     """Write any message of a `.proto` to a file."""
-    name = local_path(path)
     plan = SaveOptions().plan()
     plan.add(message)
     plan.finish([])
+    with own_stream(path) as stream:
+        if stream is not None:
+            written, copied = plan.write_model_to(_writer(stream), None)
+            return SaveReport(bytes_written=written, bytes_copied=copied)
+    name = local_path(path)
     check_replaced([name], [], [], {}, overwrite)
     return SaveReport(
-        files=[os.fsdecode(name)], **plan.write([name], [], overwrite, False, sync, None)
+        files=[os.fsdecode(name)],
+        **plan.write([name], [], overwrite, False, False, sync, [], None),
     )
 
 
@@ -145,13 +168,26 @@ def _write_to(document: _core.Document, file: Any, options: SaveOptions) -> Save
         bytes_written=written,
         bytes_copied=copied,
         bytes_referenced=plan.referenced,
-        unused=_unused(plan.loaded_files()),
+        unused=_unused(plan.files_with_unused_bytes()),
     )
+
+
+def _copies(document: _core.Document, path: bytes) -> dict[bytes, bytes]:
+    """The new names of data files that cannot keep theirs in another folder, by location."""
+    folder, name = map(os.fsdecode, os.path.split(path))
+    locations = map(os.fsdecode, _core.external_locations(document))
+    copies = copied_locations(locations, folder, name)
+    return {os.fsencode(old): os.fsencode(new) for old, new in copies.items()}
+
+
+def _check_data_location(folder: bytes, location: bytes) -> None:
+    check_location(folder, location)
+    check_text(location)
 
 
 def _data_path(folder: bytes, location: bytes, replaces: bool) -> bytes:
     """The path of a data file that may be written."""
-    check_location(folder, location)
+    _check_data_location(folder, location)
     path = os.path.join(folder, location)
     if not replaces and os.path.lexists(path):
         raise FileExistsError(

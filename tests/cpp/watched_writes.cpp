@@ -91,6 +91,17 @@ const os::WriteCalls kWatchedCalls{
             return call_or_fail(Write::set_mode, name_of(file), {},
                                 [&] { return system_calls.set_mode(file, mode); });
         },
+    .set_attribute =
+        [](int file, const char* name, const void* value, std::size_t nbytes) {
+            return call_or_fail(Write::set_attribute, name_of(file), name, [&] {
+                return system_calls.set_attribute(file, name, value, nbytes);
+            });
+        },
+    .remove_attribute =
+        [](int file, const char* name) {
+            return call_or_fail(Write::remove_attribute, name_of(file), name,
+                                [&] { return system_calls.remove_attribute(file, name); });
+        },
     .sync = [](int file) { return call_or_fail(Write::sync, name_of(file), {}, [] { return 0; }); },
     .close =
         [](int file) {

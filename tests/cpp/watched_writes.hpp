@@ -23,6 +23,8 @@ enum class Write {
     unlock,
     set_owner,
     set_mode,
+    set_attribute,
+    remove_attribute,
     sync,
     close,
     rename,

@@ -1,6 +1,7 @@
 """Copy a model with its data files, so that the two models share nothing.
 
-In another folder, data files keep their names. Beside the old model, and where other models use
+In another folder, data files keep their names if these are plainly names of data files; others are
+named after the new model. Beside the old model, and where other models use
 the same data file, the copy gets one of its own: cp a.onnx b.onnx copies a.onnx.data to
 b.onnx.data. Only bytes that tensors use are copied.
 """
@@ -14,7 +15,7 @@ from dataclasses import asdict
 from onnxmap._neighbours import MODEL_SUFFIX, neighbours
 from onnxmap._paths import is_url
 from onnxmap.cli.data_files import data_files, has_checksums, new_locations
-from onnxmap.cli.destination import add_place_arguments, check_free, destination
+from onnxmap.cli.destination import DataPlaces, add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.outcome import DONE, UsageError
 from onnxmap.cli.saving import print_json, print_rows, report_rows, sizes_in_words
@@ -36,7 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     with open_model(arguments.file, arguments) as model:
         if model.io == "buffer":
             raise UsageError(f"{arguments.file} is text; onnxmap save writes it in binary form")
-        copies = _copies(arguments.file, out, data_files(model))
+        places = DataPlaces(out, arguments)
+        copies = _copies(arguments.file, out, data_files(model), places)
         check_free(out, copies.values(), arguments)
         with SavingBar() as bar:
             report = save_with_copies(
@@ -45,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
                 {os.fsencode(old): os.fsencode(new) for old, new in copies.items()},
                 checksum=has_checksums(model),
                 overwrite=arguments.overwrite,
+                replace_read_only=arguments.replace_read_only,
                 sync=not arguments.no_sync,
                 progress=bar,
             )
@@ -56,11 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _copies(file: str, out: str, files: dict[str, str | None]) -> dict[str, str]:
+def _copies(
+    file: str, out: str, files: dict[str, str | None], places: DataPlaces
+) -> dict[str, str]:
     """The new location of each data file."""
     name = os.path.basename(out)
     if is_url(os.fsencode(file)):
-        return new_locations(files, name, name, own=())
+        return new_locations(files, name, name, (), places.may_have)
     folder = os.path.dirname(os.path.abspath(file))
     own = set(files)
     if not os.path.samefile(folder, os.path.dirname(out)):
@@ -72,4 +77,4 @@ def _copies(file: str, out: str, files: dict[str, str | None]) -> dict[str, str]
             for location, path in paths.items()
             if others.owner_of(path) or location.lower().endswith(MODEL_SUFFIX)
         }
-    return new_locations(files, os.path.basename(file), name, own)
+    return new_locations(files, os.path.basename(file), name, own, places.may_have)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from onnxmap._data_names import names_after
 from onnxmap._neighbours import MODEL_SUFFIX, FileId, file_id
 from onnxmap.errors import OnnxMapError
 
@@ -47,7 +49,11 @@ def has_checksums(model: onnxmap.Model) -> bool:
 
 
 def new_locations(
-    files: Mapping[str, str | None], old_model: str, new_model: str, own: Collection[str]
+    files: Mapping[str, str | None],
+    old_model: str,
+    new_model: str,
+    own: Collection[str],
+    may_have: Callable[[str, str], bool],
 ) -> dict[str, str]:
     """Return the new location of each data file of a model that gets a new name.
 
@@ -61,6 +67,8 @@ def new_locations(
         new_model: its new name.
         own: locations of files that need a name of their own. If they are not named after the
             model, they get its stem as a prefix.
+        may_have: whether a data file may get a location, given that and its old one. If not, the
+            file is named after the new model.
     """
     taken: set[str] = set()
     new: dict[str, str] = {}
@@ -75,17 +83,22 @@ def new_locations(
         folder, name = posixpath.split(plain)
         if name.lower().endswith(MODEL_SUFFIX) and location in own:
             name = f"{old_model}.data"  # of a view, whose data file is a model itself
-        for made in _names(name, old_model, new_model, is_own=location in own):
-            path = posixpath.join(folder, made)
-            if path not in taken:
-                break
+        paths = (
+            posixpath.join(folder, made)
+            for made in _names(name, old_model, new_model, is_own=location in own)
+        )
+        path = next(
+            each
+            for each in chain(paths, names_after(new_model, name))
+            if each not in taken and may_have(each, plain)
+        )
         taken.add(path)
         new[location] = path
     return new
 
 
-def _names(name: str, old_model: str, new_model: str, *, is_own: bool) -> Iterable[str]:
-    """The new names of a data file, the best first."""
+def _names(name: str, old_model: str, new_model: str, *, is_own: bool) -> Iterator[str]:
+    """The new names of a data file that keeps a part of its own, the best first."""
     old_stem, new_stem = _stem(old_model), _stem(new_model)
     if name.startswith(f"{old_model}."):
         yield new_model + name[len(old_model) :]
@@ -94,10 +107,6 @@ def _names(name: str, old_model: str, new_model: str, *, is_own: bool) -> Iterab
     elif not is_own:
         yield name
     yield f"{new_stem}.{name}"
-    number = 2
-    while True:
-        yield f"{new_stem}.{number}.{name}"
-        number += 1
 
 
 def _stem(name: str) -> str:

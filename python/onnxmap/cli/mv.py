@@ -1,8 +1,9 @@
 """Move or rename a model with its data files.
 
 Data files named after the model get the new name: m.onnx.data becomes n.onnx.data. Others keep
-theirs. Into another folder of the same file system, data files are renamed, not copied. A file
-that another model uses stays, and is copied if the folder is another one.
+theirs; in another folder, only if these are plainly names of data files. Into another folder of the
+same file system, data files are renamed, not copied. A file that another model uses stays, and is
+copied if the folder is another one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from onnxmap._neighbours import MODEL_SUFFIX, Neighbours, neighbours
 from onnxmap._paths import is_url
 from onnxmap._text import escape
 from onnxmap.cli.data_files import data_files, has_checksums, new_locations, renamed
-from onnxmap.cli.destination import add_place_arguments, check_free, destination
+from onnxmap.cli.destination import DataPlaces, add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.outcome import DONE, UsageError
 from onnxmap.cli.renaming import FileMoves
@@ -69,14 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     if os.path.islink(file):
         raise UsageError(f"{arguments.file} is a symbolic link; move the file that it leads to")
     with open_model(file, arguments) as model:
-        plan = _plan(model, file, out)
+        plan = _plan(model, file, out, DataPlaces(out, arguments))
         check_free(out, [*plan.moves.values(), *plan.copies.values()], arguments)
-        _carry_out(plan, model, file, arguments)
-    _tell(plan, file, arguments)
+        left_over = _carry_out(plan, model, file, arguments)
+    _tell(plan, file, left_over, arguments)
     return DONE
 
 
-def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
+def _plan(model: onnxmap.Model, file: str, out: str, places: DataPlaces) -> _Plan:
     plan = _Plan(out)
     files = data_files(model)
     plan.paths = {location: path for location, path in files.items() if path is not None}
@@ -93,7 +94,7 @@ def _plan(model: onnxmap.Model, file: str, out: str) -> _Plan:
             if others.owner_of(path) or location.lower().endswith(MODEL_SUFFIX)
         }
     names = os.path.basename(file), os.path.basename(out)
-    new = new_locations(files, *names, own)
+    new = new_locations(files, *names, own, places.may_have)
     for location in files:
         why = _why_it_stays(plan, location, folder, others)
         is_renamed = new[location] != posixpath.normpath(location)
@@ -139,8 +140,10 @@ def _share_file_system(path: str, other: str) -> bool:
     return os.stat(path).st_dev == os.stat(other).st_dev
 
 
-def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse.Namespace) -> None:
-    """Move the files.
+def _carry_out(
+    plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse.Namespace
+) -> list[str]:
+    """Move the files. Return old files that could not be removed.
 
     The new model is complete before the first data file gets its new name, and the old model goes
     last. With one data file, a crash therefore leaves the old or the new model with its data, and
@@ -150,31 +153,31 @@ def _carry_out(plan: _Plan, model: onnxmap.Model, file: str, arguments: argparse
 
     moves = FileMoves(sync=not arguments.no_sync)
     if plan.is_a_rename() and _share_file_system(file, os.path.dirname(plan.out)):
-        moves.rename(file, plan.out, may_replace=arguments.overwrite)
-        moves.sync_folders()
-        return
+        moves.rename_alone(file, plan.out, may_replace=arguments.overwrite)
+        return []
     if model.io == "buffer":
         raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
     renamed(model, plan.moves)
     new_paths = [os.fsencode(plan.new_path(each)) for each in (*plan.moves, *plan.copies)]
     with folders_of(new_paths, sync=not arguments.no_sync):
-        _save_and_move(plan, model, file, moves, arguments)
+        return _save_and_move(plan, model, file, moves, arguments)
 
 
 def _save_and_move(
     plan: _Plan, model: onnxmap.Model, file: str, moves: FileMoves, arguments: argparse.Namespace
-) -> None:
+) -> list[str]:
     from onnxmap._saving import save_with_copies
     from onnxmap.cli.saving_bar import SavingBar
 
     was_there = os.path.lexists(plan.out)
     with SavingBar() as bar:
-        save_with_copies(
+        report = save_with_copies(
             model,
             plan.out,
             {os.fsencode(old): os.fsencode(new) for old, new in plan.copies.items()},
             checksum=has_checksums(model),
             overwrite=arguments.overwrite,
+            replace_read_only=arguments.replace_read_only,
             sync=not arguments.no_sync,
             progress=bar,
         )
@@ -184,22 +187,24 @@ def _save_and_move(
             moves.rename(old, new)
         moves.sync_folders()
         moves.remove(file)
-    for old in plan.files(plan.removable).values():
-        moves.remove(old)
+    removable = plan.files(plan.removable).values()
+    return [*report.left_over, *(old for old in removable if not moves.could_remove(old))]
 
 
-def _tell(plan: _Plan, file: str, arguments: argparse.Namespace) -> None:
+def _tell(plan: _Plan, file: str, left_over: list[str], arguments: argparse.Namespace) -> None:
     rows = [("moved", file, plan.out)]
     rows += [("moved", old, new) for new, old in plan.files(plan.moves).items()]
     removed = plan.files(plan.removable)
     for new, old in plan.files(plan.copies).items():
-        rows.append(("moved" if new in removed else "copied", old, new))
+        is_moved = new in removed and old not in left_over
+        rows.append(("moved" if is_moved else "copied", old, new))
     kept = {old: why for old, why in plan.stays.items() if old in plan.paths}
     if arguments.json:
         facts = [{"how": how, "from": old, "to": new} for how, old, new in rows]
         stays = [{"file": plan.paths[old], "why": why or None} for old, why in kept.items()]
-        print_json({"files": facts, "stays": stays})
+        print_json({"files": facts, "stays": stays, "left_over": left_over})
         return
     shown = [(word, old, f"to {escape(short_path(new))}") for word, old, new in rows]
     shown += [("stays", plan.paths[old], f"because {why}") for old, why in kept.items() if why]
+    shown += [("left", path, "an old file that cannot be removed") for path in left_over]
     print_rows(shown)

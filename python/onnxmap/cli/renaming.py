@@ -34,11 +34,31 @@ class FileMoves:
             _rename_to_new(old, new)
         self._folders |= {os.path.dirname(old), os.path.dirname(new)}
 
+    def rename_alone(self, old: str, new: str, *, may_replace: bool) -> None:
+        """Rename one file, and wait for the disk. If that fails, the file has its old name again.
+
+        A file that was replaced is gone, and then the new name stays.
+        """
+        was_there = os.path.lexists(new)
+        self.rename(old, new, may_replace=may_replace)
+        try:
+            self.sync_folders()
+        except BaseException:
+            if not was_there:
+                _rename_to_new(new, old)
+            raise
+
     def remove(self, path: str) -> None:
         """Remove a file."""
         os.unlink(path)
         self._folders.add(os.path.dirname(path))
         self.sync_folders()
+
+    def could_remove(self, path: str) -> bool:
+        """Remove a file that no longer matters, and return whether it is gone."""
+        with suppress(OSError):
+            self.remove(path)
+        return not os.path.lexists(path)
 
     def sync_folders(self) -> None:
         """Wait until the disk has the new names."""

@@ -9,7 +9,15 @@ from onnxmap._arguments import parse_size
 from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.outcome import DONE, UsageError
-from onnxmap.cli.saving import STANDARD_OUTPUT, add_numbers, add_sync_option, print_report, save_to
+from onnxmap.cli.saving import (
+    STANDARD_OUTPUT,
+    add_numbers,
+    add_read_only_option,
+    add_sync_option,
+    output_of,
+    print_report,
+    save_to,
+)
 
 SUMMARY = "save a model to another file, with its weights inside or outside"
 
@@ -74,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="if OUT is a symbolic link, replace its target, not the link",
     )
+    add_read_only_option(writing)
     add_sync_option(writing)
     parser.add_argument("--json", action="store_true", help="print the report as a JSON object")
     add_opening_options(parser)
@@ -81,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap save`."""
+    arguments.out = output_of(arguments.out)
     _check(arguments)
     external: str | bytes | bool | None = None
     if arguments.inline:

@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from onnxmap._own_streams import own_descriptor
 from onnxmap._text import bytes_in_words, escape
 from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
@@ -31,6 +32,15 @@ def add_sync_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_read_only_option(parser: argparse._ActionsContainer) -> None:
+    """Declare `--replace-read-only`."""
+    parser.add_argument(
+        "--replace-read-only",
+        action="store_true",
+        help="replace also files that must not be written to, as after chmod 444",
+    )
+
+
 def add_place_options(parser: argparse.ArgumentParser) -> None:
     """Declare where a command that edits a file writes, and how."""
     parser.add_argument(
@@ -44,6 +54,7 @@ def add_place_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="if FILE is a symbolic link, edit the file that it leads to",
     )
+    add_read_only_option(parser)
     add_sync_option(parser)
     parser.add_argument("--json", action="store_true", help="print the report as a JSON object")
 
@@ -64,6 +75,11 @@ def check_text(word: str) -> None:
         raise UsageError(f"{word!r} is not UTF-8, which texts in a model are")
 
 
+def output_of(out: str) -> str:
+    """Return the path of an output, or `-` for every way to write standard output."""
+    return STANDARD_OUTPUT if own_descriptor(out) == 1 else out
+
+
 def place(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the file that is edited, and where the result goes, as they are without links.
 
@@ -74,9 +90,9 @@ def place(arguments: argparse.Namespace) -> tuple[str, str]:
     if file == STANDARD_INPUT:
         if arguments.output is None:
             raise UsageError("standard input needs a place for the result: -o OUT")
-        return file, arguments.output
+        return file, output_of(arguments.output)
     if arguments.output is not None:
-        return file, arguments.output
+        return file, output_of(arguments.output)
     if os.path.islink(file):
         if not arguments.follow_symlinks:
             raise UsageError(
@@ -123,7 +139,14 @@ def save_to(
         _check_data_files(model, out)
     try:
         with SavingBar() as bar:
-            return onnxmap.save(model, path, sync=not arguments.no_sync, progress=bar, **options)
+            return onnxmap.save(
+                model,
+                path,
+                replace_read_only=arguments.replace_read_only,
+                sync=not arguments.no_sync,
+                progress=bar,
+                **options,
+            )
     except BrokenPipeError:
         raise UsageError("standard output was closed before it had the whole model") from None
     except OnnxMapError:

@@ -45,7 +45,7 @@ SYSTEM_HEADERS = re.compile(
 )
 # What Linux adds to POSIX. Only os/linux/ may use it.
 OF_LINUX = re.compile(
-    r"\b(linux/|sys/(vfs|syscall|sysmacros|prctl|statfs)\.h|sched\.h|syscall|statx|fstatfs|mremap"
+    r"\b(linux/|sys/(vfs|xattr|syscall|sysmacros|prctl|statfs)\.h|sched\.h|syscall|statx|fstatfs|mremap"
     r"|madvise|mincore|preadv2|posix_fadvise|sched_\w+|O_PATH|AT_EMPTY_PATH|MAP_NORESERVE"
     r"|copy_file_range|sendfile|renameat2|RENAME_\w+|SYS_\w+|MAP_FIXED_NOREPLACE|MADV_\w+|RWF_\w+|RESOLVE_\w+|SI_TKILL|CLOCK_MONOTONIC_COARSE|gettid|memfd_create)\b"
     r'|"/(proc|sys)\b'
@@ -65,9 +65,9 @@ LEVELS: list[set[str]] = [
         "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checking", "_checksums", "_differences", "_graph", "_mappings", "_model_fields",
+        "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings", "_model_fields",
         "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
-        "_operator_set",
+        "_operator_set", "_own_streams",
         "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
         "_structures", "_tofile", "_weights",
     },
