@@ -13,6 +13,7 @@ std::string key_of(std::string_view name) { return std::string(kViewKeys).append
 }  // namespace
 
 std::string viewed_file(const model::Document& model) {
+    if (!model.is_model()) return {};
     const wire::FieldRow& row = onnx::field<"ModelProto.metadata_props">;
     const onnx::Message root = model.root();
     std::string file;

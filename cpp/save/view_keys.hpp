@@ -14,7 +14,8 @@ namespace onnxmap::save {
 /// the file that it shows.
 inline constexpr std::string_view kViewKeys = "onnxmap.view.";
 
-/// The file of which a model is a view, as its metadata name it; empty if it is none.
+/// The file of which a model is a view, as its metadata name it; empty if it is none,
+/// or no model.
 [[nodiscard]] std::string viewed_file(const model::Document& model);
 
 /// Adds the metadata of a view of the model's own file, which has this location.

@@ -106,7 +106,7 @@ def _names(name: str, old_model: str, new_model: str, *, is_own: bool) -> Iterat
         yield new_stem + name[len(old_stem) :]
     elif not is_own:
         yield name
-    yield f"{new_stem}.{name}"
+    yield f"{new_stem}.{name.lstrip('.')}"
 
 
 def _stem(name: str) -> str:

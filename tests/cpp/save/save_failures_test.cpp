@@ -61,7 +61,7 @@ void check_outcome(const SaveScenario& scenario, const TemporaryFolder& folder,
         CHECK(text_of(left) == "1");
         REQUIRE(texts.erase(std::filesystem::path(left).filename().string()) == 1);
     }
-    // A lone model cannot be undone once it has its name. All others can.
+    // A lone model cannot be undone once it has replaced an old one. All others can.
     const bool undone = outcome.error && texts == scenario.old_texts();
     const bool complete = texts == scenario.new_texts();
     CHECK((undone || complete));
@@ -72,12 +72,18 @@ void check_outcome(const SaveScenario& scenario, const TemporaryFolder& folder,
         const bool is_of_names = call == Write::rename || call == Write::rename_to_new ||
                                  call == Write::link || call == Write::remove;
         CHECK((number != EINTR || is_of_names));
-        if (!undone) CHECK((call == Write::sync && outcome.failed->name == "."));
+        if (!undone) {
+            CHECK((call == Write::sync && outcome.failed->name == "."));
+            CHECK(!scenario.old_texts().empty());
+        }
     } else {
         CHECK(complete);
         const bool retried = number == EINTR && call != Write::rename;
-        CHECK((retried || call == Write::remove || call == Write::rename_to_new ||
-               call == Write::link));
+        // A file without attributes, or whose ACL stays, gets no more permissions.
+        const bool is_of_attributes =
+            call == Write::set_attribute || call == Write::remove_attribute;
+        CHECK((retried || is_of_attributes || call == Write::remove ||
+               call == Write::rename_to_new || call == Write::link));
     }
 }
 

@@ -62,10 +62,50 @@ TEST_CASE("save_links: a new file has the mode of any new file, another keeps it
         const Umask umask(0027);
         REQUIRE(::chmod((folder / "m").c_str(), mode) == 0);
         REQUIRE(::chmod((folder / "w").c_str(), mode) == 0);
-        saved({}, model_file(folder / "m", "y"), data_file(folder / "w", "y"));
+        SaveOptions options;
+        options.replace_read_only = mode == 0444U;
+        saved(options, model_file(folder / "m", "y"), data_file(folder / "w", "y"));
         CHECK(mode_of(folder / "m") == mode);
         CHECK(mode_of(folder / "w") == mode);
     }
+}
+
+TEST_CASE("save_links: a file that its owner has protected is not replaced, also by root") {
+    const TemporaryFolder folder;
+    for (const char* name : {"m", "w"}) {
+        folder.write("m", "old");
+        folder.write("w", "old");
+        REQUIRE(::chmod((folder / name).c_str(), 0444) == 0);
+        const Texts before = texts_in(folder.path());
+        const auto save = [&](const SaveOptions& options) {
+            return saved(options, model_file(folder / "m", "new"), data_file(folder / "w", "new"));
+        };
+        CHECK(errno_of([&] { return save({}); }) == EACCES);
+        CHECK(texts_in(folder.path()) == before);
+        SaveOptions insists;
+        insists.replace_read_only = true;
+        save(insists);
+        CHECK(texts_in(folder.path()) == Texts{{"m", "new"}, {"w", "new"}});
+        CHECK(mode_of(folder / name) == 0444);
+        fs::remove(folder / "m");
+        fs::remove(folder / "w");
+    }
+}
+
+TEST_CASE("save_links: what is no longer used goes last, unless another process has replaced it") {
+    const TemporaryFolder folder;
+    SaveOptions options;
+    options.no_longer_used = {folder / "side", folder / "gone"};
+    folder.write("side", "old values");
+    saved(options, model_file(folder / "m", "new"));
+    CHECK(texts_in(folder.path()) == Texts{{"m", "new"}});
+    folder.write("side", "old values");
+    options.progress = [&](std::uint64_t, std::uint64_t) {
+        fs::rename(folder.write("other", "of another process"), folder / "side");
+        options.progress = nullptr;
+    };
+    saved(options, model_file(folder / "m", "newer"));
+    CHECK(texts_in(folder.path()) == Texts{{"m", "newer"}, {"side", "of another process"}});
 }
 
 TEST_CASE("save_links: nobody else can read the new file before it has the mode of the old one") {
@@ -149,7 +189,8 @@ TEST_CASE("save_links: links that lead nowhere, to a folder and in a circle") {
     CHECK(number("to_folder") == EISDIR);
     CHECK(number("circle") == ELOOP);
     CHECK(number("no_folder") == ENOENT);
-    for (const char* name : {"dangling", "to_folder", "circle", "no_folder"}) {
+    CHECK(errno_of([&] { return saved({}, model_file(folder / "to_folder", "x")); }) == EISDIR);
+    for (const char* name : {"dangling", "circle", "no_folder"}) {
         saved({}, model_file(folder / name, "itself"));
         CHECK(text_of(folder / name) == "itself");
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -33,6 +34,9 @@ class TestNames:
             ("sub/w.bin", "sub/n.w.bin"),
             ("./w.bin", "n.w.bin"),
             ("weights", "n.weights"),
+            ("weights.py", "n.weights.py.data"),
+            (".hidden", "n.hidden.data"),
+            (".w.bin", "n.w.bin"),
         ],
     )
     def test_beside_the_old_model_each_data_file_gets_a_new_name(
@@ -52,7 +56,7 @@ class TestNames:
         locations = {"a": "w", "b": "m.w", "c": "m.m.w"}
         values = save_weighted(tmp_path / "m.onnx", locations)
         assert run("cp", tmp_path / "m.onnx", tmp_path / "n.onnx").status == 0
-        new = {"a": "n.w", "b": "n.m.w", "c": "n.m.m.w"}
+        new = {"a": "n.w.data", "b": "n.m.w.data", "c": "n.m.m.w.data"}
         assert locations_of(tmp_path / "n.onnx") == new
         assert values_of(tmp_path / "n.onnx") == values
 
@@ -64,8 +68,10 @@ class TestNames:
         out = tmp_path / "to" / name
         place = out.parent if name == "m.onnx" else out
         assert run("cp", tmp_path / "m.onnx", place).status == 0
-        assert locations_of(out) == {**locations, "c": f"{name}.data"}
+        new = {"a": "w.bin", "b": f"{out.stem}.v.bin", "c": f"{name}.data"}
+        assert locations_of(out) == new
         assert values_of(out) == values
+        assert names_in(out.parent) == {name, *new.values()}
 
     @pytest.mark.parametrize("out", ["n.onnx", "to/m.onnx"])
     def test_two_spellings_of_one_location(self, run: Run, tmp_path: Path, out: str) -> None:
@@ -179,7 +185,7 @@ class TestTakenNames:
         assert values_of(tmp_path / "n.onnx") == values == values_of(tmp_path / "m.onnx")
 
     @pytest.mark.parametrize("user", ["other.onnx", "m.onnx", "broken.onnx"])
-    def test_data_of_another_model_are_never_replaced(
+    def test_what_the_replaced_model_does_not_own_is_never_replaced(
         self, run: Run, tmp_path: Path, user: str
     ) -> None:
         """The old model counts, and so does a model that cannot be read."""
@@ -192,11 +198,50 @@ class TestTakenNames:
             (tmp_path / "n.data").write_bytes(b"maybe of the broken model")
         before = contents(tmp_path)
         ran = run("cp", tmp_path / "m.onnx", tmp_path / "n.onnx", "--overwrite")
+        assert ran.status == 0
+        assert contents(tmp_path).items() > before.items()
+        assert locations_of(tmp_path / "n.onnx")["a"] == "n.m.data"
+        assert values_of(tmp_path / "n.onnx") == values_of(tmp_path / "m.onnx")
+
+    @pytest.mark.parametrize("command", ["cp", "mv"])
+    def test_a_file_of_the_user(self, run: Run, tmp_path: Path, command: str) -> None:
+        """Also if there is an old model, which does not use it."""
+        values = save_weighted(tmp_path / "m.onnx", {"a": "notes.bin"})
+        (tmp_path / "to").mkdir()
+        save_weighted(tmp_path / "to/m.onnx", {"a": "old.bin"}, first_seed=5)
+        (tmp_path / "to/notes.bin").write_bytes(b"mine")
+        ran = run(command, tmp_path / "m.onnx", tmp_path / "to", "--overwrite")
+        assert ran.status == 0, ran.err
+        assert (tmp_path / "to/notes.bin").read_bytes() == b"mine"
+        assert locations_of(tmp_path / "to/m.onnx") == {"a": "m.notes.bin"}
+        assert values_of(tmp_path / "to/m.onnx") == values
+
+    @pytest.mark.parametrize("command", ["cp", "mv"])
+    @pytest.mark.parametrize("name", ["n.onnx", "n.data"])
+    def test_a_protected_file(self, run: Run, tmp_path: Path, command: str, name: str) -> None:
+        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        save_weighted(tmp_path / "n.onnx", {"a": "n.data"}, first_seed=5)
+        (tmp_path / name).chmod(0o444)
+        before = contents(tmp_path)
+        words = command, tmp_path / "m.onnx", tmp_path / "n.onnx", "--overwrite"
+        ran = run(*words)
         assert (ran.status, ran.out) == (2, "")
-        assert ran.err == (
-            f"onnxmap: {tmp_path / 'n.data'} exists, and {tmp_path / user} may use it\n"
-        )
+        assert "Permission denied" in ran.err
         assert contents(tmp_path) == before
+        assert run(*words, "--replace-read-only").status == 0
+        assert values_of(tmp_path / "n.onnx") == values
+
+    @pytest.mark.parametrize("command", ["cp", "mv"])
+    def test_a_pipe_or_a_link_to_one(self, run: Run, tmp_path: Path, command: str) -> None:
+        save_weighted(tmp_path / "m.onnx", {"a": None})
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "link").symlink_to("pipe")
+        for name in ("pipe", "link"):
+            ran = run(command, tmp_path / "m.onnx", tmp_path / name, "--overwrite")
+            assert (ran.status, ran.out) == (2, "")
+            assert "is not a regular file" in ran.err
+            assert (tmp_path / "pipe").is_fifo()
+            assert (tmp_path / "link").is_symlink()
 
 
 class TestFailures:

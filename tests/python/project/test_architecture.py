@@ -65,10 +65,9 @@ LEVELS: list[set[str]] = [
         "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings", "_model_fields",
-        "_neighbours", "_new_attributes", "_new_messages", "_new_tensors", "_new_types",
-        "_operator_set", "_own_streams",
-        "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
+        "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings",
+        "_model_fields", "_neighbours", "_new_attributes", "_new_messages", "_new_tensors",
+        "_new_types", "_operator_set", "_own_streams", "_page_cache", "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
         "_structures", "_tofile", "_weights",
     },
     {"_model_checking", "_model_exchange", "_model_saving", "_values", "_writing", "interop"},

@@ -49,12 +49,18 @@ def test_names(name: str, tmp_path: Path) -> None:
     assert_same_model(tmp_path / "saved.onnx", tmp_path / "model.onnx")
 
 
-def test_a_name_of_any_bytes(tmp_path: Path) -> None:
-    """Protobuf refuses to write it as text; onnxmap finds the file again."""
+@pytest.mark.parametrize("name", [b"\xff.data", b"a\\b.data", b"sub/\xc3.data"])
+def test_names_that_others_cannot_read(name: bytes, tmp_path: Path) -> None:
+    """Protobuf refuses texts that are not UTF-8, and a backslash leads elsewhere on Windows."""
     model = onnxmap.load(write_sizes(tmp_path, 2000))
-    onnxmap.save(model, tmp_path / "saved.onnx", external_data=b"\xff.data", sync=False)
-    saved = onnxmap.load(tmp_path / "saved.onnx")
-    assert saved.initializers["w0"].tobytes() == model.initializers["w0"].tobytes()
+    before = set(tmp_path.iterdir())
+    with pytest.raises(onnxmap.SaveError) as caught:
+        onnxmap.save(model, tmp_path / "saved.onnx", external_data=name, sync=False)
+    assert caught.value.code == "save.data_name"
+    with pytest.raises(onnxmap.SaveError) as caught:
+        onnxmap.save_all({tmp_path / "saved.onnx": model}, name, sync=False)
+    assert caught.value.code == "save.data_name"
+    assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 40, 41, 1024, 2000, 2001, 1 << 40])

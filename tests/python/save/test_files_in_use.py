@@ -110,3 +110,15 @@ def test_external_segments_are_not_left_behind(
     assert contents(tmp_path / "new") == {}
     model.save(tmp_path / "b.onnx", sync=False)
     assert (tmp_path / "b.onnx").read_bytes() == (tmp_path / "a.onnx").read_bytes()
+
+
+def test_a_data_file_that_was_replaced_has_no_unused_bytes(tmp_path: Path) -> None:
+    """The file of that name is another one by now, and the loaded model does not know it."""
+    source = SAVE_MODELS["chain_outside"](tmp_path)
+    model = onnxmap.load(source)
+    one, two = str(tmp_path / "one.data"), str(tmp_path / "two.data")
+    assert model.unused_bytes() == {one: 162, two: 0}
+    model.save(source, external_data="one.data", sync=False)
+    assert model.unused_bytes() == {two: 0}
+    report = model.save(tmp_path / "inline.onnx", external_data=False, sync=False)
+    assert report.unused == {two: 1600}

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +73,30 @@ class TestDataFile:
         model = onnxmap.load(pair[0])
         save = lambda: model.save(tmp_path / "y.onnx", external_data="source/x.data")
         assert "x.onnx' has values there" in refused(save, tmp_path)
+
+    @pytest.mark.parametrize("levels", [1, 2, 3])
+    def test_of_a_model_in_a_folder_above(
+        self, levels: int, pair: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        sub = tmp_path.joinpath(*"abc"[:levels])
+        sub.mkdir(parents=True)
+        above = tmp_path / "above.onnx"
+        location = f"{sub.relative_to(tmp_path)}/w.data"
+        model = onnxmap.load(pair[0])
+        model.save(above, external_data=location, sync=False)
+        said = refused(lambda: model.save(sub / "m.onnx", external_data="w.data"), sub)
+        assert f"{str(above)!r} has values there" in said
+        said = refused(lambda: model.save(sub / "w.data"), sub)
+        assert f"{str(above)!r} has values there" in said
+
+    def test_a_model_above_that_cannot_be_read(self, pair: tuple[Path, Path]) -> None:
+        """It is too far away to count."""
+        sub = pair[0].parent / "sub"
+        sub.mkdir()
+        (pair[0].parent / "broken.onnx").write_bytes(b"\xff")
+        model = onnxmap.load(pair[0])
+        for _ in range(2):
+            model.save(sub / "m.onnx", external_data="w.data", sync=False)
 
     def test_behind_a_link(self, pair: tuple[Path, Path], tmp_path: Path) -> None:
         model = onnxmap.load(pair[0])
@@ -203,6 +228,56 @@ class TestSideFile:
             model.initializers["w0"] = np.full((20, 20), number, np.float32)
             model.save(path, sync=False)
             assert self.sides(tmp_path) == ["model.onnx.edited.data"]
+
+    @pytest.mark.parametrize("way", [{"external_data": False}, {"external_data": "new.data"}])
+    def test_that_its_model_no_longer_uses(
+        self, way: dict[str, Any], path: Path, tmp_path: Path
+    ) -> None:
+        """It goes with the old model, so that side files do not pile up."""
+        (tmp_path / "other").mkdir()
+        other = SAVE_MODELS["chain_outside"](tmp_path / "other")
+        for name in ("one.data", "two.data"):
+            shutil.copy(tmp_path / "other" / name, tmp_path / name)
+        for number in range(ROUNDS):
+            shutil.copy(other, path)
+            self.edit(path, number)
+            assert self.sides(tmp_path) == ["model.onnx.edited.data"]
+            model = onnxmap.load(path)
+            report = model.save(path, sync=False, **way)
+            assert report.left_over == []
+            assert self.sides(tmp_path) == []
+            assert model.initializers["w0"].numpy().mean() == number
+            assert onnxmap.load(path).initializers["w0"].numpy().mean() == number
+
+    @pytest.mark.parametrize("user", ["copy.onnx", "broken.onnx", "link", "overwrite=False"])
+    def test_that_others_may_use(self, user: str, path: Path, tmp_path: Path) -> None:
+        """Another model, one that cannot be read, or nobody knows: then the side file stays."""
+        self.edit(path, 1)
+        side = tmp_path / "model.onnx.edited.data"
+        before = side.read_bytes()
+        target = path
+        if user == "copy.onnx":
+            shutil.copy(path, tmp_path / user)
+        elif user == "broken.onnx":
+            (tmp_path / user).write_bytes(b"\xff")
+        elif user == "link":
+            path.rename(tmp_path / "kept")
+            path.symlink_to("kept")
+        else:
+            target = tmp_path / "free.onnx"
+        onnxmap.load(path).save(
+            target, external_data=False, overwrite=user != "overwrite=False", sync=False
+        )
+        assert side.read_bytes() == before
+
+    def test_that_an_edited_model_still_uses(self, path: Path, tmp_path: Path) -> None:
+        self.edit(path, 1)
+        model = onnxmap.load(path)
+        model.doc_string = "edited"
+        for _ in range(ROUNDS):
+            model.save(path, sync=False)
+            assert self.sides(tmp_path) == ["model.onnx.edited.data"]
+            assert onnxmap.load(path).initializers["w0"].numpy().mean() == 1
 
     def test_a_move_takes_a_numbered_side_file_along(self, path: Path, tmp_path: Path) -> None:
         from onnxmap.cli import main

@@ -144,7 +144,8 @@ def test_folders_of_data_files_that_are_links(way: str, target: str, tmp_path: P
     assert listing(tmp_path) == before
 
 
-def test_kept_data_files_get_their_folders(tmp_path: Path) -> None:
+def test_copied_data_files_make_no_folders(tmp_path: Path) -> None:
+    """The new model's folder, and one that is there, may have them."""
     (tmp_path / "old" / "a" / "b").mkdir(parents=True)
     data = bytearray()
     tensor = made_external(weight("w", 20, 20), "a/b/w.data", data, 50)
@@ -154,8 +155,13 @@ def test_kept_data_files_get_their_folders(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     saved = tmp_path / "new" / "saved.onnx"
     report = onnxmap.save(onnxmap.load(source), saved, sync=False)
-    assert report.files == [str(tmp_path / "new" / "a" / "b" / "w.data"), str(saved)]
-    assert (tmp_path / "new" / "a" / "b" / "w.data").stat().st_size == 1600
+    assert report.files == [str(tmp_path / "new" / "saved.w.data"), str(saved)]
+    assert (tmp_path / "new" / "saved.w.data").stat().st_size == 1600
+    assert values_of(saved) == values_of(source)
+    (tmp_path / "there" / "a" / "b").mkdir(parents=True)
+    saved = tmp_path / "there" / "saved.onnx"
+    report = onnxmap.save(onnxmap.load(source), saved, sync=False)
+    assert report.files == [str(tmp_path / "there" / "a" / "b" / "w.data"), str(saved)]
     assert values_of(saved) == values_of(source)
 
 

@@ -259,3 +259,29 @@ def test_entries_that_make_no_sense(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         onnxmap.load(tmp_path / "odd.onnx")
     assert source.exists()
+
+
+def test_a_view_that_is_saved_after_an_append(tmp_path: Path) -> None:
+    """The model was loaded before. Its values are where they were."""
+    source = SAVE_MODELS["chain"](tmp_path)
+    model = onnxmap.load(source)
+    onnxmap.append(source, metadata_props={"reviewed": "yes"})
+    view = tmp_path / "view.onnx"
+    model.save(view, external_data="view", sync=False)
+    assert values_of(view) == values_of(source)
+    assert onnxmap.load(view).initializers["w"].numpy().shape == (16, 16)
+    onnxmap.append(source, doc_string="again")
+    with pytest.raises(onnxmap.FileChangedError):
+        onnxmap.load(view)
+
+
+@pytest.mark.parametrize("options", [{}, {"external_data": False}])
+def test_the_model_that_it_shows_has_no_unused_bytes(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    """What the view does not use of it is the structure of a model."""
+    source = SAVE_MODELS["chain"](tmp_path)
+    onnxmap.load(source).save(tmp_path / "view.onnx", external_data="view", sync=False)
+    view = onnxmap.load(tmp_path / "view.onnx")
+    assert view.unused_bytes() == {}
+    assert view.save(tmp_path / "again.onnx", sync=False, **options).unused == {}
