@@ -16,8 +16,6 @@ import onnx
 import pytest
 from google.protobuf import text_format
 from support.command_line import Run
-from support.run_options import SANITIZED
-from support.subprocesses import facts_from
 from support.weighted_models import (
     GARBAGE,
     Values,
@@ -360,70 +358,6 @@ class TestFailures:
         assert ran.status == 2
         assert "tensor 'b'" in ran.err
         assert names_in(tmp_path) == before
-
-
-class TestFailedSyncs:
-    """A move that reports an error has moved nothing, and what stays behind is reported."""
-
-    @pytest.mark.parametrize("locations", [{"a": None}, {"a": "m.data"}, {"a": "w.bin"}])
-    @pytest.mark.parametrize("place", ["n.onnx", "to/n.onnx"])
-    def test_the_folder_cannot_be_synced(
-        self,
-        run: Run,
-        tmp_path: Path,
-        to: Path,
-        place: str,
-        locations: dict[str, str | None],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        save_weighted(tmp_path / "m.onnx", locations)
-        before = names_in(tmp_path)
-
-        def fail(_: bytes) -> None:
-            raise OSError(5, "Input/output error")
-
-        monkeypatch.setattr(_core, "sync_folder", fail)
-        assert run("mv", tmp_path / "m.onnx", tmp_path / place).status == 2
-        assert names_in(tmp_path) == before
-
-    @pytest.mark.skipif(SANITIZED, reason="a filter of system calls would stop the sanitizers")
-    @pytest.mark.parametrize("command", ["mv", "cp"])
-    def test_no_file_can_be_synced(self, tmp_path: Path, to: Path, command: str) -> None:
-        """Also by the core, which writes the new model."""
-        save_weighted(tmp_path / "m.onnx", {"a": "m.data", "b": None})
-        before = names_in(tmp_path)
-        facts = facts_from(
-            """
-        import errno
-        from onnxmap import cli
-        from support import seccomp_filter
-        seccomp_filter.refuse(74 if seccomp_filter.X86_64 else 82, errno.EIO)
-        report(status=cli.main(sys.argv[1:]))
-        """,
-            command,
-            str(tmp_path / "m.onnx"),
-            str(to / "n.onnx"),
-        )
-        assert facts == {"status": 2}
-        assert names_in(tmp_path) == before
-
-    def test_old_files_that_cannot_be_removed(
-        self, run: Run, tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
-        real = os.unlink
-
-        def fail(path: str) -> None:
-            if path.endswith(".data"):
-                raise PermissionError(13, "Permission denied", path)
-            real(path)
-
-        monkeypatch.setattr(os, "unlink", fail)
-        ran = run("mv", tmp_path / "m.onnx", elsewhere, "--json")
-        assert ran.status == 0
-        assert json.loads(ran.out)["left_over"] == [str(tmp_path / "m.data")]
-        assert values_of(elsewhere / "m.onnx") == values
-        assert names_in(tmp_path) == {"m.data"}
 
 
 class TestCrashes:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 from support.sample_models import external, model_of, write
+from support.save_models import SAVE_MODELS
 from support.saved_models import contents
 
 import onnxmap
