@@ -88,7 +88,7 @@ class Saving {
             Destinations(true, options_.replace_read_only).find(path, AtOutputLink::refuse);
         if (!place.replaced()) return;
         const auto identity = place.folder->identity_of(place.name, path);
-        if (identity) unused_.push_back({std::move(place), *identity});
+        if (identity) unused_.emplace_back(std::move(place), *identity);
     }
 
     // Another process may have made a file of the name meanwhile.
