@@ -40,7 +40,7 @@ def own_descriptor(path: Path) -> int | None:
     place = os.fsencode(path)
     for _ in range(_MOST_LINKS):
         folder, name = os.path.split(place)
-        if _OWN_DESCRIPTORS.fullmatch(_without_links(folder)) and name.isdigit():
+        if name.isdigit() and _OWN_DESCRIPTORS.fullmatch(_without_links(folder)):
             return int(name)
         try:
             place = os.path.join(folder, os.readlink(place))

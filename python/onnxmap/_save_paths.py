@@ -176,18 +176,21 @@ def sides_no_longer_used(
 
 def _sides_of(path: bytes) -> list[bytes]:
     """The side files of the model at `path`, which are regular files that it uses."""
+    if not os.path.lexists(path):
+        return []
     folder, name = os.path.split(path)
-    pattern = re.compile(re.escape(name) + rb"(\.[0-9]+)?" + re.escape(_core.SIDE_END))
     try:
         there = [
-            os.path.join(folder, each) for each in os.listdir(folder) if pattern.fullmatch(each)
+            os.path.join(folder, each)
+            for each in os.listdir(folder)
+            if each.endswith(_core.SIDE_END) and each.startswith(name)
         ]
     except OSError:
         return []
+    pattern = re.compile(re.escape(path) + rb"(\.[0-9]+)?" + re.escape(_core.SIDE_END))
+    there = [each for each in there if pattern.fullmatch(each) and not os.path.islink(each)]
     own = _ids_of_data(path) if there else set()
-    return [
-        each for each in there if not os.path.islink(each) and file_id(os.fsdecode(each)) in own
-    ]
+    return [each for each in there if file_id(os.fsdecode(each)) in own]
 
 
 def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
