@@ -90,5 +90,6 @@ def _is_data_name(name: str) -> bool:
         _OF_DATA.fullmatch(os.path.splitext(name)[1]) is not None
         and name.isprintable()
         and is_text(name)
+        and ".." not in name  # onnx refuses that anywhere in a location
         and len(os.fsencode(name)) <= _LONGEST_NAME
     )

@@ -18,6 +18,7 @@ HOSTILE = [
     ".ssh/authorized_keys", ".bashrc", "numpy.py", "conftest.py", "Makefile", "setup.cfg",
     "sub/.git/hooks/post-commit", "a.data/../.profile", "index.html", "lib/libc.so.6", "x.desktop",
     ".data", "sub/w.data", "m.py", "m.onnx.py", "-rf", "w.data\n", "package.json", "w.onnx",
+    "w..data",
 ]  # fmt: skip
 PLAIN = ["w.data", "m.onnx.data", "w.bin", "layers.0.weight", "model.onnx_data_1", "W.DATA"]
 ENDS = (".data", ".bin", ".weight", ".onnx_data_1", ".DATA")
