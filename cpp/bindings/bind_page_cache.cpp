@@ -15,12 +15,6 @@ namespace {
 
 using Positions = std::vector<std::uint32_t>;
 
-// Lets Ctrl-C interrupt long work.
-void look_for_signals() {
-    const WithLock locked;
-    check_signals();
-}
-
 void prefetch(const Graph& graph, const Positions& positions) {
     const WithoutLock unlocked;
     bulk::prefetch(graph.graph()->initializers(), positions, look_for_signals);

@@ -1,6 +1,8 @@
 // Saving models: plans of what is written, and writing it.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +18,7 @@
 #include "save/check_loaded.hpp"
 #include "save/destination.hpp"
 #include "save/external_use.hpp"
+#include "save/folders_beneath.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
 #include "save/view_keys.hpp"
@@ -41,6 +44,7 @@ struct Plan {
     explicit Plan(PlanOptions options) : plan(std::move(options)) {}
 
     save::SavePlan plan;
+    std::vector<DocumentPtr> documents;
     std::vector<save::Parts> models;  // once they are finished
 };
 
@@ -57,10 +61,7 @@ std::unique_ptr<Plan> make_plan(std::string_view external, const py::bytes& loca
     options.most_nbytes = most_nbytes;
     options.dedupe = dedupe;
     options.over_2gib = over_2gib;
-    options.look = [] {
-        const WithLock locked;
-        check_signals();
-    };
+    options.look = look_for_signals;
     return std::make_unique<Plan>(std::move(options));
 }
 
@@ -72,6 +73,7 @@ void add(Plan& self, const ProtoView& model, const py::bytes& side_location, boo
         planned.copies.emplace(py::cast<std::string>(location), py::cast<std::string>(copy));
     }
     planned.replaces_copies = replaces_copies;
+    self.documents.push_back(model.document);
     const WithoutLock unlocked;
     self.plan.add(std::move(planned));
 }
@@ -133,22 +135,51 @@ py::tuple write_model_to(Plan& self, const py::object& take, const py::object& p
     return py::make_tuple(counts.written, counts.copied);
 }
 
-py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
-               const std::vector<py::bytes>& data_paths, bool overwrite, bool replace_read_only,
-               bool follow_symlinks, bool sync, const std::vector<py::bytes>& no_longer_used,
-               const py::object& progress) {
-    std::vector<save::OutputFile> files;
-    auto& data = self.plan.data_files();
-    std::vector<save::Parts> models = std::move(self.models);
-    for (std::size_t i = 0; i < data.size(); ++i) {
-        files.push_back({std::string(data_paths.at(i)), std::move(data[i].parts),
-                         save::OutputFile::Kind::data});
+// What the documents know of the files at these paths, and the files that they were loaded from.
+std::vector<save::KnownFile> known_files(const Plan& plan, const std::vector<std::string>& paths) {
+    std::vector<save::KnownFile> known;
+    for (const DocumentPtr& document : plan.documents) {
+        const std::string& loaded_path = document->store().external.folder().model_path;
+        const auto loaded = document->source().identity();
+        bool is_saved_over = false;
+        for (const std::string& path : paths) {
+            const auto saved = document->saved().at(path);
+            if (!saved) continue;
+            // Whoever saves to a place that was not loaded may replace whatever is there.
+            known.push_back({path, *saved, path == loaded_path});
+            is_saved_over |= path == loaded_path;
+        }
+        if (loaded && !is_saved_over) known.push_back({loaded_path, *loaded});
     }
+    return known;
+}
+
+py::dict write(Plan& self, const std::vector<py::bytes>& model_paths, bool overwrite,
+               bool replace_read_only, bool follow_symlinks, bool sync,
+               const std::vector<py::bytes>& no_longer_used, const py::object& check_again,
+               const py::object& progress) {
+    const std::vector<std::string> paths(model_paths.begin(), model_paths.end());
+    const std::string folder = save::folder_part(paths.at(0));
+    std::vector<save::OutputFile> files;
+    for (auto& data : self.plan.data_files()) {
+        files.push_back({folder + data.location, std::move(data.parts),
+                         save::OutputFile::Kind::data, data.location, data.replaces});
+    }
+    std::vector<save::Parts> models = std::move(self.models);
     for (std::size_t i = 0; i < models.size(); ++i) {
-        files.push_back(
-            {std::string(model_paths.at(i)), std::move(models[i]), save::OutputFile::Kind::model});
+        files.push_back({paths.at(i), std::move(models[i]), save::OutputFile::Kind::model});
     }
     save::SaveOptions options;
+    options.known = known_files(self, paths);
+    options.check_again = [&] {
+        const WithLock locked;
+        std::vector<std::string> unused;
+        for (const auto& path : py::cast<std::vector<py::bytes>>(check_again())) {
+            unused.emplace_back(path);
+        }
+        return unused;
+    };
+    options.look = look_for_signals;
     options.overwrite = overwrite;
     options.replace_read_only = replace_read_only;
     options.follow_symlinks = follow_symlinks;
@@ -159,6 +190,10 @@ py::dict write(Plan& self, const std::vector<py::bytes>& model_paths,
     {
         const WithoutLock unlocked;
         result = save::save_files(files, options);
+    }
+    for (const save::KnownFile& made : result.models) {
+        const auto i = std::find(paths.begin(), paths.end(), made.path) - paths.begin();
+        self.documents.at(static_cast<std::size_t>(i))->saved().note(made.path, made.state);
     }
     py::dict report;
     report["bytes_written"] = result.nbytes.written;
@@ -223,10 +258,16 @@ Args:
     checksums: the SHA-1 of each data file in hexadecimal; or an empty list, to write none.)")
         .def("write_model_to", write_model_to, py::arg("take"), py::arg("progress"),
              "Call `take` with the bytes of the model. Return the bytes written and copied.")
-        .def("write", write, py::arg("model_paths"), py::arg("data_paths"), py::arg("overwrite"),
-             py::arg("replace_read_only"), py::arg("follow_symlinks"), py::arg("sync"),
-             py::arg("no_longer_used"), py::arg("progress"),
-             "Write all files, once. Files that are no longer used are removed after that.");
+        .def(
+            "write", write, py::arg("model_paths"), py::arg("overwrite"),
+            py::arg("replace_read_only"), py::arg("follow_symlinks"), py::arg("sync"),
+            py::arg("no_longer_used"), py::arg("check_again"), py::arg("progress"),
+            R"(Write all files, once: the models, and the data files beneath the folder of the first.
+
+Args:
+    no_longer_used: files that are removed after that.
+    check_again: called while no other process changes names, if files may not be those of before.
+        Returns those of `no_longer_used` that still are. What it raises leaves the old files.)");
     module.attr("VIEW_KEYS") = save::kViewKeys;
     module.attr("SIDE_END") = py::bytes(std::string(save::kSideEnd));
     module.def("save_plan", make_plan, py::arg("external"), py::arg("location"),
@@ -234,38 +275,76 @@ Args:
                py::arg("most_nbytes"), py::arg("dedupe"), py::arg("over_2gib"));
     module.def(
         "append_bytes",
-        [](const DocumentPtr& document, const py::bytes& path, const py::bytes& bytes) {
+        [](const DocumentPtr& document, const py::bytes& path, const py::bytes& bytes, bool sync) {
             const auto known = document->source().identity();
             if (!known) throw py::value_error("the model is not in a local file");
             const std::string name(path);
             const std::string_view added(bytes);
+            save::AppendOptions options;
+            options.sync = sync;
+            options.look = look_for_signals;
             const WithoutLock unlocked;
-            std::ignore = save::append_bytes(name, *known, as_bytes(added), [] {
-                const WithLock locked;
-                check_signals();
-            });
+            std::ignore = save::append_bytes(name, *known, as_bytes(added), options);
         },
-        py::arg("document"), py::arg("path"), py::arg("bytes"),
+        py::arg("document"), py::arg("path"), py::arg("bytes"), py::arg("sync"),
         "Append bytes to the file that a document was loaded from.");
     module.def(
         "check_output",
         [](const py::bytes& path, bool replace_read_only) {
             const std::string name(path);
             const WithoutLock unlocked;
-            save::Destinations destinations(true, replace_read_only);
+            save::Destinations destinations({true, replace_read_only}, false, false);
             std::ignore = destinations.find(name, save::AtOutputLink::replace);
         },
         py::arg("path"), py::arg("replace_read_only"),
         "Raise what a save to a path raises because of the object that has the name now.");
     module.def(
         "rename_to_new",
-        [](const py::bytes& old_path, const py::bytes& new_path) {
-            const std::string from(old_path);
-            const std::string to(new_path);
+        [](const py::bytes& old_folder, const py::bytes& old_location, const py::bytes& new_folder,
+           const py::bytes& new_location) {
+            const std::array<std::string, 4> names = {
+                std::string(old_folder), std::string(old_location), std::string(new_folder),
+                std::string(new_location)};
             const WithoutLock unlocked;
-            os::rename_to_new_path(from, to);
+            const save::PlaceBeneath from = save::place_beneath(names[0], names[1]);
+            const save::PlaceBeneath to = save::place_beneath(names[2], names[3]);
+            from.folder->rename_to_new(from.name, *to.folder, to.name, to.path);
         },
-        py::arg("old"), py::arg("new"), "Rename a file. An error if the new name is taken.");
+        py::arg("old_folder"), py::arg("old_location"), py::arg("new_folder"),
+        py::arg("new_location"),
+        "Rename a file beneath a folder. An error if the new name is taken, or for a link on the "
+        "way.");
+    module.def(
+        "remove_file",
+        [](const py::bytes& folder, const py::bytes& location) {
+            const std::string base(folder);
+            const std::string below(location);
+            const WithoutLock unlocked;
+            const save::PlaceBeneath place = save::place_beneath(base, below);
+            place.folder->remove(place.name, place.path);
+        },
+        py::arg("folder"), py::arg("location"),
+        "Remove a file beneath a folder. An error for a link on the way.");
+    py::class_<save::FoldersBeneath>(module, "FoldersBeneath",
+                                     "New folders for files beneath another folder.")
+        .def(
+            "make",
+            [](save::FoldersBeneath& self, const py::bytes& folder, const py::bytes& location) {
+                const std::string base = std::string(folder) + "/";
+                const std::string below(location);
+                const WithoutLock unlocked;
+                const std::string path = base + below;
+                std::ignore =
+                    self.open(std::make_shared<const os::OutputFolder>(base, path), below, path);
+            },
+            py::arg("folder"), py::arg("location"),
+            "Make the missing folders of a location. An error for a link on the way.")
+        .def("keep", &save::FoldersBeneath::keep, "Let the new folders stay.")
+        .def("remove", &save::FoldersBeneath::remove, "Remove the new folders that are empty.");
+    module.def(
+        "folders_beneath",
+        [](bool sync) { return std::make_unique<save::FoldersBeneath>(true, sync); },
+        py::arg("sync"));
     module.def(
         "sync_folder",
         [](const py::bytes& path) {
@@ -280,14 +359,6 @@ Args:
                guarded([](const DocumentPtr& document) { save::open_loaded_files(*document); }),
                py::arg("document"),
                "Open the data files of a model as it was loaded, so that they may be replaced.");
-    module.def(
-        "check_not_appended",
-        [](const DocumentPtr& document) {
-            const WithoutLock unlocked;
-            save::check_not_appended(document->source(),
-                                     document->store().external.folder().model_path);
-        },
-        py::arg("document"), "Raise FileChangedError if the loaded file was appended to since.");
     module.def(
         "check_in_place",
         [](const DocumentPtr& document) {

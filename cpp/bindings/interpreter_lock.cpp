@@ -19,6 +19,11 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
 }
 
+void look_for_signals() {
+    const WithLock locked;
+    check_signals();
+}
+
 }  // namespace onnxmap::bindings
 
 // The linker replaces the C++ runtime's function by this one (--wrap in cpp/CMakeLists.txt). The

@@ -56,4 +56,7 @@ class WithLock {
 /// Needs the lock.
 void check_signals();
 
+/// Does the same in long work without the lock.
+void look_for_signals();
+
 }  // namespace onnxmap::bindings

@@ -16,6 +16,7 @@
 #include "model/field_index.hpp"
 #include "model/list_names.hpp"
 #include "model/load_options.hpp"
+#include "model/saved_states.hpp"
 #include "model/segment_groups.hpp"
 #include "onnx/message.hpp"
 #include "os/fork_safe_mutex.hpp"
@@ -45,6 +46,8 @@ class Document {
     /// For code that edits. A document is shared as an immutable object; its edits are not part of
     /// what was loaded.
     [[nodiscard]] Edits& editable() const noexcept { return edits_; }
+    /// Where the document was saved to. Not part of what was loaded, either.
+    [[nodiscard]] SavedStates& saved() const noexcept { return saved_; }
 
     /// The source that holds these bytes of the document: the loaded one, or that of an edit.
     /// Throws Error `file.changed` if the edit that held them is gone.
@@ -105,6 +108,7 @@ class Document {
     void forget_edited() const;
 
     mutable Edits edits_;
+    mutable SavedStates saved_;
     tensor::Store store_;
     std::string folder_;
     Limits limits_;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
+#include "os/file_lock.hpp"
 #include "os/fork_safe_mutex.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
@@ -23,10 +24,6 @@ constexpr int kAppendFlags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NO
 // Some file systems give a lock to the process, or have none. A child of a fork would keep the lock
 // of its parent, but no fork happens while this is held.
 constinit ForkSafeMutex appending;
-
-bool lacks_locks(int number) noexcept {
-    return number == ENOLCK || number == ENOSYS || number == EINVAL || number == EOPNOTSUPP;
-}
 
 timespec time_of(std::int64_t nanoseconds) noexcept {
     constexpr std::int64_t kPerSecond = 1'000'000'000;
@@ -53,17 +50,13 @@ FileStatus AppendFile::status() const { return status_of(descriptor_.number(), p
 bool AppendFile::try_lock() {
     std::unique_lock alone(appending, std::try_to_lock);
     if (!alone) return false;
-    if (retried([&] { return write_calls->lock(descriptor_.number()); }) != 0) {
-        if (errno == EWOULDBLOCK) return false;
-        if (!lacks_locks(errno)) throw FileError(errno, path_);
-    }
+    if (os::try_lock(descriptor_.number(), path_) == Locked::no) return false;
     static_cast<void>(alone.release());
     return true;
 }
 
-// A lock that cannot be released goes with the descriptor.
 void AppendFile::unlock() noexcept {
-    static_cast<void>(write_calls->unlock(descriptor_.number()));
+    os::unlock(descriptor_.number());
     appending.unlock();
 }
 
@@ -77,6 +70,12 @@ void AppendFile::write(std::uint64_t offset, ByteView bytes) {
         if (count == 0) throw FileError(EIO, path_);
         offset += static_cast<std::uint64_t>(count);
         bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+void AppendFile::sync() {
+    if (retried([&] { return write_calls->sync(descriptor_.number()); }) != 0) {
+        throw FileError(errno, path_);
     }
 }
 

@@ -28,6 +28,9 @@ class AppendFile {
     /// another call.
     void write(std::uint64_t offset, ByteView bytes);
 
+    /// Waits until the disk has the bytes.
+    void sync();
+
     /// Cuts the file to its size in `before`, and sets its time of modification to that of `before`
     /// if this process may do so.
     void restore(const FileIdentity& before);

@@ -216,7 +216,7 @@ void NewFile::replace() {
 }
 
 void NewFile::take_new_name() {
-    folder_->rename_to_new(temporary_, name_, path_);
+    folder_->rename_to_new(temporary_, *folder_, name_, path_);
     temporary_.clear();
 }
 

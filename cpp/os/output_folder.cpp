@@ -46,42 +46,23 @@ bool lacks_links(int number) noexcept {
            number == EACCES;
 }
 
-std::optional<NameStatus> look_in(int folder, const std::string& name, const std::string& path) {
-    struct stat status{};
-    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return std::nullopt;
-        throw FileError(errno, path);
-    }
-    NameStatus found{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
-                     status.st_gid};
-    // To root no mode forbids anything, so the owner's bit is asked first.
-    found.is_protected =
-        found.kind == FileKind::regular &&
-        ((status.st_mode & S_IWUSR) == 0 ||
-         (::faccessat(folder, name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES));
-    return found;
-}
-
-bool link_in(int folder, const std::string& from, const std::string& to, const std::string& path) {
-    if (write_calls->link(folder, from.c_str(), to.c_str()) == 0) return true;
+// False if the file system has no hard links.
+bool make_link(int from_folder, const std::string& from, int to_folder, const std::string& to,
+               const std::string& path) {
+    if (write_calls->link(from_folder, from.c_str(), to_folder, to.c_str()) == 0) return true;
     if (!lacks_links(errno)) throw FileError(errno, path);
     return false;
 }
 
-void rename_to_new_in(int folder, const std::string& from, const std::string& to,
-                      const std::string& path) {
-    if (write_calls->rename_to_new(folder, from.c_str(), to.c_str()) == 0) return;
-    if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
-    if (!link_in(folder, from, to, path)) {
-        if (look_in(folder, to, path)) throw FileError(EEXIST, path);
-        if (write_calls->rename(folder, from.c_str(), to.c_str()) == 0) return;
-        throw FileError(errno, path);
-    }
-    if (write_calls->remove(folder, from.c_str()) == 0) return;
-    const int number = errno;
-    // A file with two names would be refused as external data.
-    static_cast<void>(write_calls->remove(folder, to.c_str()));
-    throw FileError(number, path);
+Descriptor open_in(int folder, const std::string& name, int at_link, const std::string& path) {
+    Descriptor opened = open_descriptor([&] {
+        return retried([&] {
+            return write_calls->open(folder, name.c_str(),
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | at_link, 0);
+        });
+    });
+    if (!opened) throw FileError(errno, path);
+    return opened;
 }
 
 }  // namespace
@@ -95,19 +76,39 @@ std::string unique_name(std::string_view name, std::string_view suffix) {
 }
 
 OutputFolder::OutputFolder(const std::string& folder_path, const std::string& path)
-    : descriptor_(open_descriptor([&] {
-          return retried([&] {
-              return write_calls->open(AT_FDCWD, folder_path.c_str(),
-                                       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0);
-          });
-      })) {
-    if (!descriptor_) throw FileError(errno, path);
-    identity_ = status_of(descriptor(), path).identity;
+    : descriptor_(open_in(AT_FDCWD, folder_path, 0, path)),
+      identity_(status_of(descriptor(), path).identity) {}
+
+OutputFolder::OutputFolder(const OutputFolder& parent, const std::string& name,
+                           const std::string& path)
+    : descriptor_(open_in(parent.descriptor(), name, O_NOFOLLOW, path)),
+      identity_(status_of(descriptor(), path).identity) {}
+
+bool OutputFolder::make_folder(const std::string& name, const std::string& path) const {
+    if (write_calls->make_folder(descriptor(), name.c_str()) == 0) return true;
+    if (errno != EEXIST) throw FileError(errno, path);
+    return false;
+}
+
+bool OutputFolder::remove_folder(const std::string& name) const noexcept {
+    return write_calls->remove_folder(descriptor(), name.c_str()) == 0;
 }
 
 std::optional<NameStatus> OutputFolder::look(const std::string& name,
                                              const std::string& path) const {
-    return look_in(descriptor(), name, path);
+    struct stat status{};
+    if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return std::nullopt;
+        throw FileError(errno, path);
+    }
+    NameStatus found{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
+                     status.st_gid};
+    // To root no mode forbids anything, so the owner's bit is asked first.
+    found.is_protected =
+        found.kind == FileKind::regular &&
+        ((status.st_mode & S_IWUSR) == 0 ||
+         (::faccessat(descriptor(), name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES));
+    return found;
 }
 
 std::optional<FileIdentity> OutputFolder::identity_of(const std::string& name,
@@ -135,19 +136,31 @@ std::optional<std::vector<FileAttribute>> OutputFolder::attributes_of(
 
 void OutputFolder::rename(const std::string& from, const std::string& to,
                           const std::string& path) const {
-    if (write_calls->rename(descriptor(), from.c_str(), to.c_str()) != 0) {
+    if (write_calls->rename(descriptor(), from.c_str(), descriptor(), to.c_str()) != 0) {
         throw FileError(errno, path);
     }
 }
 
-void OutputFolder::rename_to_new(const std::string& from, const std::string& to,
-                                 const std::string& path) const {
-    rename_to_new_in(descriptor(), from, to, path);
+void OutputFolder::rename_to_new(const std::string& from, const OutputFolder& to_folder,
+                                 const std::string& to, const std::string& path) const {
+    const int there = to_folder.descriptor();
+    if (write_calls->rename_to_new(descriptor(), from.c_str(), there, to.c_str()) == 0) return;
+    if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
+    if (!make_link(descriptor(), from, there, to, path)) {
+        if (to_folder.look(to, path)) throw FileError(EEXIST, path);
+        if (write_calls->rename(descriptor(), from.c_str(), there, to.c_str()) == 0) return;
+        throw FileError(errno, path);
+    }
+    if (write_calls->remove(descriptor(), from.c_str()) == 0) return;
+    const int number = errno;
+    // A file with two names would be refused as external data.
+    static_cast<void>(write_calls->remove(there, to.c_str()));
+    throw FileError(number, path);
 }
 
 bool OutputFolder::link(const std::string& from, const std::string& to,
                         const std::string& path) const {
-    return link_in(descriptor(), from, to, path);
+    return make_link(descriptor(), from, descriptor(), to, path);
 }
 
 void OutputFolder::remove(const std::string& name, const std::string& path) const {
@@ -157,10 +170,6 @@ void OutputFolder::remove(const std::string& name, const std::string& path) cons
 void OutputFolder::sync(const std::string& path) const {
     if (retried([&] { return write_calls->sync(descriptor()); }) == 0) return;
     if (errno != EINVAL && errno != ENOTSUP) throw FileError(errno, path);
-}
-
-void rename_to_new_path(const std::string& from, const std::string& to) {
-    rename_to_new_in(AT_FDCWD, from, to, to);
 }
 
 }  // namespace onnxmap::os

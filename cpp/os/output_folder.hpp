@@ -37,6 +37,9 @@ class OutputFolder {
     /// Opens the folder `folder_path`, which must be readable, because it is synced later.
     OutputFolder(const std::string& folder_path, const std::string& path);
 
+    /// Opens the folder called `name` in `parent`. Throws ELOOP or ENOTDIR for a link.
+    OutputFolder(const OutputFolder& parent, const std::string& name, const std::string& path);
+
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
 
@@ -55,16 +58,22 @@ class OutputFolder {
     /// Replaces `to`.
     void rename(const std::string& from, const std::string& to, const std::string& path) const;
 
-    /// Throws EEXIST if `to` is taken. On a file system with neither hard links nor such a call,
-    /// looks first, so that a name that is taken at that moment is replaced.
-    void rename_to_new(const std::string& from, const std::string& to,
-                       const std::string& path) const;
+    /// Gives the file a name in `to_folder`, which must be on the same file system. Throws EEXIST
+    /// if `to` is taken. On a file system with neither hard links nor such a call, looks first, so
+    /// that a name that is taken at that moment is replaced.
+    void rename_to_new(const std::string& from, const OutputFolder& to_folder,
+                       const std::string& to, const std::string& path) const;
 
     /// Gives the file another name. False if the file system has no hard links.
     [[nodiscard]] bool link(const std::string& from, const std::string& to,
                             const std::string& path) const;
 
     void remove(const std::string& name, const std::string& path) const;
+
+    /// False if the name is taken.
+    [[nodiscard]] bool make_folder(const std::string& name, const std::string& path) const;
+    /// False if the folder stays, since it has objects or for another reason.
+    bool remove_folder(const std::string& name) const noexcept;
 
     /// Waits until the disk has the names of the folder. Does nothing on a file system that cannot
     /// sync folders.
@@ -74,9 +83,5 @@ class OutputFolder {
     Descriptor descriptor_;
     FileIdentity identity_;
 };
-
-/// Renames an object, given by its path, as OutputFolder::rename_to_new does. The folders may be
-/// different ones of a file system.
-void rename_to_new_path(const std::string& from, const std::string& to);
 
 }  // namespace onnxmap::os

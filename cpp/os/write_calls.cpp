@@ -17,15 +17,17 @@ int open_in(int folder, const char* name, int flags, mode_t mode) noexcept {
     return ::openat(folder, name, flags, mode);
 }
 
-int rename_in(int folder, const char* from, const char* to) noexcept {
-    return ::renameat(folder, from, folder, to);
-}
-
-int link_in(int folder, const char* from, const char* to) noexcept {
-    return ::linkat(folder, from, folder, to, 0);
+int link(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+    return ::linkat(from_folder, from, to_folder, to, 0);
 }
 
 int remove_from(int folder, const char* name) noexcept { return ::unlinkat(folder, name, 0); }
+
+int make_folder_in(int folder, const char* name) noexcept { return ::mkdirat(folder, name, 0777); }
+
+int remove_folder_from(int folder, const char* name) noexcept {
+    return ::unlinkat(folder, name, AT_REMOVEDIR);
+}
 
 }  // namespace
 
@@ -44,10 +46,12 @@ constinit const WriteCalls kSystemWriteCalls{
     .remove_attribute = remove_attribute,
     .sync = ::fsync,
     .close = ::close,
-    .rename = rename_in,
+    .rename = ::renameat,
     .rename_to_new = rename_to_new,
-    .link = link_in,
+    .link = link,
     .remove = remove_from,
+    .make_folder = make_folder_in,
+    .remove_folder = remove_folder_from,
 };
 
 constinit const WriteCalls* write_calls = &kSystemWriteCalls;

@@ -33,11 +33,14 @@ struct WriteCalls {
     int (*sync)(int file);
     /// The descriptor is closed even if the call fails.
     int (*close)(int file);
-    int (*rename)(int folder, const char* from, const char* to);
+    int (*rename)(int from_folder, const char* from, int to_folder, const char* to);
     /// EEXIST if `to` is taken. EINVAL or ENOSYS if the system cannot do that.
-    int (*rename_to_new)(int folder, const char* from, const char* to);
-    int (*link)(int folder, const char* from, const char* to);
+    int (*rename_to_new)(int from_folder, const char* from, int to_folder, const char* to);
+    int (*link)(int from_folder, const char* from, int to_folder, const char* to);
     int (*remove)(int folder, const char* name);
+    int (*make_folder)(int folder, const char* name);
+    /// ENOTEMPTY or EEXIST if something is in it.
+    int (*remove_folder)(int folder, const char* name);
 };
 
 /// The calls of the system.

@@ -15,6 +15,7 @@ namespace onnxmap::os {
 int unlock_file(int file) noexcept;
 
 /// See WriteCalls::rename_to_new.
-[[nodiscard]] int rename_to_new(int folder, const char* from, const char* to) noexcept;
+[[nodiscard]] int rename_to_new(int from_folder, const char* from, int to_folder,
+                                const char* to) noexcept;
 
 }  // namespace onnxmap::os

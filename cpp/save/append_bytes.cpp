@@ -3,13 +3,16 @@
 #include <cerrno>
 #include <exception>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 #include "base/error.hpp"
 #include "os/append_file.hpp"
 #include "os/file.hpp"
 #include "os/found_object.hpp"
+#include "os/held_file.hpp"
+#include "os/output_folder.hpp"
 #include "os/own_appends.hpp"
+#include "save/folders_beneath.hpp"
 #include "save/refuse.hpp"
 
 namespace onnxmap::save {
@@ -28,19 +31,23 @@ os::AppendFile open_to_append(const std::string& path) {
            "the file itself");
 }
 
-void wait_for_lock(os::AppendFile& file, const std::string& path, const std::function<void()>& look,
-                   std::chrono::milliseconds patience) {
-    using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds kPause{1};
-    const Clock::time_point end = Clock::now() + patience;
-    while (!file.try_lock()) {
-        look();
-        if (Clock::now() >= end) {
-            refuse("save.locked", path,
-                   " is locked by another program; append to it when that has ended");
-        }
-        std::this_thread::sleep_for(kPause);
+// The folder of the file, so that no save replaces the file meanwhile. Nothing if this process may
+// not open the folder, which an append itself does not need.
+std::optional<os::OutputFolder> folder_of(const std::string& path) {
+    const std::string folder = folder_part(path);
+    try {
+        return os::OutputFolder(folder.empty() ? "./" : folder, path);
+    } catch (const FileError& error) {
+        if (error.number != EACCES) throw;
+        return std::nullopt;
     }
+}
+
+// Whoever opens the file by its name now must find what is appended.
+void check_has_name(const std::string& path, const os::FileIdentity& file) {
+    if (os::look_for(*os::way_by_path(path), file)) return;
+    refuse("file.changed", path,
+           " was replaced or moved meanwhile, and nothing is appended to the old file");
 }
 
 // Undoes a failed append.
@@ -61,10 +68,14 @@ void restore(os::AppendFile& file, const os::FileIdentity& known, const std::str
 }  // namespace
 
 os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& known,
-                              ByteView bytes, const std::function<void()>& look,
-                              std::chrono::milliseconds patience) {
+                              ByteView bytes, const AppendOptions& options) {
+    constexpr const char* kAdvice =
+        " is locked by another program; append to it when that has ended";
+    const std::optional<os::OutputFolder> folder = folder_of(path);
+    FolderLocks locks;
+    if (folder) locks.take({&*folder}, options.look, options.patience, path);
     os::AppendFile file = open_to_append(path);
-    wait_for_lock(file, path, look, patience);
+    wait_for_lock([&] { return file.try_lock(); }, options.look, options.patience, path, kAdvice);
     const std::unique_lock locked(file, std::adopt_lock);
     const os::FileStatus status = file.status();
     if (status.kind != os::FileKind::regular) {
@@ -76,9 +87,11 @@ os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& k
                " has other hard links, and appending would change the file under all of its "
                "names; append to a copy");
     }
+    check_has_name(path, known);
     if (bytes.empty()) return known;
     try {
         file.write(known.size, bytes);
+        if (options.sync) file.sync();
     } catch (const FileError& failure) {
         restore(file, known, path, failure);
         throw;
@@ -88,6 +101,7 @@ os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& k
         refuse("file.changed", path, " was written to by another process meanwhile");
     }
     os::note_own_append(known, now);
+    check_has_name(path, known);  // where nothing has locks, a save may have replaced the file
     return now;
 }
 

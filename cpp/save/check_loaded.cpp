@@ -37,15 +37,4 @@ os::FileIdentity state_of_referred(const source::Source& source, const std::stri
     return *now;
 }
 
-void check_not_appended(const source::Source& source, const std::string& path) {
-    const auto loaded = source.identity();
-    if (!loaded) return;
-    const auto now = os::look_for(*os::way_by_path(path), *loaded);
-    if (now && *now != *loaded) {
-        refuse("file.changed", path,
-               " was appended to after it was loaded, and the new file would lack that; load it "
-               "again");
-    }
-}
-
 }  // namespace onnxmap::save

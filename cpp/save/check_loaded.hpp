@@ -18,8 +18,4 @@ void check_referred(const source::Source& source, const std::string& path);
 [[nodiscard]] os::FileIdentity state_of_referred(const source::Source& source,
                                                  const std::string& path);
 
-/// For a loaded file that will be replaced. Throws Error `file.changed` if the file of `source` was
-/// appended to since it was loaded, also if this process did so: the new file would lack that.
-void check_not_appended(const source::Source& source, const std::string& path);
-
 }  // namespace onnxmap::save

@@ -15,9 +15,6 @@ namespace {
 // As many as Linux follows.
 constexpr int kMostLinks = 40;
 
-// The part of a path up to its name, with the slash; empty if there is none.
-std::string folder_part(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
-
 // Where the link at `path` leads, link by link. The last place may be free: a file is made there.
 std::string follow_links(const std::string& path) {
     std::string place = path;
@@ -57,63 +54,81 @@ void refuse_link_to_special(const std::string& path) {
 
 }  // namespace
 
-Destination Destinations::find(const std::string& path, AtOutputLink at_link) {
+Destination Destinations::find(const std::string& path, AtOutputLink at_link,
+                               const std::string& location, bool may_replace) {
     if (path.empty()) throw FileError(ENOENT, path);
     if (path.find('\0') != std::string::npos) throw FileError(EINVAL, path);
     if (at_link != AtOutputLink::refuse) refuse_link_to_special(path);
-    Destination found = look(at_link == AtOutputLink::follow ? follow_links(path) : path, path);
-    judge(found, at_link);
-    const auto is_same = [&](const Destination& other) {
-        return other.name == found.name && other.folder == found.folder;
-    };
-    if (std::any_of(known_.begin(), known_.end(), is_same)) {
-        refuse("save.same_path", path, " is the place of two output files; give each its own");
-    }
-    known_.push_back(found);
-    return found;
-}
-
-Destination Destinations::look(const std::string& place, const std::string& path) {
+    const std::string place = at_link == AtOutputLink::follow ? follow_links(path) : path;
     Destination found;
     found.folder_path = folder_part(place);
     found.name = place.substr(found.folder_path.size());
     found.path = path;
-    found.folder = open_folder(found.folder_path.empty() ? "./" : found.folder_path, path);
+    found.at_link = at_link;
+    found.may_replace = may_replace;
+    found.folder = open_folder(found.folder_path, path, location);
     if (found.name.empty() || found.name == "." || found.name == "..") {
         throw FileError(EISDIR, path);
     }
-    found.old = found.folder->look(found.name, path);
+    look_again(found);
+    const std::pair taken{found.folder, found.name};
+    if (std::find(taken_.begin(), taken_.end(), taken) != taken_.end()) {
+        refuse("save.same_path", path, " is the place of two output files; give each its own");
+    }
+    taken_.push_back(taken);
     return found;
 }
 
-void Destinations::judge(const Destination& found, AtOutputLink at_link) const {
-    if (!found.old) return;
-    if (!overwrite_) throw FileError(EEXIST, found.path);
-    switch (found.old->kind) {
+void Destinations::look_again(Destination& place) const {
+    place.old = place.folder->look(place.name, place.path);
+    place.old_identity.reset();
+    if (!place.old) return;
+    if (!replaceable_.any || !place.may_replace) throw FileError(EEXIST, place.path);
+    switch (place.old->kind) {
         case os::FileKind::regular:
-            if (found.old->is_protected && !replace_read_only_) throw FileError(EACCES, found.path);
-            return;
-        case os::FileKind::folder: throw FileError(EISDIR, found.path);
+            if (place.old->is_protected && !replaceable_.read_only) {
+                throw FileError(EACCES, place.path);
+            }
+            break;
+        case os::FileKind::folder: throw FileError(EISDIR, place.path);
         case os::FileKind::link:
-            if (at_link == AtOutputLink::replace) return;
-            refuse("save.link", found.path,
+            if (place.at_link == AtOutputLink::replace) break;
+            refuse("save.link", place.path,
                    " is a symbolic link, and no data file is written there; remove the link or "
                    "choose another name");
-        case os::FileKind::other: refuse_special(found.path);
+        case os::FileKind::other: refuse_special(place.path);
     }
+    place.old_identity = place.folder->identity_of(place.name, place.path);
 }
 
-std::shared_ptr<const os::OutputFolder> Destinations::open_folder(const std::string& folder_path,
-                                                                  const std::string& path) {
-    for (const OpenFolder& known : folders_) {
-        if (known.path == folder_path) return known.folder;
+OpenFolder Destinations::open_folder(const std::string& folder_path, const std::string& path,
+                                     const std::string& location) {
+    for (const auto& [known_path, folder] : folders_) {
+        if (known_path == folder_path) return folder;
     }
-    auto opened = std::make_shared<const os::OutputFolder>(folder_path, path);
-    for (const OpenFolder& known : folders_) {
-        if (known.folder->identity().same_file(opened->identity())) opened = known.folder;
+    OpenFolder opened;
+    if (folder_part(location).empty()) {
+        const std::string name = folder_path.empty() ? "./" : folder_path;
+        opened = std::make_shared<const os::OutputFolder>(name, path);
+    } else {
+        const std::string base = path.substr(0, path.size() - location.size());
+        opened = beneath_.open(open_folder(base, path, {}), location, path);
     }
-    folders_.push_back({folder_path, opened});
+    for (const auto& [known_path, folder] : folders_) {
+        if (folder->identity().same_file(opened->identity())) opened = folder;
+    }
+    folders_.emplace_back(folder_path, opened);
     return opened;
+}
+
+std::vector<const os::OutputFolder*> Destinations::folders() const {
+    std::vector<const os::OutputFolder*> all;
+    for (const auto& [path, folder] : folders_) {
+        if (std::find(all.begin(), all.end(), folder.get()) == all.end()) {
+            all.push_back(folder.get());
+        }
+    }
+    return all;
 }
 
 }  // namespace onnxmap::save

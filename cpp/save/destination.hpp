@@ -7,15 +7,21 @@
 #include <vector>
 
 #include "os/output_folder.hpp"
+#include "save/folders_beneath.hpp"
 
 namespace onnxmap::save {
 
+enum class AtOutputLink { refuse, replace, follow };
+
 struct Destination {
-    std::shared_ptr<const os::OutputFolder> folder;
+    OpenFolder folder;
     std::string folder_path;  // with a slash at its end; empty for the working folder
     std::string name;
-    std::string path;                   // as the caller wrote it, for error texts
-    std::optional<os::NameStatus> old;  // what has the name now
+    std::string path;                             // as the caller wrote it, for error texts
+    AtOutputLink at_link = AtOutputLink::refuse;  // what a link of that name would mean
+    bool may_replace = true;                      // false: the name must be free
+    std::optional<os::NameStatus> old;            // what had the name at the last look
+    std::optional<os::FileIdentity> old_identity;
 
     /// The file whose permissions the new one gets.
     [[nodiscard]] std::optional<os::NameStatus> replaced() const noexcept {
@@ -23,33 +29,42 @@ struct Destination {
     }
 };
 
-enum class AtOutputLink { refuse, replace, follow };
+/// What may have the name of a new file; see SaveOptions.
+struct Replaceable {
+    bool any = true;
+    bool read_only = false;
+};
 
-/// Finds the places of the files of one save.
+/// Finds the places of the files of one save. Each folder is opened once, and everything that is
+/// looked at, made or renamed goes through that descriptor.
 class Destinations {
   public:
-    /// `overwrite` and `replace_read_only` as in SaveOptions.
-    Destinations(bool overwrite, bool replace_read_only) noexcept
-        : overwrite_(overwrite), replace_read_only_(replace_read_only) {}
+    Destinations(Replaceable replaceable, bool makes_folders, bool sync) noexcept
+        : replaceable_(replaceable), beneath_(makes_folders, sync) {}
 
-    /// Throws what save_files() throws before anything is written.
-    [[nodiscard]] Destination find(const std::string& path, AtOutputLink at_link);
+    /// The place of a file. `location`: how `path` ends, beneath the folder of the models; empty if
+    /// all of it is the caller's. Without `may_replace` the name must be free. Throws what
+    /// save_files() throws before anything is written.
+    [[nodiscard]] Destination find(const std::string& path, AtOutputLink at_link,
+                                   const std::string& location = {}, bool may_replace = true);
+
+    /// Looks again at what has the name. Throws what find() throws.
+    void look_again(Destination& place) const;
+
+    /// All folders, each once.
+    [[nodiscard]] std::vector<const os::OutputFolder*> folders() const;
+
+    /// Lets the folders stay that were made for this.
+    void keep_folders() noexcept { beneath_.keep(); }
 
   private:
-    struct OpenFolder {
-        std::string path;
-        std::shared_ptr<const os::OutputFolder> folder;
-    };
+    [[nodiscard]] OpenFolder open_folder(const std::string& folder_path, const std::string& path,
+                                         const std::string& location);
 
-    [[nodiscard]] Destination look(const std::string& place, const std::string& path);
-    void judge(const Destination& found, AtOutputLink at_link) const;
-    [[nodiscard]] std::shared_ptr<const os::OutputFolder> open_folder(
-        const std::string& folder_path, const std::string& path);
-
-    bool overwrite_;
-    bool replace_read_only_;
-    std::vector<OpenFolder> folders_;
-    std::vector<Destination> known_;
+    Replaceable replaceable_;
+    FoldersBeneath beneath_;
+    std::vector<std::pair<std::string, OpenFolder>> folders_;  // by their paths
+    std::vector<std::pair<OpenFolder, std::string>> taken_;    // the places that were found
 };
 
 }  // namespace onnxmap::save

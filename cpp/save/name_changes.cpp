@@ -1,5 +1,6 @@
 #include "save/name_changes.hpp"
 
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -52,7 +53,8 @@ void NameChanges::undo_put(const Change& change) const {
 
 void NameChanges::undo_last() const {
     const Change& change = changes_.back();
-    const auto& [folder, folder_path, name, path, old] = *change.place;
+    const auto& [folder, name, path] =
+        std::tie(change.place->folder, change.place->name, change.place->path);
     if (change.kind == Change::Kind::put) {
         undo_put(change);
         return;
@@ -66,7 +68,7 @@ void NameChanges::undo_last() const {
             return;
         }
     }
-    folder->rename_to_new(change.aside, name, path);
+    folder->rename_to_new(change.aside, *folder, name, path);
 }
 
 void NameChanges::undo(const std::string& reason) {

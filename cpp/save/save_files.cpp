@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "os/file_system.hpp"
 #include "os/new_file.hpp"
 #include "save/destination.hpp"
+#include "save/folder_locks.hpp"
 #include "save/name_changes.hpp"
+#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
@@ -42,11 +46,13 @@ struct Output {
 
 class Saving {
   public:
-    Saving(std::span<const OutputFile> files, const SaveOptions& options) : options_(options) {
-        Destinations destinations(options.overwrite, options.replace_read_only);
-        find(files, Kind::data, AtOutputLink::refuse, destinations);
-        find(files, Kind::model,
-             options.follow_symlinks ? AtOutputLink::follow : AtOutputLink::replace, destinations);
+    Saving(std::span<const OutputFile> files, const SaveOptions& options)
+        : options_(options),
+          destinations_({options.overwrite, options.replace_read_only}, true, options.sync) {
+        const AtOutputLink at_model =
+            options.follow_symlinks ? AtOutputLink::follow : AtOutputLink::replace;
+        find(files, Kind::data, AtOutputLink::refuse);
+        find(files, Kind::model, at_model);
         for (const std::string& path : options.no_longer_used) find_unused(path);
     }
 
@@ -55,6 +61,10 @@ class Saving {
     }
 
     void change_names() {
+        FolderLocks locks;
+        locks.take(destinations_.folders(), options_.look, options_.patience,
+                   outputs_.empty() ? "" : outputs_.back().place.path);
+        look_again();
         try {
             move_old_files();
             put(Kind::data);
@@ -68,35 +78,88 @@ class Saving {
             throw;
         }
         commit();
+        destinations_.keep_folders();
         remove_unused();
+        note_models();
     }
 
     [[nodiscard]] SaveResult take_result() { return std::move(result_); }
 
   private:
-    void find(std::span<const OutputFile> files, Kind kind, AtOutputLink at_link,
-              Destinations& destinations) {
+    void find(std::span<const OutputFile> files, Kind kind, AtOutputLink at_link) {
         for (const OutputFile& file : files) {
             if (file.kind != kind) continue;
-            outputs_.push_back({&file, destinations.find(file.path, at_link), nullptr});
+            outputs_.push_back(
+                {&file, destinations_.find(file.path, at_link, file.location, file.may_replace),
+                 nullptr});
+            check_replaced(outputs_.back());
             total_ += file.parts.nbytes();
         }
     }
 
     void find_unused(const std::string& path) {
-        Destination place =
-            Destinations(true, options_.replace_read_only).find(path, AtOutputLink::refuse);
-        if (!place.replaced()) return;
-        const auto identity = place.folder->identity_of(place.name, path);
-        if (identity) unused_.emplace_back(std::move(place), *identity);
+        Destination place = unused_places_.find(path, AtOutputLink::refuse);
+        if (place.replaced()) unused_.push_back(std::move(place));
     }
 
-    // Another process may have made a file of the name meanwhile.
+    // Others may have changed the names since they were looked at.
+    void look_again() {
+        bool has_changed = !unused_.empty();
+        for (Output& output : outputs_) {
+            const auto before = output.place.old_identity;
+            destinations_.look_again(output.place);
+            check_replaced(output);
+            has_changed |= output.is(Kind::data) && output.place.old_identity != before;
+        }
+        if (!has_changed || !options_.check_again) return;
+        const std::vector<std::string> unused = options_.check_again();
+        std::erase_if(unused_, [&](const Destination& place) {
+            return std::find(unused.begin(), unused.end(), place.path) == unused.end();
+        });
+    }
+
+    // A file that somebody has written since a model was loaded from it, or saved there, has what
+    // the new file lacks.
+    void check_replaced(const Output& output) const {
+        const Destination& place = output.place;
+        // The target of a link stays.
+        if (!output.is(Kind::model) || !place.replaced()) return;
+        const KnownFile* missed = nullptr;
+        for (const KnownFile& known : options_.known) {
+            if (known.state == *place.old_identity) return;
+            const bool is_that = (known.keeps_others && known.path == place.path) ||
+                                 known.state.same_file(*place.old_identity);
+            if (is_that) missed = &known;
+        }
+        if (missed == nullptr) return;
+        const os::FileIdentity& state = missed->state;
+        const char* const end =
+            " after it was loaded or saved, and the new file would lack that; "
+            "load it again";
+        if (!state.same_file(*place.old_identity)) {
+            refuse("file.changed", place.path,
+                   " was replaced by another file since it was loaded or saved, and that file "
+                   "would be lost; load it again, or remove it");
+        }
+        const bool has_grown = place.old_identity->size > state.size;
+        refuse("file.changed", place.path,
+               std::string(has_grown ? " was appended to" : " was written to") + end);
+    }
+
+    void note_models() {
+        for (const Output& output : outputs_) {
+            if (!output.is(Kind::model) || os::on_network(output.place.folder->descriptor())) {
+                continue;  // there, a time may change after the file was closed
+            }
+            result_.models.push_back({output.place.path, output.made->identity()});
+        }
+    }
+
     void remove_unused() {
-        for (const auto& [place, identity] : unused_) {
+        for (const Destination& place : unused_) {
             try {
                 const auto now = place.folder->identity_of(place.name, place.path);
-                if (now != identity) continue;
+                if (now != place.old_identity) continue;
                 place.folder->remove(place.name, place.path);
             } catch (const FileError&) {
                 result_.left_over.push_back(place.path);
@@ -185,10 +248,12 @@ class Saving {
     }
 
     const SaveOptions& options_;
+    Destinations destinations_;  // first: their new folders go last
+    Destinations unused_places_{{true, options_.replace_read_only}, false, false};
     std::uint64_t total_ = 0;
     std::uint64_t done_ = 0;
     std::vector<Output> outputs_;  // the data files first
-    std::vector<std::pair<Destination, os::FileIdentity>> unused_;
+    std::vector<Destination> unused_;
     NameChanges changes_;
     SaveResult result_;
 };

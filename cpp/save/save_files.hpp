@@ -4,6 +4,9 @@
 // synced. Until all of them are complete, no name changes. Old files are never written to, so
 // mappings of them, and sources of the new files that are these old files, stay valid.
 //
+// Names change under the locks of the folders, so saves and appends of several processes come one
+// after another. What has the names is looked up again under the locks.
+//
 // docs/architecture.md, "Saving: how files are replaced", has the steps and what a crash after each
 // of them leaves. If the name of a data file is taken, the old models are moved aside first, to
 // NAME.XXXXXXXX.onnxmap-old, since an old model would read new data in between.
@@ -13,10 +16,14 @@
 // and the temporary files are gone.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "os/file_status.hpp"
+#include "save/folder_locks.hpp"
 #include "save/parts.hpp"
 #include "save/write_parts.hpp"
 
@@ -28,6 +35,16 @@ struct OutputFile {
     std::string path;
     Parts parts;
     Kind kind = Kind::model;
+    std::string location = {};  // how `path` ends, beneath the folder of the models: no link is
+                                // followed there, and missing folders are made
+    bool may_replace = true;    // false: FileError EEXIST if the name is taken
+};
+
+/// A file that one of the models was loaded from, or was saved to before.
+struct KnownFile {
+    std::string path;
+    os::FileIdentity state;
+    bool keeps_others = true;  // another file at its path must not be replaced, either
 };
 
 struct SaveOptions {
@@ -37,11 +54,18 @@ struct SaveOptions {
     bool sync = true;                // wait until the disk has the files
     Progress progress = {};          // over the bytes of all files
     std::vector<std::string> no_longer_used =
-        {};  // files that are removed once the new ones are there
+        {};                             // files that are removed once the new ones are there
+    std::vector<KnownFile> known = {};  // no model replaces one of them in another state
+    /// Called under the locks if another file than before has one of the names of data files, or if
+    /// files are no longer used. Returns those that still are not. Throws if data files must stay.
+    std::function<std::vector<std::string>()> check_again = {};
+    std::function<void()> look = [] {};  // called while others have a lock; may throw
+    std::chrono::milliseconds patience = kLockPatience;
 };
 
 struct SaveResult {
     ByteCounts nbytes;
+    std::vector<KnownFile> models;  // as they are now
     /// Paths of old files that were moved aside and could not be removed.
     std::vector<std::string> left_over;
 };
@@ -54,12 +78,16 @@ struct SaveResult {
 /// Before anything is written, throws FileError EEXIST (see SaveOptions), EISDIR for a folder,
 /// EACCES for a file without the owner's write bit, or that this process may not write to, and what
 /// the system says of a path that cannot be used; Error `save.link` for a data file whose name is a
-/// symbolic link, `save.not_regular` for a device or the like and for a link to one or into /proc,
-/// and `save.same_path` if two files have the same place. Afterwards throws what write_parts()
-/// throws, and FileError with the path of the output file. All names are then what they were
-/// before, unless only the last sync of a folder failed after a single model, without old data,
-/// replaced an old one: then the new files are in place. If the names cannot be restored, throws
-/// Error `save.not_restored`, which names the files that were moved aside.
+/// symbolic link, `ext.unsafe_path` for one in a folder that is one, `save.not_regular` for a
+/// device or the like and for a link to one or into /proc, `save.same_path` if two files have the
+/// same place, and `file.changed` if a model would replace a file of `known` in another state, or
+/// another file in its place (see KnownFile): what somebody else wrote there would be lost.
+/// Afterwards throws what write_parts() throws, `save.locked` (see wait_for_lock()), FileError with
+/// the path of the output file, and, if what has the names has changed meanwhile, all that it
+/// throws before. All names are then what they were before, unless only the last sync of a folder
+/// failed after a single model, without old data, replaced an old one: then the new files are in
+/// place. If the names cannot be restored, throws Error `save.not_restored`, which names the files
+/// that were moved aside.
 [[nodiscard]] SaveResult save_files(std::span<const OutputFile> files,
                                     const SaveOptions& options = {});
 

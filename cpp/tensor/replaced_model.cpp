@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "os/output_folder.hpp"
@@ -26,18 +28,27 @@ std::optional<os::FileIdentity> found_by(const os::WayToFile& way) {
 bool is_moved_aside(const source::Source& model) {
     try {
         const auto file = model.file();
-        return file && os::path_of_open(file->descriptor()).ends_with(os::kAsideEnd);
+        if (!file) return false;
+        std::string path = os::path_of_open(file->descriptor());
+        // So Linux shows a file that the save has removed at its end.
+        constexpr std::string_view kDeleted = " (deleted)";
+        if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+        return path.ends_with(os::kAsideEnd);
     } catch (const Error&) {
         return false;  // its descriptor was closed, and no name leads to it
     }
 }
 
-[[noreturn]] void fail_replaced(const std::string& path) {
-    Error error("file.changed", quoted(path) +
-                                    " was replaced by another file since it was loaded, so its "
-                                    "data files may have changed with it; load it again");
+[[noreturn]] void fail(const std::string& path, const char* reason) {
+    Error error("file.changed", quoted(path) + reason);
     error.file = path;
     throw error;
+}
+
+[[noreturn]] void fail_replaced(const std::string& path) {
+    fail(path,
+         " was replaced by another file since it was loaded, so its data files may have changed "
+         "with it; load it again");
 }
 
 }  // namespace
@@ -52,6 +63,12 @@ void check_not_replaced(const source::Source& model, const os::WayToFile& way) {
         found = found_by(way);  // the save may have ended between the two
     }
     if (found && !found->same_file(*loaded)) fail_replaced(model.path());
+}
+
+void check_still_there(const source::Source& data, const os::WayToFile& way) {
+    const auto opened = data.identity();
+    if (!opened || os::look_for(way, *opened)) return;
+    fail(data.path(), " is just being replaced with its model; load that again");
 }
 
 }  // namespace onnxmap::tensor

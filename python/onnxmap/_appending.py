@@ -27,12 +27,14 @@ def append(
     producer_version: str | None = None,
     domain: str | None = None,
     model_version: int | None = None,
+    sync: bool = True,
 ) -> SaveReport:
     """Add metadata or scalar fields to a model file, by one write at its end.
 
     The size of the file does not matter: protobuf merges what stands at the end with the rest. A
     failed write is undone. Models of the file that are loaded in this process stay usable, and show
-    what they showed before; views of the file must be saved again. A crash of the system, or a loss
+    what they showed before; those of other processes raise FileChangedError, and views of the file
+    must be saved again. A crash of the system, or a loss
     of power, may leave a part of what was added, and then the file cannot be loaded; `save` is safe
     against that.
 
@@ -44,15 +46,17 @@ def append(
         producer_version: its new version.
         domain: the new domain of the model.
         model_version: the new version of the model.
+        sync: wait until the disk has the bytes.
 
     Raises:
         SaveError: a key of `metadata_props` exists already (`save.key_exists`); the file is a
             symbolic link or has other hard links (`save.link`); it would have more than 2 GiB
-            (`save.too_large`); another program has locked it for ten seconds (`save.locked`).
+            (`save.too_large`); another program has locked it, or its folder, for 30
+            seconds (`save.locked`).
         ValueError: there is nothing to add.
         ParseError: the file is not a model.
-        FileChangedError: the file was written to meanwhile, by another program or by another
-            `append`; call again.
+        FileChangedError: the file was written to or replaced meanwhile, by another program or by
+            another `append`; call again.
         OSError: the system cannot write.
     """
     name = without_file_scheme(os.fsencode(path))
@@ -88,5 +92,5 @@ def append(
         document = model._open()
         if document.nbytes <= MOST_FOR_PROTOBUF < document.nbytes + len(data):
             raise SaveError("the file would have more than 2 GiB", code="save.too_large")
-        _core.append_bytes(document, name, data)
+        _core.append_bytes(document, name, data, sync)
     return SaveReport(files=[os.fsdecode(name)], bytes_written=len(data))

@@ -29,6 +29,7 @@ __all__: list[str] = [
     "Document",
     "ExternalFile",
     "FieldName",
+    "FoldersBeneath",
     "Function",
     "Graph",
     "IntIntListEntry",
@@ -60,7 +61,6 @@ __all__: list[str] = [
     "append_bytes",
     "attribute_entries",
     "check_in_place",
-    "check_not_appended",
     "check_output",
     "check_rules",
     "compare_models",
@@ -74,6 +74,7 @@ __all__: list[str] = [
     "external_file",
     "external_locations",
     "external_use",
+    "folders_beneath",
     "friendly",
     "hold_loaded",
     "hold_raw_data",
@@ -97,6 +98,7 @@ __all__: list[str] = [
     "optional_value",
     "plan_bulk",
     "plan_stats",
+    "remove_file",
     "rename_to_new",
     "rules",
     "save_plan",
@@ -1937,16 +1939,21 @@ class SavePlan:
     def write(
         self,
         model_paths: collections.abc.Sequence[bytes],
-        data_paths: collections.abc.Sequence[bytes],
         overwrite: bool,
         replace_read_only: bool,
         follow_symlinks: bool,
         sync: bool,
         no_longer_used: collections.abc.Sequence[bytes],
+        check_again: Any,
         progress: Any,
     ) -> dict[str, Any]:
         """
-        Write all files, once. Files that are no longer used are removed after that.
+        Write all files, once: the models, and the data files beneath the folder of the first.
+
+        Args:
+            no_longer_used: files that are removed after that.
+            check_again: called while no other process changes names, if files may not be those of before.
+                Returns those of `no_longer_used` that still are. What it raises leaves the old files.
         """
 
     def write_model_to(self, take: Any, progress: Any) -> tuple[int, int]:
@@ -1956,6 +1963,26 @@ class SavePlan:
 
     @property
     def referenced(self) -> int: ...
+
+class FoldersBeneath:
+    """
+    New folders for files beneath another folder.
+    """
+
+    def keep(self) -> None:
+        """
+        Let the new folders stay.
+        """
+
+    def make(self, folder: bytes, location: bytes) -> None:
+        """
+        Make the missing folders of a location. An error for a link on the way.
+        """
+
+    def remove(self) -> None:
+        """
+        Remove the new folders that are empty.
+        """
 
 class Stats:
     """
@@ -1981,7 +2008,7 @@ class Stats:
         The bytes that are read, or made by decoding.
         """
 
-def append_bytes(document: Document, path: bytes, bytes: bytes) -> None:
+def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> None:
     """
     Append bytes to the file that a document was loaded from.
     """
@@ -1990,11 +2017,6 @@ def attribute_entries(view: ProtoView, field: str) -> dict[str, Attribute]: ...
 def check_in_place(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file is no longer at its path, or has changed.
-    """
-
-def check_not_appended(document: Document) -> None:
-    """
-    Raise FileChangedError if the loaded file was appended to since.
     """
 
 def check_output(path: bytes, replace_read_only: bool) -> None:
@@ -2069,6 +2091,7 @@ def external_use(document: Document) -> dict[str, tuple[int, int]]:
     Return (bytes, bytes in use) of each external file of a model, by path.
     """
 
+def folders_beneath(sync: bool) -> FoldersBeneath: ...
 def friendly(arg0: ProtoView, arg1: str) -> Any:
     """
     Return the value of a field in the form in which Node, Graph and the other classes give it.
@@ -2194,9 +2217,16 @@ def plan_stats(
     Return the plan for the statistics of these initializers.
     """
 
-def rename_to_new(old: bytes, new: bytes) -> None:
+def remove_file(folder: bytes, location: bytes) -> None:
     """
-    Rename a file. An error if the new name is taken.
+    Remove a file beneath a folder. An error for a link on the way.
+    """
+
+def rename_to_new(
+    old_folder: bytes, old_location: bytes, new_folder: bytes, new_location: bytes
+) -> None:
+    """
+    Rename a file beneath a folder. An error if the new name is taken, or for a link on the way.
     """
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:

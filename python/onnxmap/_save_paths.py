@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
@@ -15,7 +15,7 @@ from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from onnxmap._neighbours import FileId
     from onnxmap._paths import Path
@@ -241,36 +241,6 @@ def check_reachable(
             )
 
 
-@contextmanager
-def folders_of(paths: Iterable[bytes], *, sync: bool) -> Iterator[None]:
-    """Make the folders of files that the block writes. If it fails, remove the new folders.
-
-    Args:
-        paths: absolute paths of the files.
-        sync: whether the disk must have the new folders before the block begins.
-    """
-    made: list[bytes] = []
-    try:
-        for path in paths:
-            missing: list[bytes] = []
-            folder = os.path.dirname(path)
-            while not os.path.lexists(folder):
-                missing.append(folder)
-                folder = os.path.dirname(folder)
-            for folder in reversed(missing):
-                with suppress(FileExistsError):  # somebody else was faster
-                    os.mkdir(folder)
-                    made.append(folder)
-                    if sync:
-                        _core.sync_folder(os.path.dirname(folder))
-        yield
-    except BaseException:
-        for folder in reversed(made):
-            with suppress(OSError):  # somebody else has put a file there
-                os.rmdir(folder)
-        raise
-
-
 def _is_in(path: bytes, folder: bytes) -> bool:
     return os.path.commonpath([path, folder]) == folder
 
@@ -335,7 +305,10 @@ def check_text(location: bytes) -> None:
 
 
 def check_location(folder: bytes, location: bytes) -> None:
-    """Refuse the name of a data file that leads out of the folder, by its text or by a link."""
+    """Refuse the name of a data file that leads out of the folder by its text.
+
+    The save itself follows no link in it.
+    """
     if any(len(part) > _LONGEST_NAME for part in location.split(b"/")):
         path = os.fsdecode(os.path.join(folder, location))
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
@@ -345,11 +318,3 @@ def check_location(folder: bytes, location: bytes) -> None:
             code="ext.unsafe_path",
             location=os.fsdecode(location),
         )
-    parts = location.split(b"/")
-    for count in range(1, len(parts)):
-        if os.path.islink(os.path.join(folder, *parts[:count])):
-            raise UnsafePathError(
-                f"the data file {os.fsdecode(location)!r} would be behind a symbolic link",
-                code="ext.unsafe_path",
-                location=os.fsdecode(location),
-            )

@@ -45,7 +45,9 @@ def save(
     What was not edited is written byte for byte as it was loaded. The files are complete, or they
     are what they were before: also if the disk is full, the call is interrupted, or `path` is the
     file that was loaded. Two errors are exceptions: `save.not_restored`, and an OSError that the
-    disk reports last. Arrays that exist stay valid, and the model stays as it is.
+    disk reports last; and an interrupt in the last moment comes after the new files are in place.
+    Saves and appends of several processes take turns. Arrays that exist stay valid, and the model
+    stays as it is.
 
     Args:
         model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
@@ -88,15 +90,17 @@ def save(
         SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
             would replace a file that one of the models, or another model, needs (`save.own_data`);
             a name is that of a device, or a link to one (`save.not_regular`); the name of a data
-            file is no text (`save.data_name`); the model is empty (`save.empty`); or the save
+            file is no text (`save.data_name`); the model is empty (`save.empty`); another program
+            has locked the folder for 30 seconds (`save.locked`); or the save
             failed, and old files could not get their names back: the error says where they are
             (`save.not_restored`).
-        UnsafePathError: the name of the data file leads out of the folder.
+        UnsafePathError: the name of the data file leads out of the folder, or through a link.
         FileExistsError: a name is taken that must not be replaced.
         PermissionError: a file must not be written to (see `replace_read_only`).
         TensorError, ExternalDataError: values that must be moved cannot be read.
         FileChangedError: a file changed since it was loaded; a file to which the new model would
-            refer was replaced or deleted; or the file that would be replaced was appended to.
+            refer was replaced or deleted; or the file that would be replaced was written to or
+            replaced since the model was loaded from it or saved there, and that would be lost.
         OSError: the system cannot write, for example because the disk is full. If the disk reports
             an error after a single model took the name of an old one, the new files are in place.
     """

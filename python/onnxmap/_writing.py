@@ -19,7 +19,6 @@ from onnxmap._save_paths import (
     check_replaced,
     check_text,
     files_that_stay,
-    folders_of,
     is_replaced,
     is_root,
     local_path,
@@ -78,7 +77,7 @@ def write_documents(
     external = options.external_data
     is_plain = external is None and copies is None
     if external and external != "view":
-        _check_data_location(folder, os.fsencode(external))
+        _data_path(folder, os.fsencode(external))
     for path, document in zip(paths, documents.values(), strict=True):
         is_same = copies is not None or is_root(document, folder)
         plan.add(
@@ -90,32 +89,34 @@ def write_documents(
             replaces_copies=copies is not None and options.overwrite,
         )
     data_files = plan.data_files()
-    data_paths = [_data_path(folder, location, replaces) for location, _, _, replaces in data_files]
+    data_paths = [_data_path(folder, location) for location, _, _, _ in data_files]
     referenced, loaded = plan.referenced, plan.loaded_files()
     for document in documents.values():
-        if is_replaced(document, paths):
-            _core.check_not_appended(document)
-            if document.edited:
-                _core.open_loaded_files(document)
+        if is_replaced(document, paths) and document.edited:
+            _core.open_loaded_files(document)
+
+    def check_names() -> list[bytes]:
+        """Refuse names that are in use. Return the side files that nothing uses any longer."""
+        if copies is None:
+            check_replaced(paths, data_paths, documents.values(), loaded, options.overwrite)
+        if not options.overwrite:
+            return []
+        keeps = options.keeps_places()
+        return sides_no_longer_used(paths, data_paths, documents.values(), keeps=keeps)
+
+    unused_sides = check_names()
     if copies is None:
-        check_replaced(paths, data_paths, documents.values(), loaded, options.overwrite)
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
     staying = files_that_stay(plan.files_with_unused_bytes(), (*data_paths, *paths))
-    unused_sides = (
-        sides_no_longer_used(paths, data_paths, documents.values(), keeps=options.keeps_places())
-        if options.overwrite
-        else []
-    )
-    with folders_of(data_paths, sync=options.sync):
-        result = _with_progress(
-            options.progress,
-            total,
-            lambda report: plan.write(
-                paths, data_paths, options.overwrite, options.replace_read_only,
-                options.follow_symlinks, options.sync, unused_sides, report,
-            ),
-        )  # fmt: skip
+    result = _with_progress(
+        options.progress,
+        total,
+        lambda report: plan.write(
+            paths, options.overwrite, options.replace_read_only, options.follow_symlinks,
+            options.sync, unused_sides, check_names, report,
+        ),
+    )  # fmt: skip
     unused = _unused(staying)
     files = [plain_path(os.fsdecode(path)) for path in data_paths]
     for file, (_, size, used, _) in zip(files, data_files, strict=True):
@@ -141,7 +142,7 @@ def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> Save
     check_replaced([name], [], [], {}, overwrite)
     return SaveReport(
         files=[os.fsdecode(name)],
-        **plan.write([name], [], overwrite, False, False, sync, [], None),
+        **plan.write([name], overwrite, False, False, sync, [], list, None),
     )
 
 
@@ -180,20 +181,11 @@ def _copies(document: _core.Document, path: bytes) -> dict[bytes, bytes]:
     return {os.fsencode(old): os.fsencode(new) for old, new in copies.items()}
 
 
-def _check_data_location(folder: bytes, location: bytes) -> None:
+def _data_path(folder: bytes, location: bytes) -> bytes:
+    """The path of a data file, whose name may be written."""
     check_location(folder, location)
     check_text(location)
-
-
-def _data_path(folder: bytes, location: bytes, replaces: bool) -> bytes:
-    """The path of a data file that may be written."""
-    _check_data_location(folder, location)
-    path = os.path.join(folder, location)
-    if not replaces and os.path.lexists(path):
-        raise FileExistsError(
-            errno.EEXIST, "a copied data file would replace this file", os.fsdecode(path)
-        )
-    return path
+    return os.path.join(folder, location)
 
 
 def _unused(files: Mapping[str, tuple[int, int]]) -> dict[str, int]:

@@ -110,24 +110,37 @@ const os::WriteCalls kWatchedCalls{
             return call_or_fail(Write::close, name, {}, [] { return 0; });
         },
     .rename =
-        [](int folder, const char* from, const char* to) {
-            return call_or_fail(Write::rename, from, to,
-                                [&] { return system_calls.rename(folder, from, to); });
+        [](int from_folder, const char* from, int to_folder, const char* to) {
+            return call_or_fail(Write::rename, from, to, [&] {
+                return system_calls.rename(from_folder, from, to_folder, to);
+            });
         },
     .rename_to_new =
-        [](int folder, const char* from, const char* to) {
-            return call_or_fail(Write::rename_to_new, from, to,
-                                [&] { return system_calls.rename_to_new(folder, from, to); });
+        [](int from_folder, const char* from, int to_folder, const char* to) {
+            return call_or_fail(Write::rename_to_new, from, to, [&] {
+                return system_calls.rename_to_new(from_folder, from, to_folder, to);
+            });
         },
     .link =
-        [](int folder, const char* from, const char* to) {
-            return call_or_fail(Write::link, from, to,
-                                [&] { return system_calls.link(folder, from, to); });
+        [](int from_folder, const char* from, int to_folder, const char* to) {
+            return call_or_fail(Write::link, from, to, [&] {
+                return system_calls.link(from_folder, from, to_folder, to);
+            });
         },
     .remove =
         [](int folder, const char* name) {
             return call_or_fail(Write::remove, name, {},
                                 [&] { return system_calls.remove(folder, name); });
+        },
+    .make_folder =
+        [](int folder, const char* name) {
+            return call_or_fail(Write::make_folder, name, {},
+                                [&] { return system_calls.make_folder(folder, name); });
+        },
+    .remove_folder =
+        [](int folder, const char* name) {
+            return call_or_fail(Write::remove_folder, name, {},
+                                [&] { return system_calls.remove_folder(folder, name); });
         },
 };
 

@@ -30,7 +30,9 @@ enum class Write {
     rename,
     rename_to_new,
     link,
-    remove
+    remove,
+    make_folder,
+    remove_folder
 };
 
 struct WriteRecord {

@@ -17,9 +17,9 @@ int lock_file(int file) noexcept { return ::flock(file, LOCK_EX | LOCK_NB); }
 
 int unlock_file(int file) noexcept { return ::flock(file, LOCK_UN); }
 
-int rename_to_new(int folder, const char* from, const char* to) noexcept {
+int rename_to_new(int from_folder, const char* from, int to_folder, const char* to) noexcept {
     return static_cast<int>(
-        ::syscall(SYS_renameat2, folder, from, folder, to, unsigned{RENAME_NOREPLACE}));
+        ::syscall(SYS_renameat2, from_folder, from, to_folder, to, unsigned{RENAME_NOREPLACE}));
 }
 
 }  // namespace onnxmap::os

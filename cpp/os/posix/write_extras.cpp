@@ -20,7 +20,7 @@ int unlock_file(int) noexcept {
     return -1;
 }
 
-int rename_to_new(int, const char*, const char*) noexcept {
+int rename_to_new(int, const char*, int, const char*) noexcept {
     errno = ENOSYS;
     return -1;
 }

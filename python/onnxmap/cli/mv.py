@@ -22,7 +22,7 @@ from onnxmap.cli.data_files import data_files, has_checksums, new_locations, ren
 from onnxmap.cli.destination import DataPlaces, add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
 from onnxmap.cli.outcome import DONE, UsageError
-from onnxmap.cli.renaming import FileMoves
+from onnxmap.cli.renaming import FileMoves, Place, folders_of
 from onnxmap.cli.saving import print_json, print_rows
 from onnxmap.cli.text import short_path
 
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Plan:
     """What happens to the data files, by location: the new location, or why a file stays."""
 
+    file: str
     out: str
     moves: dict[str, str] = field(default_factory=dict)
     copies: dict[str, str] = field(default_factory=dict)
@@ -52,13 +53,14 @@ class _Plan:
         """Whether the file of the model can be moved as it is."""
         return not self.moves and not self.copies
 
-    def new_path(self, location: str) -> str:
+    def new_place(self, location: str) -> Place:
         new = self.moves.get(location) or self.copies[location]
-        return os.path.join(os.path.dirname(self.out), new)
+        return Place(os.path.dirname(self.out), new)
 
-    def files(self, locations: Iterable[str]) -> dict[str, str]:
-        """The old path by the new path; a file may have several spellings of its location."""
-        return {self.new_path(location): self.paths[location] for location in locations}
+    def files(self, locations: Iterable[str]) -> dict[Place, Place]:
+        """The old place by the new one; a file may have several spellings of its location."""
+        folder = os.path.dirname(self.file)
+        return {self.new_place(location): Place(folder, location) for location in locations}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(model: onnxmap.Model, file: str, out: str, places: DataPlaces) -> _Plan:
-    plan = _Plan(out)
+    plan = _Plan(file, out)
     files = data_files(model)
     plan.paths = {location: path for location, path in files.items() if path is not None}
     folder = os.path.dirname(file)
@@ -149,17 +151,15 @@ def _carry_out(
     last. With one data file, a crash therefore leaves the old or the new model with its data, and
     the other one, if it is there, without. Where a name is taken, `save_with_copies` replaces it.
     """
-    from onnxmap._save_paths import folders_of
-
     moves = FileMoves(sync=not arguments.no_sync)
     if plan.is_a_rename() and _share_file_system(file, os.path.dirname(plan.out)):
-        moves.rename_alone(file, plan.out, may_replace=arguments.overwrite)
+        moves.rename_alone(_place(file), _place(plan.out), may_replace=arguments.overwrite)
         return []
     if model.io == "buffer":
         raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
     renamed(model, plan.moves)
-    new_paths = [os.fsencode(plan.new_path(each)) for each in (*plan.moves, *plan.copies)]
-    with folders_of(new_paths, sync=not arguments.no_sync):
+    new_places = [plan.new_place(each) for each in (*plan.moves, *plan.copies)]
+    with folders_of(new_places, sync=not arguments.no_sync):
         return _save_and_move(plan, model, file, moves, arguments)
 
 
@@ -181,23 +181,27 @@ def _save_and_move(
             sync=not arguments.no_sync,
             progress=bar,
         )
-    new_files = [plan.new_path(location) for location in plan.copies]
-    with moves.undone_on_failure([] if was_there else [plan.out, *new_files], last=file):
+    new_files = [_place(plan.out), *map(plan.new_place, plan.copies)]
+    with moves.undone_on_failure([] if was_there else new_files, last=_place(file)):
         for new, old in plan.files(plan.moves).items():
             moves.rename(old, new)
         moves.sync_folders()
-        moves.remove(file)
+        moves.remove(_place(file))
     removable = plan.files(plan.removable).values()
-    return [*report.left_over, *(old for old in removable if not moves.could_remove(old))]
+    return [*report.left_over, *(old.path for old in removable if not moves.could_remove(old))]
+
+
+def _place(path: str) -> Place:
+    return Place(*os.path.split(path))
 
 
 def _tell(plan: _Plan, file: str, left_over: list[str], arguments: argparse.Namespace) -> None:
     rows = [("moved", file, plan.out)]
-    rows += [("moved", old, new) for new, old in plan.files(plan.moves).items()]
+    rows += [("moved", old.path, new.path) for new, old in plan.files(plan.moves).items()]
     removed = plan.files(plan.removable)
-    for new, old in plan.files(plan.copies).items():
-        is_moved = new in removed and old not in left_over
-        rows.append(("moved" if is_moved else "copied", old, new))
+    for new, location in {plan.new_place(each): each for each in plan.copies}.items():
+        is_moved = new in removed and removed[new].path not in left_over
+        rows.append(("moved" if is_moved else "copied", plan.paths[location], new.path))
     kept = {old: why for old, why in plan.stays.items() if old in plan.paths}
     if arguments.json:
         facts = [{"how": how, "from": old, "to": new} for how, old, new in rows]

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     changes = _changes(arguments.names, arguments.delete)
     file, out = place(arguments)
     if arguments.output is None and changes.fit_at_the_end():
-        report = _appended(file, changes)
+        report = _appended(file, changes, sync=not arguments.no_sync)
         if report is not None:
             _tell_appended(report, arguments)
             return DONE
@@ -157,13 +157,13 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _appended(file: str, changes: Changes) -> onnxmap.SaveReport | None:
+def _appended(file: str, changes: Changes, *, sync: bool) -> onnxmap.SaveReport | None:
     """Append the changes to the file; return None if they need a save."""
     from onnxmap._appending import append
 
     try:
         fields: dict[str, Any] = dict(changes.fields)
-        return append(file, metadata_props=changes.entries, **fields)
+        return append(file, metadata_props=changes.entries, sync=sync, **fields)
     except SaveError as error:
         if error.code not in _NEEDS_A_SAVE:
             raise

@@ -15,16 +15,20 @@ namespace onnxmap::test {
 
 namespace {
 
-int number_of_rename(const std::string& from, const std::string& to) {
+// Renames a file of the folder "a" to a name in "b".
+int number_of_rename(const TemporaryFolder& folder, const std::string& from,
+                     const std::string& to) {
     return errno_of([&] {
-        os::rename_to_new_path(from, to);
+        const os::OutputFolder b(folder / "b", "b");
+        os::OutputFolder(folder / "a", "a").rename_to_new(from, b, to, to);
         return 0;
     });
 }
 
 }  // namespace
 
-TEST_CASE("output_folder: a rename by paths keeps a taken name, however the system renames") {
+TEST_CASE(
+    "output_folder: a rename into another folder keeps a taken name, however the system renames") {
     for (const int number : {0, EINVAL, ENOSYS, EPERM}) {
         for (const int of_link : {0, EPERM, ENOTSUP}) {
             CAPTURE(number);
@@ -36,11 +40,11 @@ TEST_CASE("output_folder: a rename by paths keeps a taken name, however the syst
             if (number != 0) plan.never[Write::rename_to_new] = number;
             if (of_link != 0) plan.never[Write::link] = of_link;
             const WatchedWrites watched(plan);
-            CHECK(number_of_rename(from, taken) == EEXIST);
+            CHECK(number_of_rename(folder, "f", "taken") == EEXIST);
             CHECK(text_of(from) == "mine");
             CHECK(text_of(taken) == "theirs");
-            CHECK(number_of_rename(folder / "missing", folder / "b/new") == ENOENT);
-            CHECK(number_of_rename(from, folder / "b/new") == 0);
+            CHECK(number_of_rename(folder, "missing", "new") == ENOENT);
+            CHECK(number_of_rename(folder, "f", "new") == 0);
             CHECK(texts_in(folder.path() / "a").empty());
             CHECK(texts_in(folder.path() / "b") == Texts{{"new", "mine"}, {"taken", "theirs"}});
             CHECK(std::filesystem::hard_link_count(folder / "b/new") == 1);

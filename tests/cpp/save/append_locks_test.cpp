@@ -39,13 +39,14 @@ os::FileIdentity state_of(const std::string& path) { return os::File::open(path)
 std::string code_of_append(const std::string& path, const os::FileIdentity& known,
                            std::string_view text, milliseconds patience = kLong) {
     return code_of(
-        [&] { return save::append_bytes(path, known, as_bytes(text), [] {}, patience); });
+        [&] { return save::append_bytes(path, known, as_bytes(text), {.patience = patience}); });
 }
 
 // Another open file, as another process has it.
 class OtherLock {
   public:
-    explicit OtherLock(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    explicit OtherLock(const std::string& path)
+        : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
         REQUIRE(os::kSystemWriteCalls.lock(file_.number()) == 0);
     }
 
@@ -132,36 +133,41 @@ TEST_CASE("append_locks: a state that an own append has made is another one") {
     CHECK(text_of(path) == "modelx");
 }
 
-TEST_CASE("append_locks: a file that another program has locked") {
+TEST_CASE("append_locks: a file or a folder that another program has locked") {
     ONNXMAP_NEEDS_LINUX("POSIX has no locks of open files");
-    const TemporaryFolder folder;
-    const std::string path = folder.write("m", "model");
-    const os::FileIdentity known = state_of(path);
-    {
-        const OtherLock lock(path);
-        const auto error =
-            error_of([&] { return save::append_bytes(path, known, as_bytes("x"), [] {}, kShort); });
-        REQUIRE(error);
-        CHECK(error->code == "save.locked");
-        CHECK(error->file == path);
-        // What look() throws ends the wait.
-        int looks = 0;
-        const auto look = [&] {
-            if (++looks == 3) throw std::domain_error("interrupted");
-        };
-        CHECK_THROWS_AS(static_cast<void>(save::append_bytes(path, known, as_bytes("x"), look)),
-                        std::domain_error);
-    }
-    CHECK(text_of(path) == "model");
-    // The lock is released after each append, and after each failure.
-    CHECK(code_of_append(path, known, "x", kShort) == "accepted");
-    CHECK(code_of_append(path, known, "x", kShort) == "file.changed");
-    { const OtherLock lock(path); }
+    for (const bool is_folder : {false, true}) {
+        const TemporaryFolder folder;
+        const std::string path = folder.write("m", "model");
+        const std::string locked = is_folder ? folder.path().string() : path;
+        const os::FileIdentity known = state_of(path);
+        {
+            const OtherLock lock(locked);
+            const auto error = error_of([&] {
+                return save::append_bytes(path, known, as_bytes("x"), {.patience = kShort});
+            });
+            REQUIRE(error);
+            CHECK(error->code == "save.locked");
+            CHECK(error->file == path);
+            // What look() throws ends the wait.
+            int looks = 0;
+            const auto look = [&] {
+                if (++looks == 3) throw std::domain_error("interrupted");
+            };
+            CHECK_THROWS_AS(
+                static_cast<void>(save::append_bytes(path, known, as_bytes("x"), {.look = look})),
+                std::domain_error);
+        }
+        CHECK(text_of(path) == "model");
+        // The lock is released after each append, and after each failure.
+        CHECK(code_of_append(path, known, "x", kShort) == "accepted");
+        CHECK(code_of_append(path, known, "x", kShort) == "file.changed");
+        { const OtherLock lock(locked); }
 
-    std::optional<OtherLock> lock(path);
-    const auto look = [&] { lock.reset(); };
-    CHECK(save::append_bytes(path, state_of(path), as_bytes("y"), look).size == 7);
-    CHECK(text_of(path) == "modelxy");
+        std::optional<OtherLock> lock(locked);
+        const auto look = [&] { lock.reset(); };
+        CHECK(save::append_bytes(path, state_of(path), as_bytes("y"), {.look = look}).size == 7);
+        CHECK(text_of(path) == "modelxy");
+    }
 }
 
 TEST_CASE("append_locks: file systems without locks") {

@@ -8,8 +8,6 @@
 #include "caught.hpp"
 #include "memory_source.hpp"
 #include "opened.hpp"
-#include "os/file.hpp"
-#include "save/append_bytes.hpp"
 #include "save/saved_files.hpp"
 #include "temporary_folder.hpp"
 
@@ -23,13 +21,6 @@ using source::IoMode;
 std::string code_of_reference(const source::Source& source, const std::string& path) {
     return code_of([&] {
         save::check_referred(source, path);
-        return 0;
-    });
-}
-
-std::string code_of_replacement(const source::Source& source, const std::string& path) {
-    return code_of([&] {
-        save::check_not_appended(source, path);
         return 0;
     });
 }
@@ -53,18 +44,6 @@ TEST_CASE("check_loaded: a reference leads to the file that was loaded") {
         CHECK(code_of_reference(*source, folder / "moved") == "file.changed");
     }
     CHECK(code_of_reference(MemorySource(as_bytes("values")), "") == "accepted");
-}
-
-TEST_CASE("check_loaded: a file that is replaced has no own appends") {
-    const TemporaryFolder folder;
-    const std::string path = folder.write("m", "model");
-    const auto source = open_source(path, IoMode::mmap);
-    CHECK(code_of_replacement(*source, path) == "accepted");
-    const auto known = os::File::open(path).identity();
-    CHECK(save::append_bytes(path, known, as_bytes("more"), [] {}).size == 9);
-    CHECK(code_of_reference(*source, path) == "accepted");
-    CHECK(code_of_replacement(*source, path) == "file.changed");
-    CHECK(code_of_replacement(*open_source(path, IoMode::mmap), path) == "accepted");
 }
 
 }  // namespace onnxmap::test

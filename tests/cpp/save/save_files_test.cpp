@@ -145,17 +145,24 @@ TEST_CASE("save_files: without overwrite, a name that is taken meanwhile is refu
     }
 }
 
-TEST_CASE("save_files: a new data name that is taken meanwhile is not replaced") {
+TEST_CASE("save_files: a data name that a program without locks takes last is not replaced") {
+    const auto save_in = [](const TemporaryFolder& folder) {
+        return saved({}, model_file(folder / "m", "1"), data_file(folder / "w", "1"));
+    };
+    std::size_t put = 0;  // the call that gives the data file its name
+    {
+        const TemporaryFolder folder;
+        folder.write("m", "old");
+        const WatchedWrites watched;
+        static_cast<void>(save_in(folder));
+        while (watched.records()[put].to != "w") ++put;
+    }
     const TemporaryFolder folder;
     folder.write("m", "old");
-    WritePlan plan;
-    plan.before = [&](std::size_t call) {
-        if (call == 4) folder.write("w", "of another process");
-    };
-    const WatchedWrites watched(plan);
-    CHECK(errno_of([&] {
-              return saved({}, model_file(folder / "m", "1"), data_file(folder / "w", "1"));
-          }) == EEXIST);
+    const WatchedWrites watched({.before = [&](std::size_t call) {
+        if (call == put) folder.write("w", "of another process");
+    }});
+    CHECK(errno_of([&] { return save_in(folder); }) == EEXIST);
     CHECK(texts_in(folder.path()) == Texts{{"m", "old"}, {"w", "of another process"}});
 }
 

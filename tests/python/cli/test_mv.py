@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -270,7 +269,7 @@ class TestFailures:
     """Each change of a name fails, or is interrupted right after it."""
 
     @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
-    @pytest.mark.parametrize("change", ["rename_to_new", "unlink", "sync_folder"])
+    @pytest.mark.parametrize("change", ["rename_to_new", "remove_file", "sync_folder"])
     @pytest.mark.parametrize("is_done", [False, True])
     @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx"])
     def test_what_a_failure_leaves(
@@ -290,8 +289,7 @@ class TestFailures:
         for count in range(1, 9):
             values = save_weighted(tmp_path / "m.onnx", locations)
             left = [count]
-            module = os if change == "unlink" else _core
-            real = getattr(module, change)
+            real = getattr(_core, change)
 
             def failing(*arguments: Any, real: Any = real, left: list[int] = left) -> Any:
                 left[0] -= 1
@@ -302,7 +300,7 @@ class TestFailures:
                     raise error
 
             with monkeypatch.context() as patch:
-                patch.setattr(module, change, failing)
+                patch.setattr(_core, change, failing)
                 ran = run("mv", tmp_path / "m.onnx", tmp_path / place)
             if ran.status == 0:
                 break
@@ -317,7 +315,7 @@ class TestFailures:
             to.mkdir()
         # Each folder that loses or gets a name is synced.
         syncs = (3 if moves else 2) + 1
-        assert failures == {"rename_to_new": 2, "unlink": 1, "sync_folder": syncs}[change]
+        assert failures == {"rename_to_new": 2, "remove_file": 1, "sync_folder": syncs}[change]
 
     @pytest.mark.parametrize("location", ["m.data", None])
     def test_a_file_that_is_made_meanwhile_is_kept(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -70,17 +69,17 @@ def test_old_files_that_cannot_be_removed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
-    real = os.unlink
+    real = _core.remove_file
 
-    def fail(path: str) -> None:
-        if path.endswith(".data"):
-            raise PermissionError(13, "Permission denied", path)
-        real(path)
+    def fail(folder: bytes, location: bytes) -> None:
+        if location.endswith(b".data"):
+            raise PermissionError(13, "Permission denied", location)
+        real(folder, location)
 
     with TemporaryDirectory(dir="/dev/shm") as folder:
         elsewhere = Path(folder)
         with monkeypatch.context() as patch:
-            patch.setattr(os, "unlink", fail)
+            patch.setattr(_core, "remove_file", fail)
             ran = run("mv", tmp_path / "m.onnx", elsewhere, "--json")
         found = values_of(elsewhere / "m.onnx")
     assert ran.status == 0

@@ -210,10 +210,10 @@ def test_a_file_that_changes_while_it_is_looked_at(path: Path, monkeypatch: Any)
     """The bytes are added only to the very file that was examined."""
     real = onnxmap._core.append_bytes
 
-    def late(document: Any, name: bytes, data: bytes) -> Any:
+    def late(document: Any, name: bytes, data: bytes, sync: bool) -> Any:
         with path.open("ab") as file:
             file.write(wire.scalar(1, 10))
-        return real(document, name, data)
+        return real(document, name, data, sync)
 
     monkeypatch.setattr(onnxmap._core, "append_bytes", late)
     before = path.read_bytes()
@@ -226,10 +226,10 @@ def test_a_key_that_is_appended_after_the_keys_were_checked(path: Path, monkeypa
     """Models of the file accept own appends; another append must not."""
     real = onnxmap._core.append_bytes
 
-    def late(document: Any, name: bytes, data: bytes) -> Any:
+    def late(document: Any, name: bytes, data: bytes, sync: bool) -> Any:
         monkeypatch.undo()
         onnxmap.append(path, metadata_props={"k": "first"})
-        return real(document, name, data)
+        return real(document, name, data, sync)
 
     monkeypatch.setattr(onnxmap._core, "append_bytes", late)
     with pytest.raises(onnxmap.FileChangedError):
@@ -286,11 +286,11 @@ def test_a_wait_for_a_lock_can_be_interrupted(path: Path) -> None:
 def test_a_replaced_file(path: Path, monkeypatch: Any) -> None:
     real = onnxmap._core.append_bytes
 
-    def late(document: Any, name: bytes, data: bytes) -> Any:
+    def late(document: Any, name: bytes, data: bytes, sync: bool) -> Any:
         other = path.with_name("other.onnx")
         other.write_bytes(path.read_bytes())
         other.replace(path)
-        return real(document, name, data)
+        return real(document, name, data, sync)
 
     monkeypatch.setattr(onnxmap._core, "append_bytes", late)
     before = path.read_bytes()
@@ -336,7 +336,7 @@ def test_a_file_that_may_not_be_written(path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(
         onnxmap._core,
         "append_bytes",
-        lambda document, name, data: real(document, bytes(program), data),
+        lambda document, name, data, sync: real(document, bytes(program), data, sync),
     )
     before = contents(path.parent)
     with subprocess.Popen([program, "60"]) as running:

@@ -192,27 +192,6 @@ def test_a_save_that_fails_leaves_no_folders(
     assert (tmp_path / "there/a/b/w.data").exists()
 
 
-@pytest.mark.parametrize("sync", [True, False])
-def test_new_folders_are_synced_into_their_parents(
-    sync: bool, model: onnxmap.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each one before the next is made in it: a loss of power must not lose a name in between."""
-    (tmp_path / "there").mkdir()
-    seen: list[tuple[bytes, list[str]]] = []
-    real = onnxmap._core.sync_folder
-
-    def record(folder: bytes) -> None:
-        seen.append((folder, [each.name for each in Path(os.fsdecode(folder)).iterdir()]))
-        real(folder)
-
-    monkeypatch.setattr(onnxmap._core, "sync_folder", record)
-    model.save(
-        tmp_path / "saved.onnx", external_data="there/a/b/w.data", size_threshold_bytes=0, sync=sync
-    )
-    there = os.fsencode(tmp_path / "there")
-    assert seen == ([(there, ["a"]), (there + b"/a", ["b"])] if sync else [])
-
-
 def test_the_ranges_in_use_are_copied_into_another_folder(tmp_path: Path) -> None:
     source = SAVE_MODELS["overlapping"](tmp_path)
     (tmp_path / "new").mkdir()

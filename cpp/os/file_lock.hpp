@@ -1,0 +1,23 @@
+// The lock of an open file or folder. A process that ends, however it ends, gives it back.
+#pragma once
+
+#include <string>
+
+namespace onnxmap::os {
+
+enum class Locked {
+    yes,
+    no,           // another open file has the lock
+    has_no_locks  // the file system or the kernel
+};
+
+/// Takes the lock of the object that is open as `descriptor`; never waits. Nobody else has it at
+/// the same time, be it another thread, another process, or another descriptor of this thread.
+/// Throws FileError, with `path`.
+[[nodiscard]] Locked try_lock(int descriptor, const std::string& path);
+
+/// Gives the lock back, also for children that a fork has made meanwhile. A lock that cannot be
+/// given back goes with the descriptor.
+void unlock(int descriptor) noexcept;
+
+}  // namespace onnxmap::os

@@ -1,0 +1,47 @@
+#include "save/folder_locks.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "os/file_lock.hpp"
+#include "save/refuse.hpp"
+
+namespace onnxmap::save {
+
+void wait_for_lock(const std::function<bool()>& try_lock, const std::function<void()>& look,
+                   std::chrono::milliseconds patience, const std::string& path,
+                   const std::string& advice) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kPause{1};
+    const Clock::time_point end = Clock::now() + patience;
+    while (!try_lock()) {
+        look();
+        if (Clock::now() >= end) refuse("save.locked", path, advice);
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+FolderLocks::~FolderLocks() {
+    for (const os::OutputFolder* folder : locked_) os::unlock(folder->descriptor());
+}
+
+void FolderLocks::take(std::vector<const os::OutputFolder*> folders,
+                       const std::function<void()>& look, std::chrono::milliseconds patience,
+                       const std::string& path) {
+    std::sort(folders.begin(), folders.end(), [](const auto* one, const auto* other) {
+        return one->identity() < other->identity();
+    });
+    locked_.reserve(folders.size());
+    for (const os::OutputFolder* folder : folders) {
+        const auto try_lock = [&] {
+            const os::Locked locked = os::try_lock(folder->descriptor(), path);
+            if (locked == os::Locked::yes) locked_.push_back(folder);
+            return locked != os::Locked::no;
+        };
+        wait_for_lock(try_lock, look, patience, path,
+                      " is in a folder that another program has locked; save again when that has "
+                      "ended");
+    }
+}
+
+}  // namespace onnxmap::save

@@ -1,0 +1,116 @@
+"""Writers of the same files at the same time, and readers beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.run_options import EXHAUSTIVE, LONG, SANITIZED
+from support.sample_models import model_of, write
+
+import onnxmap
+
+TRIALS = 2000 if LONG else 200 if EXHAUSTIVE else 8
+STEPS = 3000 if LONG else 600 if EXHAUSTIVE else 60
+
+
+def rivals(*words: object) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "support.rival_writers", *map(str, words)],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    report: dict[str, Any] = json.loads(ran.stdout)
+    return report
+
+
+def test_two_savers_of_one_pair_and_readers() -> None:
+    """What is left is of one writer or missing, and so is all that is read meanwhile."""
+    report = rivals("savers", TRIALS, 0.5 if SANITIZED else 0.15, 2, 1)
+    assert report["reads"]["mixed"] == report["reads"]["other"] == 0, report
+    assert report["reads"]["pure"] > TRIALS
+    left = report["left"]
+    assert left.pop("writer ended by -9") == 2 * TRIALS
+    assert left.pop("reader ended by -9") == 2 * TRIALS
+    assert set(left) <= {"pure", "missing"}, report
+    assert left["pure"] > TRIALS // 2
+
+
+def test_no_append_is_lost() -> None:
+    """Each append that returned is in the file, although all writers also save over it."""
+    report = rivals("appends", 3, STEPS, 1)
+    assert report["codes"] == [0, 0, 0]
+    assert report["missing"] == report["unknown"] == []
+    assert report["appended"] > STEPS // 4
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    with onnxmap.load(path) as model:
+        return {entry.key: entry.value for entry in model.proto.metadata_props}
+
+
+class TestOneProcess:
+    """What somebody wrote since the model was loaded from the file, or saved there, is not lost."""
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return write(model_of([]), tmp_path / "model.onnx")
+
+    def test_an_append_after_a_save(self, path: Path) -> None:
+        model = onnxmap.load(path)
+        model.save(path, sync=False)
+        onnxmap.append(path, metadata_props={"reviewed": "yes"}, sync=False)
+        with pytest.raises(onnxmap.FileChangedError, match="load it again"):
+            model.save(path, sync=False)
+        assert metadata_of(path) == {"reviewed": "yes"}
+
+    def test_an_append_to_another_place_of_the_model(self, path: Path) -> None:
+        model = onnxmap.load(path)
+        other = path.with_name("other.onnx")
+        model.save(other, sync=False)
+        onnxmap.append(other, metadata_props={"reviewed": "yes"}, sync=False)
+        with pytest.raises(onnxmap.FileChangedError, match="was appended to"):
+            model.save(other, sync=False)
+        model.save(path, sync=False)
+
+    def test_an_append_while_the_save_writes(self, path: Path) -> None:
+        model = onnxmap.load(path)
+
+        def append(done: int, total: int) -> None:
+            if done == total:
+                onnxmap.append(path, metadata_props={"reviewed": "yes"}, sync=False)
+
+        with pytest.raises(onnxmap.FileChangedError):
+            model.save(path, sync=False, progress=append)
+        assert metadata_of(path) == {"reviewed": "yes"}
+        assert [each.name for each in path.parent.iterdir()] == ["model.onnx"]
+
+    def test_a_file_that_somebody_put_there(self, path: Path) -> None:
+        model = onnxmap.load(path)
+        theirs = onnxmap.load(path)
+        theirs.graph.doc_string = "theirs"
+        theirs.save(path, sync=False)
+        with pytest.raises(onnxmap.FileChangedError, match="was replaced by another file"):
+            model.save(path, sync=False)
+        assert onnxmap.load(path).graph.doc_string == "theirs"
+        path.unlink()
+        model.save(path, sync=False)
+
+    def test_a_file_that_somebody_put_where_the_model_was_saved(self, path: Path) -> None:
+        """Of two that save to one place, the later one wins."""
+        model, place = onnxmap.load(path), path.with_name("saved.onnx")
+        model.save(place, sync=False)
+        onnxmap.loads(path.read_bytes()).save(place, sync=False)
+        model.save(place, sync=False)
+
+    def test_a_model_that_knows_nothing_of_the_file(self, path: Path) -> None:
+        other = onnxmap.loads(path.read_bytes())
+        onnxmap.append(path, metadata_props={"reviewed": "yes"}, sync=False)
+        other.save(path, sync=False)
+        other.save(path, sync=False)
+        assert not metadata_of(path)
