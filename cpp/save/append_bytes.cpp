@@ -88,6 +88,10 @@ os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& k
                "names; append to a copy");
     }
     check_has_name(path, known);
+    // To root no mode forbids anything.
+    const auto there =
+        folder ? folder->look(path.substr(folder_part(path).size()), path) : std::nullopt;
+    if (there && there->is_protected) throw FileError(EACCES, path);
     if (bytes.empty()) return known;
     try {
         file.write(known.size, bytes);

@@ -20,7 +20,7 @@ struct AppendOptions {
 /// Appends bytes to the regular file at `path` and returns its new identity. `known` is the
 /// identity of the file that the caller has examined; any other file or state is Error
 /// `file.changed`, also a state that an own append has made. A symbolic link, or a file with other
-/// hard links, is Error `save.link`.
+/// hard links, is Error `save.link`. FileError EACCES for a file without its owner's write bit.
 ///
 /// One append at a time, and none while a save changes names in the folder: others, in any thread
 /// or process, wait. A program may lock the file or the folder for other reasons: after `patience`,

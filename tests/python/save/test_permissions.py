@@ -117,6 +117,20 @@ def test_a_protected_file_that_a_link_leads_to(model: onnxmap.Model, tmp_path: P
     assert target.read_bytes() == b"old"
 
 
+def test_a_protected_file_is_not_appended_to(model: onnxmap.Model, tmp_path: Path) -> None:
+    """Not by root, either."""
+    path = tmp_path / "saved.onnx"
+    model.save(path, sync=False)
+    path.chmod(0o444)
+    before = path.read_bytes()
+    with pytest.raises(PermissionError) as caught:
+        onnxmap.append(path, doc_string="x")
+    assert (caught.value.errno, caught.value.filename) == (errno.EACCES, str(path))
+    assert path.read_bytes() == before
+    path.chmod(0o644)
+    onnxmap.append(path, doc_string="x")
+
+
 def test_other_messages(tmp_path: Path) -> None:
     path = tmp_path / "t.pb"
     for save in (
