@@ -32,6 +32,7 @@ HEADING = "# Written by tools/generate_stubs.py (make stubs); changes are lost.\
 ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
+    "Document.shape_tensors": "builtins.list[bool]",
     "SavePlan.data_files": "builtins.list[tuple[bytes, int, int, bool]]",
     "SavePlan.files_with_unused_bytes": "dict[str, tuple[int, int]]",
     "SavePlan.loaded_files": "dict[str, tuple[int, int]]",

@@ -11,9 +11,11 @@
 #include "bindings/python_objects.hpp"
 #include "bindings/remote.hpp"
 #include "contain/location.hpp"
+#include "model/inline_tensors.hpp"
 #include "model/load.hpp"
 #include "model/message_walk.hpp"
 #include "model/recognize.hpp"
+#include "model/tensor.hpp"
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
 
@@ -83,6 +85,23 @@ py::list tensors(const DocumentPtr& document) {
                               [&](const auto& visit) { model::for_each_tensor(*document, visit); });
 }
 
+// For each tensor of tensors(), whether it may decide a shape.
+py::list shape_tensors(const DocumentPtr& document) {
+    py::list found;
+    const model::InlineTensors inlines(*document);
+    model::for_each_tensor(*document, [&](const std::string&, const onnx::Message& message) {
+        const model::Tensor tensor(*document, message);
+        std::uint64_t nbytes = message.nbytes();
+        try {
+            nbytes = tensor::packed_nbytes(tensor.count(), tensor.type().bits);
+        } catch (const Error& error) {
+            if (!error.code.starts_with("tensor.")) throw;
+        }
+        found.append(inlines.may_decide_shape(tensor.header(), nbytes));
+    });
+    return found;
+}
+
 py::list nodes(const DocumentPtr& document) {
     return with_paths<Node>(document, [&](const auto& visit) {
         model::for_each_node(document->root(), document->limits().depth, visit);
@@ -140,6 +159,9 @@ void bind_document(py::module_& module) {
                                [](const DocumentPtr& self) { return self->edits().any(); })
         .def("revert", [](const DocumentPtr& self) { self->editable().revert(); })
         .def("tensors", guarded(tensors))
+        .def("shape_tensors", guarded(shape_tensors),
+             "Return for each tensor of `tensors()` whether other programs read its values to tell "
+             "shapes, and only in the model.")
         .def("nodes", guarded(nodes))
         .def("read", guarded(read), py::arg("offset"), py::arg("nbytes"),
              "Return bytes of the file, read anew.")

@@ -13,6 +13,7 @@
 #include "check/findings.hpp"
 #include "check/visible_values.hpp"
 #include "model/document.hpp"
+#include "model/inline_tensors.hpp"
 #include "model/name_table.hpp"
 #include "model/structure_pages.hpp"
 #include "onnx/message.hpp"
@@ -88,6 +89,7 @@ struct Checking {
     std::deque<std::string> names_of_weights = {};  // copies
     KeptPlaces kept = {};
     std::vector<ExternalRange> external = {};
+    model::InlineTensors inlines{document};
     model::StructurePages pages{document.source(), true};
 
     /// Adds a finding; see Findings::add().

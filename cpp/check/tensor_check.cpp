@@ -108,6 +108,14 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
     return has_zero_length;
 }
 
+bool is_in_training(const Place& place) {
+    const Place* outermost = &place;
+    while (outermost->parent != nullptr && outermost->parent->row != nullptr) {
+        outermost = outermost->parent;
+    }
+    return outermost->row == &field<"ModelProto.training_info">;
+}
+
 void check_external(Checking& checking, const model::Tensor& tensor, const tensor::Values& values,
                     bool has_zero_length, const Place& place) {
     const auto entry = tensor.external();
@@ -125,6 +133,13 @@ void check_external(Checking& checking, const model::Tensor& tensor, const tenso
     const auto file = payload->source->identity();
     if (model && file && model->same_file(*file)) {
         checking.found(Rule::ext_model_file, place, "the values are in the file of the model");
+    }
+    if (payload->nbytes > 0 && checking.inlines.decides_shape(tensor.header())) {
+        checking.found(Rule::ext_decides_shape, place,
+                       "a node reads the values to tell a shape, and they are external");
+    }
+    if (is_in_training(place)) {
+        checking.found(Rule::ext_training, place, "the tensor is in training_info and external");
     }
     if (payload->nbytes > 0) {
         checking.external.push_back(

@@ -125,6 +125,7 @@ void SavePlan::add(PlannedModel planned) {
     Model& model = models_.emplace_back();
     model.planned = std::move(planned);
     const model::Document& document = *model.planned.document;
+    model.inlines.emplace(document);
     static_cast<void>(document.look_for_changes());
     model.viewed = viewed_file(document);
     const std::uint64_t nbytes_before = nbytes_of_files();
@@ -164,8 +165,6 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         model.offsets.add(offset);
         if (header.raw_data->size() >= options_.least_nbytes) model.large_offsets.add(offset);
     }
-    const bool is_chosen =
-        role == Role::initializer || (role == Role::attribute && options_.attributes);
     const std::string* const copy = copied_to(model.planned, tensor);
     // What stays where it is need not be readable, unless an edit added it.
     const bool stays =
@@ -184,8 +183,13 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
     const std::uint64_t nbytes = tensor::packed_nbytes(values->count(), values->type().bits);
     const bool is_large = nbytes > 0 && nbytes >= options_.least_nbytes;
     const bool goes_into_file = options_.external == file || options_.external == refer;
+    const bool is_kind =
+        role == Role::initializer || (role == Role::attribute && options_.attributes);
+    const auto is_movable = [&] { return !model.inlines->contains(path, header, nbytes); };
+    const bool is_chosen =
+        is_kind && is_large && (goes_into_file || options_.external == view) && is_movable();
 
-    if (options_.external == refer && is_chosen && is_large && payload != nullptr) {
+    if (options_.external == refer && is_chosen && payload != nullptr) {
         if (const std::string& file = referred_.path_of(payload->source); !file.empty()) {
             // The folder of these locations is the root of the file system.
             model.referring.push_back({message, file.substr(1), payload->offset, nbytes});
@@ -210,20 +214,20 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         } else if (options_.external == keep) {
             const auto entry = tensor.external();
             model.copied.push_back({message, std::string(entry->location), range_of(*payload)});
-        } else if (goes_into_file && is_chosen && is_large) {
+        } else if (goes_into_file && is_chosen) {
             move(model, group(options_.location, layout_, true), message, range_of(*payload));
         } else {
             model.inlined.push_back({message, range_of(*payload)});
         }
         return;
     }
-    if (goes_into_file && is_chosen && is_large) {
+    if (goes_into_file && is_chosen) {
         const auto range = payload != nullptr ? range_of(*payload) : decoded_if_valid(*values);
         if (range) move(model, group(options_.location, layout_, true), message, *range);
     } else if (options_.external == keep && is_large && payload != nullptr &&
-               was_external(document.edits(), message)) {
+               was_external(document.edits(), message) && is_movable()) {
         move(model, group(model.planned.side_location, layout_, true), message, range_of(*payload));
-    } else if (options_.external == view && is_chosen && is_large && payload != nullptr &&
+    } else if (options_.external == view && is_chosen && payload != nullptr &&
                payload->source.get() == &document.source()) {
         model.referring.push_back({message, model.planned.view_location, payload->offset, nbytes});
         referenced_ += nbytes;

@@ -14,6 +14,7 @@
 
 #include "base/byte_ranges.hpp"
 #include "model/document.hpp"
+#include "model/inline_tensors.hpp"
 #include "model/tensor.hpp"
 #include "save/data_layout.hpp"
 #include "save/external_use.hpp"
@@ -138,6 +139,7 @@ class SavePlan {
     };
     struct Model {
         PlannedModel planned;
+        std::optional<model::InlineTensors> inlines;
         std::string viewed;  // the location of the model of which this one is a view
         std::vector<Moved> moved;
         std::vector<Inlined> inlined;

@@ -132,6 +132,11 @@ class Document:
 
     def revert(self) -> None: ...
     def root(self) -> Any: ...
+    def shape_tensors(self) -> builtins.list[bool]:
+        """
+        Return for each tensor of `tensors()` whether other programs read its values to tell shapes, and only in the model.
+        """
+
     def tensors(self) -> builtins.list[tuple[str, Tensor]]: ...
     def why_not(self) -> str:
         """

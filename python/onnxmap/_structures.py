@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnxmap import _core
-from onnxmap._enums import DataLocation, DataType
+from onnxmap._enums import DataLocation
 from onnxmap._limits import Limits
 from onnxmap._options import Options
 from onnxmap._paths import absolute_path, is_url
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from onnxmap._messages import Message
 
 _LEAST = 1 << 10  # bytes; smaller values stay in a structure
-# Shape inference reads integers: shapes, axes, indices.
-_LEAST_INTEGERS = 64 << 10
 _MOST_READ = 64 << 20  # bytes of small external tensors
-_INTEGERS = frozenset({int(DataType.INT32), int(DataType.INT64)})
 
 TYPED_FIELDS = (
     "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
@@ -45,19 +42,23 @@ class Place(NamedTuple):
     nbytes: int
 
 
-def structure_of(document: _core.Document, take: Callable[[Message, _core.Tensor], None]) -> bytes:
+def structure_of(
+    document: _core.Document, take: Callable[[Message, _core.Tensor, bool], None]
+) -> bytes:
     """Return the message of a model without the values that `take` removes.
 
     Args:
         document: the model. It does not change.
-        take: called with a copy of each tensor's message, which it may change, and the Tensor.
+        take: called with a copy of each tensor's message, which it may change, the Tensor, and
+            whether other programs need its values in the message.
     """
     proto = document.proto
     # Large contents are not copied: the copy refers to them until `take` removes them.
     copy = _core.load_buffer(b"", "ModelProto", Options(limits=limits_of(proto)), b"")
     copy.proto.CopyFrom(proto)
-    for (_, tensor), (_, copied) in zip(document.tensors(), copy.tensors(), strict=True):
-        take(copied.proto, tensor)
+    tensors = zip(document.tensors(), document.shape_tensors(), copy.tensors(), strict=True)
+    for (_, tensor), is_inline, (_, copied) in tensors:
+        take(copied.proto, tensor, is_inline)
     return copy.proto.SerializeToString()
 
 
@@ -67,12 +68,11 @@ def limits_of(view: Message) -> Limits:
 
 
 def is_large(tensor: _core.Tensor) -> bool:
-    """Return whether a structure has no values of this tensor. No value is read."""
-    least = _LEAST_INTEGERS if tensor.proto.data_type in _INTEGERS else _LEAST
+    """Return whether a tensor is too large for a structure that does not need its values."""
     try:
-        return tensor.nbytes >= least
+        return tensor.nbytes >= _LEAST
     except TensorError:  # they do not fit the shape
-        return tensor.is_external or tensor.proto.ByteSize() >= least
+        return tensor.is_external or tensor.proto.ByteSize() >= _LEAST
 
 
 def clear_values(message: Message) -> None:
@@ -112,6 +112,28 @@ def place_of(tensor: _core.Tensor) -> Place | None:
     return Place(os.fsdecode(name if is_url(name) else absolute_path(name)), offset, nbytes)
 
 
+class Inliner:
+    """Puts external values into a structure, since other libraries need them there."""
+
+    def __init__(self) -> None:
+        self._nbytes = 0
+
+    def put(self, message: Message, tensor: _core.Tensor) -> bool:
+        """Put the values of an external tensor into the message, and return whether it did.
+
+        They may be unreadable. A small file whose tensors all name the same bytes must not become a
+        large message, either.
+        """
+        try:
+            self._nbytes += tensor.nbytes
+            if self._nbytes > _MOST_READ:
+                return False
+            put_inline(message, tensor)
+        except (ExternalDataError, TensorError):
+            return False
+        return True
+
+
 class Tokens:
     """Tensors by the tokens that stand for them in the structures of one task."""
 
@@ -120,23 +142,14 @@ class Tokens:
         self._location = f"onnxmap-token-{os.urandom(16).hex()}"
         self._prefix = self._location.encode()
         self._tensors: list[_core.Tensor] = []
-        self._nbytes_read = 0  # of external tensors
+        self._inliner = Inliner()
 
-    def take(self, message: Message, tensor: _core.Tensor) -> None:
+    def take(self, message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
         """Put a token into the message of a large tensor; a `take` of `structure_of`."""
-        if is_large(tensor):
+        is_small = is_inline or not is_large(tensor)
+        is_there = is_small and (not tensor.is_external or self._inliner.put(message, tensor))
+        if not is_there:
             self.put(message, tensor)
-        elif tensor.is_external:
-            # Other libraries need the values, as they do if they are in the model. But a small file
-            # whose tensors all name the same bytes must not become a large message.
-            try:
-                self._nbytes_read += tensor.nbytes
-                if self._nbytes_read > _MOST_READ:
-                    self.put(message, tensor)
-                else:
-                    put_inline(message, tensor)
-            except (ExternalDataError, TensorError):
-                self.put(message, tensor)
 
     def put(self, message: Message, tensor: _core.Tensor) -> None:
         """Put a token into the message of a tensor."""

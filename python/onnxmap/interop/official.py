@@ -68,11 +68,11 @@ def check_operators(document: _core.Document, full_check: bool = False) -> None:
         onnx.checker.ValidationError: the checker found an error.
     """
 
-    def take(message: Message, tensor: _core.Tensor) -> None:
+    def take(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
         if tensor_path(tensor).endswith((".indices", ".values")):  # of a sparse tensor
             if tensor.is_external:
                 put_inline(message, tensor)  # the checker reads them
-        elif tensor.is_external or is_large(tensor):
+        elif tensor.is_external or (is_large(tensor) and not is_inline):
             refer(message, _DATA, 0, None)
 
     # The checker wants a file for an external entry, and does not look into it.

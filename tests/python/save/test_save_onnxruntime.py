@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 from support.save_models import SAVE_MODELS
 
 import onnxmap
@@ -54,42 +52,3 @@ def test_an_edit_changes_the_outputs(tmp_path: Path) -> None:
     onnxmap.append(path, metadata_props={"license": "MIT"})
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     assert session.get_modelmeta().custom_metadata_map == {"license": "MIT"}
-
-
-# Of each operator: its other inputs by name. onnxruntime reads them while it infers shapes.
-SHAPE_INPUTS: dict[str, dict[str, np.ndarray[Any, Any]]] = {
-    "Reshape": {"shape": np.array([3, 4])},
-    "Slice": {"starts": np.array([0]), "ends": np.array([1])},
-    "Expand": {"shape": np.array([3, 2, 6])},
-    "Unsqueeze": {"axes": np.array([0])},
-    "Pad": {"pads": np.array([0, 0, 1, 1])},
-    "Tile": {"repeats": np.array([2, 1])},
-}
-
-
-@pytest.mark.parametrize("place", ["initializers", "Constant nodes"])
-@pytest.mark.parametrize("op_type", SHAPE_INPUTS)
-def test_what_must_stay_in_the_model(op_type: str, place: str, tmp_path: Path) -> None:
-    """As the guide says. By default these constants stay, and with a threshold of 0 they move."""
-    arrays = SHAPE_INPUTS[op_type]
-    tensors = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    nodes = [helper.make_node(op_type, ["x", *arrays], ["y"])]
-    if place == "Constant nodes":
-        constants = [helper.make_node("Constant", [], [one.name], value=one) for one in tensors]
-        nodes, tensors = constants + nodes, []
-    x = helper.make_tensor_value_info("x", 1, [2, 6])
-    y = helper.make_tensor_value_info("y", 1, None)
-    graph = helper.make_graph(nodes, "shapes", [x], [y], tensors)
-    source = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
-    path = tmp_path / "saved.onnx"
-    given = {"x": np.arange(12, dtype=np.float32).reshape(2, 6)}
-
-    def output() -> np.ndarray[Any, Any]:
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        return session.run(None, given)[0]
-
-    onnxmap.save(source, path, external_data="w.data", attributes=True, sync=False)
-    np.testing.assert_array_equal(output(), ReferenceEvaluator(source).run(None, given)[0])
-    onnxmap.save(source, path, "w.data", size_threshold_bytes=0, attributes=True, sync=False)
-    with pytest.raises(Exception, match="Cannot parse data from external tensors"):
-        output()

@@ -33,6 +33,26 @@ FILES = {"weights.bin": bytes(4)}
 WHERE = "graph.initializer[0]"
 SHA1 = "9069ca78e7450a285173431b3e52c5c25299e473"  # of four zero bytes
 
+RESHAPE = """\
+graph {{
+  node {{ op_type: "Reshape" input: "x" input: "w" output: "z" }}
+  initializer {{
+    name: "w" data_type: 7 dims: 1
+    {}
+  }}
+}}"""
+TRAINING = """\
+training_info {{
+  algorithm {{
+    name: "step"
+    initializer {{
+      name: "w" data_type: 1 dims: 1
+      {}
+    }}
+  }}
+}}"""
+OUTSIDE = 'data_location: EXTERNAL external_data { key: "location" value: "weights.bin" }'
+
 EXAMPLES = [
     Example(
         "ext.location",
@@ -114,6 +134,20 @@ EXAMPLES = [
         WHERE,
         broken=external(("location", MODEL_FILE)),
         kept=GOOD,
+        files=FILES,
+    ),
+    Example(
+        "ext.decides_shape",
+        WHERE,
+        broken=RESHAPE.format(OUTSIDE),
+        kept=RESHAPE.format("int64_data: 1"),
+        files={"weights.bin": bytes(8)},
+    ),
+    Example(
+        "ext.training",
+        "training_info[0].algorithm.initializer[0]",
+        broken=TRAINING.format(OUTSIDE),
+        kept=TRAINING.format("float_data: 1"),
         files=FILES,
     ),
     Example(
