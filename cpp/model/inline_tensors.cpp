@@ -19,7 +19,7 @@ using onnx::field;
 
 namespace {
 
-constexpr std::uint64_t kMostOfIntegers = 64 << 10;  // bytes
+constexpr std::uint64_t kLeastIntegers = 64 << 10;  // bytes that no shape needs
 // Numbers that are no integers and decide a shape are one, or one for each dimension (the scales of
 // Resize), and readers have at most 64 dimensions. Of integers, Split takes one for each output.
 constexpr std::uint64_t kMostOfOthers = 64;
@@ -178,7 +178,7 @@ class OperandWalk {
 }  // namespace
 
 bool InlineTensors::may_decide_shape(const tensor::Header& tensor, std::uint64_t nbytes) const {
-    return (is_integer(tensor) && nbytes <= kMostOfIntegers) || decides_shape(tensor);
+    return (is_integer(tensor) && nbytes < kLeastIntegers) || decides_shape(tensor);
 }
 
 bool InlineTensors::decides_shape(const tensor::Header& tensor) const {

@@ -27,7 +27,7 @@ class InlineTensors {
         return is_in_training(path) || may_decide_shape(tensor, nbytes);
     }
 
-    /// Whether a tensor decides a shape, or has integers of at most 64 KiB, which may become a
+    /// Whether a tensor decides a shape, or has integers of less than 64 KiB, which may become a
     /// shape on their way through other nodes.
     [[nodiscard]] bool may_decide_shape(const tensor::Header& tensor, std::uint64_t nbytes) const;
 

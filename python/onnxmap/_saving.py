@@ -64,7 +64,7 @@ def save(
             and inline values stay in the file that was loaded, which must be in the same folder and
             must not change.
         size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors, texts,
-            integers of at most 64 KiB, and others from which shapes are inferred.
+            integers of less than 64 KiB, and others from which shapes are inferred.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
             of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
             a model whose values are aligned stays so. Not for "view", which moves no values.

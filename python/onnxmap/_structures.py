@@ -112,28 +112,6 @@ def place_of(tensor: _core.Tensor) -> Place | None:
     return Place(os.fsdecode(name if is_url(name) else absolute_path(name)), offset, nbytes)
 
 
-class Inliner:
-    """Puts external values into a structure, since other libraries need them there."""
-
-    def __init__(self) -> None:
-        self._nbytes = 0
-
-    def put(self, message: Message, tensor: _core.Tensor) -> bool:
-        """Put the values of an external tensor into the message, and return whether it did.
-
-        They may be unreadable. A small file whose tensors all name the same bytes must not become a
-        large message, either.
-        """
-        try:
-            self._nbytes += tensor.nbytes
-            if self._nbytes > _MOST_READ:
-                return False
-            put_inline(message, tensor)
-        except (ExternalDataError, TensorError):
-            return False
-        return True
-
-
 class Tokens:
     """Tensors by the tokens that stand for them in the structures of one task."""
 
@@ -142,14 +120,23 @@ class Tokens:
         self._location = f"onnxmap-token-{os.urandom(16).hex()}"
         self._prefix = self._location.encode()
         self._tensors: list[_core.Tensor] = []
-        self._inliner = Inliner()
+        self._nbytes_read = 0  # of external tensors
 
     def take(self, message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
         """Put a token into the message of a large tensor; a `take` of `structure_of`."""
-        is_small = is_inline or not is_large(tensor)
-        is_there = is_small and (not tensor.is_external or self._inliner.put(message, tensor))
-        if not is_there:
+        if is_large(tensor) and not is_inline:
             self.put(message, tensor)
+        elif tensor.is_external:
+            # Other libraries need the values, as they do if they are in the model. But a small file
+            # whose tensors all name the same bytes must not become a large message.
+            try:
+                self._nbytes_read += tensor.nbytes
+                if self._nbytes_read > _MOST_READ:
+                    self.put(message, tensor)
+                else:
+                    put_inline(message, tensor)
+            except (ExternalDataError, TensorError):
+                self.put(message, tensor)
 
     def put(self, message: Message, tensor: _core.Tensor) -> None:
         """Put a token into the message of a tensor."""

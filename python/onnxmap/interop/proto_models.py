@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._save_options import MOST_FOR_PROTOBUF
-from onnxmap._structures import Inliner, clear_values, is_large, place_of, refer, structure_of
+from onnxmap._structures import clear_values, is_large, place_of, refer, structure_of
 from onnxmap.errors import SaveError, TensorError
 from onnxmap.interop.protobuf import message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from onnxmap._messages import Message
 
 _WEIGHTS = ("copy", "reference", "none")
@@ -28,9 +26,9 @@ def to_proto(document: _core.Document, weights: str) -> Any:
             )
         data = document.proto.SerializeToString()
     elif weights == "reference":
-        data = structure_of(document, _without_values(_refer))
+        data = structure_of(document, _refer)
     elif weights == "none":
-        data = structure_of(document, _without_values(_drop))
+        data = structure_of(document, _drop)
     else:
         names = ", ".join(map(repr, _WEIGHTS))
         raise ValueError(f"weights must be one of {names}, not {weights!r}")
@@ -46,23 +44,9 @@ def model_class() -> Any:
     return ModelProto
 
 
-def _without_values(
-    remove: Callable[[Message, _core.Tensor], None],
-) -> Callable[[Message, _core.Tensor, bool], None]:
-    """A `take` of `structure_of` that removes the values that no other program needs inline."""
-    inliner = Inliner()
-
-    def take(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
-        if is_inline:
-            if tensor.is_external:
-                inliner.put(message, tensor)
-        elif is_large(tensor):
-            remove(message, tensor)
-
-    return take
-
-
-def _refer(message: Message, tensor: _core.Tensor) -> None:
+def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
+    if is_inline or not is_large(tensor):
+        return
     try:
         place = place_of(tensor)
     except TensorError:
@@ -71,5 +55,6 @@ def _refer(message: Message, tensor: _core.Tensor) -> None:
         refer(message, *place)
 
 
-def _drop(message: Message, _: _core.Tensor) -> None:
-    clear_values(message)
+def _drop(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
+    if is_large(tensor) and not is_inline:
+        clear_values(message)
