@@ -121,13 +121,30 @@ void read_data_file(Plan& self, std::size_t i, const py::object& take) {
     write_to(self.plan.data_files().at(i).parts, take, py::none());
 }
 
-std::uint64_t finish(Plan& self, const std::vector<std::string>& checksums) {
-    const WithoutLock unlocked;
-    self.models = self.plan.models(checksums);
+std::uint64_t nbytes_of(Plan& self) {
     std::uint64_t nbytes = 0;
     for (const save::Parts& parts : self.models) nbytes += parts.nbytes();
     for (const auto& file : self.plan.data_files()) nbytes += file.parts.nbytes();
     return nbytes;
+}
+
+std::uint64_t finish(Plan& self, const std::vector<std::string>& checksums) {
+    const WithoutLock unlocked;
+    self.models = self.plan.models(checksums);
+    return nbytes_of(self);
+}
+
+// Replaces the bytes of a model by encode(bytes). Returns the number of bytes of all files.
+std::uint64_t encode_model(Plan& self, std::size_t i, const py::object& encode) {
+    save::Parts& model = self.models.at(i);
+    const py::list taken;
+    write_to(model, taken.attr("append"), py::none());
+    const py::bytes bytes = py::bytes().attr("join")(taken);
+    const py::bytes encoded = encode(bytes);
+    save::Parts parts;
+    parts.copy(std::string_view(encoded));
+    model = std::move(parts);
+    return nbytes_of(self);
 }
 
 py::tuple write_model_to(Plan& self, const py::object& take, const py::object& progress) {
@@ -256,6 +273,8 @@ Args:
 
 Args:
     checksums: the SHA-1 of each data file in hexadecimal; or an empty list, to write none.)")
+        .def("encode_model", encode_model, py::arg("i"), py::arg("encode"),
+             "Replace the bytes of a model by encode(bytes). Return the bytes of all files.")
         .def("write_model_to", write_model_to, py::arg("take"), py::arg("progress"),
              "Call `take` with the bytes of the model. Return the bytes written and copied.")
         .def(

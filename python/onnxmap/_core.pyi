@@ -1918,6 +1918,11 @@ class SavePlan:
         Return (location, bytes, bytes of tensors, may be replaced) of each data file.
         """
 
+    def encode_model(self, i: typing.SupportsInt | typing.SupportsIndex, encode: Any) -> int:
+        """
+        Replace the bytes of a model by encode(bytes). Return the bytes of all files.
+        """
+
     def files_with_unused_bytes(self) -> dict[str, tuple[int, int]]:
         """
         Return those of the loaded files whose other bytes nobody needs.

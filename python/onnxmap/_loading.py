@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
+from onnxmap._file_forms import BINARY
 from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
 from onnxmap._options import Options
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     # collections.abc.Buffer is Python 3.12's.
     Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
-
-
-_HEAD_BYTES = 4096
 
 
 def load(
@@ -94,6 +92,7 @@ def load(
         >>> model.initializers["conv1.weight"].numpy()  # doctest: +SKIP
     """
     options = Options(link_policy, allow_hardlinks, io, check, watch, lenient, limits)
+    form = BINARY
     try:
         document, name = open_file(path, "ModelProto", options, external_root, storage_options)
     except ParseError as error:
@@ -101,34 +100,19 @@ def load(
             raise
         name = _file_name(path, "ModelProto", "loads({})")
         root = _folder_of(name) if external_root is None else external_root
+        from onnxmap._model_texts import bytes_of_text_file
+
         try:
-            data = None if is_url(name) else _bytes_of_text(name)
-            if data is None:
+            found = None if is_url(name) else bytes_of_text_file(name)
+            if found is None:
                 raise error from None
+            data, form = found
             document = open_buffer(data, "ModelProto", options, root, "load", require_model=True)
         except ParseError as wrong:
             raise (wrong if wrong is error else _of_file(name, wrong)) from None
     else:
         _check_view(document, name)
-    return Model(document, name, _arguments(options, external_root))
-
-
-def _bytes_of_text(name: bytes) -> bytes | None:
-    """The model of a file in protobuf's text format or JSON; None if the file is neither."""
-    from onnxmap._text_heads import looks_like_json_model, looks_like_text_model
-
-    with open(name, "rb") as file:
-        try:
-            head = file.read(_HEAD_BYTES)
-        except OSError:  # a file of the system that cannot be read from its beginning
-            return None
-        is_json = looks_like_json_model(head)
-        if not is_json and not looks_like_text_model(head):
-            return None
-        text = (head + file.read()).decode(errors="surrogateescape")
-    from onnxmap.interop.protobuf import bytes_of_json, bytes_of_text
-
-    return (bytes_of_json if is_json else bytes_of_text)(text, "ModelProto")
+    return Model(document, name, _arguments(options, external_root), form)
 
 
 def _of_file(name: bytes, error: ParseError) -> ParseError:

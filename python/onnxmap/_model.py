@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from onnxmap import _core, _page_cache
 from onnxmap._assignments import set_or_explain
 from onnxmap._display import describe, describe_html
+from onnxmap._file_forms import BINARY
 from onnxmap._model_checking import ModelChecking
 from onnxmap._model_exchange import ModelExchange
 from onnxmap._model_fields import ModelFields
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap._bulk import FloatType, TensorStream
+    from onnxmap._file_forms import FileForm
     from onnxmap._graph import Graph, Initializers
     from onnxmap._page_cache import Residency
     from onnxmap._progress import ProgressArgument
@@ -36,14 +38,19 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
     A Model is equal to itself only. Compare the `proto` of two models to compare their content.
     """
 
-    __slots__ = ("_document", "_graph", "_options", "_path")
+    __slots__ = ("_document", "_form", "_graph", "_options", "_path")
 
     def __init__(
-        self, document: _core.Document, path: bytes | None, options: Mapping[str, Any]
+        self,
+        document: _core.Document,
+        path: bytes | None,
+        options: Mapping[str, Any],
+        form: FileForm = BINARY,
     ) -> None:
         self._document: _core.Document | None = document
         self._graph: Graph | None = None  # until it is asked for
         self._path = None if path is None else os.fsdecode(path)
+        self._form = form  # of the file
         self._options = options  # the arguments of `load`, to open the model again
 
     def _open(self) -> _core.Document:

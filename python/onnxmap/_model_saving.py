@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from onnxmap import _core
+    from onnxmap._file_forms import FileForm
     from onnxmap._paths import Path
     from onnxmap._progress import ProgressArgument
     from onnxmap._save_options import ExternalData, SaveReport
@@ -18,6 +19,8 @@ class ModelSaving(ABC):
     """The edits of a model, and its saves."""
 
     __slots__ = ()
+
+    _form: FileForm
 
     @abstractmethod
     def _open(self) -> _core.Document:
@@ -50,6 +53,7 @@ class ModelSaving(ABC):
         max_shard_size_bytes: int | None = None,
         dedupe: bool = False,
         allow_over_2gib: bool = False,
+        format: FileForm | None = None,
         overwrite: bool = True,
         replace_read_only: bool = False,
         follow_symlinks: bool = False,
@@ -62,10 +66,10 @@ class ModelSaving(ABC):
 
         options = SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
-            max_shard_size_bytes, dedupe, allow_over_2gib, overwrite, replace_read_only,
+            max_shard_size_bytes, dedupe, allow_over_2gib, format, overwrite, replace_read_only,
             follow_symlinks, sync, progress,
         )  # fmt: skip
-        return write_document(self._open(), path, options)
+        return write_document(self._open(), path, options, self._form)
 
     def unused_bytes(self) -> dict[str, int]:
         """Return, by the path of each external file, the bytes that no tensor of the model uses.

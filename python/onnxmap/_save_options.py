@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
+from onnxmap._file_forms import check_form
 
 if TYPE_CHECKING:
     from typing import Literal
 
+    from onnxmap._file_forms import FileForm
     from onnxmap._progress import ProgressArgument
 
     ExternalData = str | bytes | os.PathLike[str] | Literal[False] | None
@@ -52,6 +54,7 @@ class SaveOptions:
     max_shard_size_bytes: int | None = None
     dedupe: bool = False
     allow_over_2gib: bool = False
+    format: FileForm | None = None
     overwrite: bool = True
     replace_read_only: bool = False
     follow_symlinks: bool = False
@@ -90,6 +93,7 @@ class SaveOptions:
 
     def check(self) -> None:
         """Raise TypeError or ValueError if the options of a user do not fit together."""
+        check_form(self.format)
         external: object = self.external_data
         if external is True or not isinstance(external, str | bytes | bool | None):
             raise TypeError(

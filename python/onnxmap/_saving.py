@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._bridges import from_ir
+from onnxmap._file_forms import BINARY
 from onnxmap._loading import loads
 from onnxmap._messages import message_name
 from onnxmap._model import Model
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from typing import BinaryIO
 
+    from onnxmap._file_forms import FileForm
     from onnxmap._paths import Path
     from onnxmap._progress import ProgressArgument
     from onnxmap._save_options import ExternalData
@@ -34,6 +36,7 @@ def save(
     max_shard_size_bytes: int | None = None,
     dedupe: bool = False,
     allow_over_2gib: bool = False,
+    format: FileForm | None = None,
     overwrite: bool = True,
     replace_read_only: bool = False,
     follow_symlinks: bool = False,
@@ -75,6 +78,10 @@ def save(
             `weights-00001-of-00003.data`, if it is larger.
         dedupe: store tensors with equal bytes once in the data file.
         allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
+        format: "protobuf", "textproto" (protobuf's text format) or "json". None: what the extension
+            of `path` says (`.onnx`, `.textproto`, `.json`); if it says nothing, the form of the
+            file that was loaded. A file object gets "protobuf". A text is made in memory, and read
+            back to compare it.
         overwrite: replace files that exist, but no data file that another `*.onnx` of its folder
             uses. False: any name that is taken is an error.
         replace_read_only: replace also files that must not be written to. Without it, a file whose
@@ -91,9 +98,10 @@ def save(
         SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
             would replace a file that one of the models, or another model, needs (`save.own_data`);
             a name is that of a device, or a link to one (`save.not_regular`); the name of a data
-            file is no text (`save.data_name`); the model is empty (`save.empty`); another program
-            has locked the folder for 30 seconds (`save.locked`); or the save
-            failed, and old files could not get their names back: the error says where they are
+            file is no text (`save.data_name`); the model is empty (`save.empty`); a text
+            cannot hold it, or only onnx writes the form (`save.format`); another program has
+            locked the folder for 30 seconds (`save.locked`); or the save failed, and old files
+            could not get their names back: the error says where they are
             (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder, or through a link.
         FileExistsError: a name is taken that must not be replaced.
@@ -107,10 +115,10 @@ def save(
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, overwrite, replace_read_only, follow_symlinks, sync,
+        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
         progress,
     )  # fmt: skip
-    return write_document(_document_of(model), path, options)
+    return write_document(_document_of(model), path, options, _form_of(model))
 
 
 def save_all(
@@ -124,6 +132,7 @@ def save_all(
     checksum: bool = False,
     max_shard_size_bytes: int | None = None,
     allow_over_2gib: bool = False,
+    format: FileForm | None = None,
     overwrite: bool = True,
     replace_read_only: bool = False,
     follow_symlinks: bool = False,
@@ -142,6 +151,7 @@ def save_all(
         checksum: as for `save`.
         max_shard_size_bytes: as for `save`.
         allow_over_2gib: as for `save`.
+        format: as for `save`.
         overwrite: as for `save`.
         replace_read_only: as for `save`.
         follow_symlinks: as for `save`.
@@ -154,7 +164,7 @@ def save_all(
     """
     options = SaveOptions(
         external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
-        dedupe, allow_over_2gib, overwrite, replace_read_only, follow_symlinks, sync,
+        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
         progress,
     )  # fmt: skip
     given: object = models
@@ -169,7 +179,8 @@ def save_all(
             f"{external_data!r}; save() writes one model in other ways"
         )
     documents = {path: _document_of(model) for path, model in models.items()}
-    return write_documents(documents, options)
+    forms = [_form_of(model) for model in models.values()]
+    return write_documents(documents, options, forms)
 
 
 def save_with_copies(
@@ -208,7 +219,7 @@ def save_with_copies(
         sync=sync,
         progress=progress,
     )
-    return write_documents({path: document}, options, copies)
+    return write_documents({path: document}, options, [model._form], copies)
 
 
 def dumps(model: Any) -> bytes:
@@ -249,6 +260,10 @@ def _document_of(model: Any) -> _core.Document:
     if not data:  # `loads` would speak of a file
         return _document_of(_core.new("ModelProto"))
     return loads(data)._open()
+
+
+def _form_of(model: Any) -> FileForm:
+    return model._form if isinstance(model, Model) else BINARY
 
 
 def _is_ir(model: object) -> bool:

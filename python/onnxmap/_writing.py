@@ -6,10 +6,12 @@ import errno
 import io
 import os
 from collections.abc import Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap import _core
 from onnxmap._data_names import copied_locations
+from onnxmap._file_forms import BINARY, form_of
 from onnxmap._own_streams import own_stream
 from onnxmap._save_options import SaveOptions, SaveReport
 from onnxmap._save_paths import (
@@ -29,9 +31,10 @@ from onnxmap._save_paths import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
+    from onnxmap._file_forms import FileForm
     from onnxmap._paths import Path
     from onnxmap._progress import ProgressArgument
 
@@ -39,7 +42,7 @@ V = TypeVar("V")
 
 
 def write_document(
-    document: _core.Document, path: Path | BinaryIO, options: SaveOptions
+    document: _core.Document, path: Path | BinaryIO, options: SaveOptions, form: FileForm = BINARY
 ) -> SaveReport:
     """Write one document to a file, or in order to a file object."""
     if hasattr(path, "write"):
@@ -49,16 +52,18 @@ def write_document(
         if stream is not None:
             options.check()
             return _write_to(document, stream, options)
-    return write_documents({path: document}, options)
+    return write_documents({path: document}, options, [form])
 
 
 def write_documents(
     documents: Mapping[Any, _core.Document],
     options: SaveOptions,
+    forms: Sequence[FileForm],
     copies: Mapping[bytes, bytes] | None = None,
 ) -> SaveReport:
     """Write documents of one folder by their paths.
 
+    `forms`: of the files that the documents were loaded from.
     `copies`: by location, the new locations of data files that are copied; all others stay.
     """
     if copies is None:
@@ -70,6 +75,7 @@ def write_documents(
             _core.check_output(path, options.replace_read_only)
     if options.follow_symlinks:
         paths = [os.path.realpath(path) for path in paths]
+    chosen = [form_of(*each) for each in zip(paths, repeat(options.format), forms)]
     folder = os.path.dirname(paths[0])
     if any(os.path.dirname(path) != folder for path in paths):
         raise ValueError("the models must be in one folder, since they share a data file")
@@ -108,6 +114,8 @@ def write_documents(
     if copies is None:
         check_reachable(folder, documents.values(), loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
+    for i, form in enumerate(chosen):
+        total = _in_form(plan, i, form, total)
     staying = files_that_stay(plan.files_with_unused_bytes(), (*data_paths, *paths))
     result = _with_progress(
         options.progress,
@@ -161,7 +169,7 @@ def _write_to(document: _core.Document, file: Any, options: SaveOptions) -> Save
             "values that were in a data file have changed, and a file object has no folder for a "
             "new one; pass a path, or external_data=False"
         )
-    total = plan.finish([])
+    total = _in_form(plan, 0, options.format or BINARY, plan.finish([]))
     written, copied = _with_progress(
         options.progress, total, lambda report: plan.write_model_to(_writer(file), report)
     )
@@ -210,6 +218,15 @@ def _with_progress(progress: ProgressArgument, total: int, work: Callable[[Any],
                 shown.show_now()  # what it raises now leaves the old files
 
         return work(report)
+
+
+def _in_form(plan: _core.SavePlan, i: int, form: FileForm, total: int) -> int:
+    """Bring the bytes of a model into a form. Return the bytes of all files; `total` before."""
+    if form == BINARY:
+        return total
+    from onnxmap._model_texts import text_of
+
+    return plan.encode_model(i, lambda data: text_of(data, form))
 
 
 def _writer(file: Any) -> Callable[[bytes], object]:

@@ -17,7 +17,7 @@ from onnxmap._paths import is_url
 from onnxmap.cli.data_files import data_files, has_checksums, new_locations
 from onnxmap.cli.destination import DataPlaces, add_place_arguments, check_free, destination
 from onnxmap.cli.model_file import open_model
-from onnxmap.cli.outcome import DONE, UsageError
+from onnxmap.cli.outcome import DONE
 from onnxmap.cli.saving import print_json, print_rows, report_rows, sizes_in_words
 
 SUMMARY = "copy a model with its data files"
@@ -35,8 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     out = destination(arguments)
     with open_model(arguments.file, arguments) as model:
-        if model.io == "buffer":
-            raise UsageError(f"{arguments.file} is text; onnxmap save writes it in binary form")
         places = DataPlaces(out, arguments)
         copies = _copies(arguments.file, out, data_files(model), places)
         check_free(out, copies.values(), arguments)

@@ -155,8 +155,6 @@ def _carry_out(
     if plan.is_a_rename() and _share_file_system(file, os.path.dirname(plan.out)):
         moves.rename_alone(_place(file), _place(plan.out), may_replace=arguments.overwrite)
         return []
-    if model.io == "buffer":
-        raise UsageError(f"{file} is text, and the moved model would be binary; use onnxmap save")
     renamed(model, plan.moves)
     new_places = [plan.new_place(each) for each in (*plan.moves, *plan.copies)]
     with folders_of(new_places, sync=not arguments.no_sync):

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from onnxmap._arguments import parse_size
+from onnxmap._file_forms import FORMS
 from onnxmap.cli.completion import complete_with, nothing
 from onnxmap.cli.model_file import add_opening_options, open_model
 from onnxmap.cli.outcome import DONE, UsageError
@@ -75,6 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     writing = parser.add_argument_group("how the files are written")
     writing.add_argument(
+        "--format",
+        choices=FORMS,
+        help="the form of OUT (default: what its extension says, such as .onnx or .json, else that "
+        "of IN)",
+    )
+    writing.add_argument(
         "--no-overwrite", action="store_true", help="refuse any name that is taken"
     )
     writing.add_argument(
@@ -112,6 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
             max_shard_size_bytes=arguments.shard_size,
             dedupe=arguments.dedupe,
             allow_over_2gib=arguments.allow_over_2gib,
+            format=arguments.format,
             overwrite=not arguments.no_overwrite,
             follow_symlinks=arguments.follow_symlinks,
         )

@@ -106,9 +106,11 @@ def open_to_edit(file: str, out: str, arguments: argparse.Namespace) -> onnxmap.
     """Open a model for an edit. If it is saved over its file, external data stay where they are.
 
     Raises:
-        UsageError: the file is in a text form, and would be replaced by protobuf's binary form.
+        UsageError: the file is in a text form, and its name would make the save replace it by
+            protobuf's binary form.
     """
     import onnxmap
+    from onnxmap._file_forms import BINARY, form_of
 
     options = opening_options(arguments)
     if file == STANDARD_INPUT:
@@ -116,8 +118,8 @@ def open_to_edit(file: str, out: str, arguments: argparse.Namespace) -> onnxmap.
     if file == out:
         options["external_root"] = None
     model = onnxmap.load(file, **options)
-    if file == out and model.io == "buffer":
-        raise UsageError(f"{file} is text, and a model is saved in binary form; use -o OUT")
+    if file == out and form_of(os.fsencode(out), None, model._form) != model._form != BINARY:
+        raise UsageError(f"{file} is text, and its name means another form; use -o OUT")
     return model
 
 

@@ -278,14 +278,15 @@ class TestFailures:
         assert names_in(tmp_path) == {"m.onnx"}
 
     def test_a_model_in_text(self, run: Run, tmp_path: Path) -> None:
-        save_weighted(tmp_path / "m.onnx", {"a": None})
+        save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
+        proto = onnx.load(tmp_path / "m.onnx", load_external_data=False)
         text = tmp_path / "m.txtpb"
-        text.write_text(text_format.MessageToString(onnx.load(tmp_path / "m.onnx")))
-        ran = run("cp", text, tmp_path / "n.txtpb")
-        assert (ran.status, ran.err) == (
-            2,
-            f"onnxmap: {text} is text; onnxmap save writes it in binary form\n",
-        )
+        text.write_text(text_format.MessageToString(proto))
+        assert run("cp", text, tmp_path / "n.txtpb").status == 0
+        copied = text_format.Parse((tmp_path / "n.txtpb").read_text(), onnx.ModelProto())
+        assert copied.graph.initializer[0].external_data[0].value == "n.data"
+        assert run("cp", text, tmp_path / "o.onnx").status == 0
+        assert values_of(tmp_path / "o.onnx") == values_of(tmp_path / "m.onnx")
 
     def test_a_link_in_the_new_folder(self, run: Run, tmp_path: Path) -> None:
         save_weighted(tmp_path / "m.onnx", {"a": "sub/w.bin"})

@@ -142,10 +142,18 @@ class TestPlace:
     def test_a_model_in_text_stays_text(self, run: Run, model: Path) -> None:
         path = model.parent / "m.txtpb"
         path.write_text(text_format.MessageToString(read(model)))
+        expected = read(model)
+        expected.metadata_props.add(key="k", value="v")
+        assert run("set", path, "k=v").status == 0
+        assert text_format.Parse(path.read_text(), onnx.ModelProto()) == expected
+
+    def test_a_model_in_text_with_the_name_of_another_form(self, run: Run, model: Path) -> None:
+        path = model.parent / "text.onnx"
+        path.write_text(text_format.MessageToString(read(model)))
         before = path.read_bytes()
         ran = run("set", path, "k=v")
         assert ran.status == 2
-        assert "is text, and a model is saved in binary form; use -o OUT" in ran.err
+        assert "is text, and its name means another form; use -o OUT" in ran.err
         assert path.read_bytes() == before
         assert run("set", path, "k=v", "-o", model.parent / "n.onnx").status == 0
         assert metadata(model.parent / "n.onnx")["k"] == "v"

@@ -61,8 +61,8 @@ LEVELS: list[set[str]] = [
     {"_core"},
     {"_arguments", "_assignments", "_extras", "_limits", "_messages", "_paths", "_text", "errors"},
     {
-        "_diff_report", "_diff_text", "_display", "_enums", "_names", "_options", "_progress",
-        "_proto_json", "_save_options", "_schema", "_text_heads", "types",
+        "_diff_report", "_diff_text", "_display", "_enums", "_file_forms", "_names", "_options",
+        "_progress", "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
         "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings",
@@ -71,7 +71,10 @@ LEVELS: list[set[str]] = [
         "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
         "_structures", "_tofile", "_weights",
     },
-    {"_model_checking", "_model_exchange", "_model_saving", "_values", "_writing", "interop"},
+    {
+        "_model_checking", "_model_exchange", "_model_saving", "_model_texts", "_values",
+        "_writing", "interop",
+    },
     {"_model"},
     {
         "_appending", "_bridges", "_completion", "_diff", "_loading", "_loading_data",

@@ -325,5 +325,5 @@ def test_the_method_passes_its_options_on(tmp_path: Path, monkeypatch: pytest.Mo
     model = onnxmap.load(SAVE_MODELS["chain"](tmp_path))
     parameters = list(inspect.signature(onnxmap.Model.save).parameters)[1:]
     monkeypatch.setattr("onnxmap._writing.write_document", lambda *given: given)
-    _, path, options = model.save(**{name: name for name in parameters})  # type: ignore[arg-type]
+    _, path, options, _ = model.save(**{name: name for name in parameters})  # type: ignore[arg-type]
     assert [path, *dataclasses.astuple(options)] == parameters

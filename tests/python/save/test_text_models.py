@@ -1,4 +1,4 @@
-"""Models in protobuf's text format and JSON: `load` reads them, and saves write them as usual."""
+"""Models in protobuf's text format and JSON: `load` reads them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from google.protobuf import json_format, text_format
+from onnx import ModelProto
 from support.save_models import SAVE_MODELS
 from support.saved_models import contents
 
@@ -18,7 +19,19 @@ FORMS = {
     "model.textproto": text_format.MessageToString,
     "model.txt": lambda message: "# made by hand\n" + text_format.MessageToString(message),
     "model.json": json_format.MessageToJson,
-    "model.onnx": text_format.MessageToString,  # the name decides nothing
+    "model.onnx": text_format.MessageToString,  # loading does not look at the name
+}
+
+
+def of_text(data: bytes) -> ModelProto:
+    return text_format.Parse(data.decode(), ModelProto())
+
+
+PARSERS = {
+    ".textproto": of_text,
+    ".txt": of_text,
+    ".json": lambda data: json_format.Parse(data.decode(), ModelProto()),
+    ".onnx": ModelProto.FromString,
 }
 
 
@@ -40,7 +53,7 @@ def test_load(name: str, form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_edit_and_save(form: str, tmp_path: Path) -> None:
-    """Over the text file, too: what is written is protobuf's binary form."""
+    """Over the text file, too: it stays text, unless its name says that it is binary."""
     source = SAVE_MODELS["chain_outside"](tmp_path)
     message = onnx.load(source, load_external_data=False)
     path = tmp_path / form
@@ -49,7 +62,7 @@ def test_edit_and_save(form: str, tmp_path: Path) -> None:
     model.doc_string = message.doc_string = "edited"
     model.initializers["w1"] = np.zeros((20, 20), np.float32)
     onnxmap.save(model, path, sync=False)
-    saved = onnx.ModelProto.FromString(path.read_bytes())
+    saved = PARSERS[path.suffix](path.read_bytes())
     assert saved.doc_string == "edited"
     found = onnxmap.load_arrays(path)
     assert not found["w1"].any()

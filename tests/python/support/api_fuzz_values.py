@@ -251,6 +251,7 @@ FITTING: dict[str, list[str]] = {
         _NODE, "onnxmap.new('GraphProto')",
     ],
     "kind": ["'tensor'", "'sequence'", "'map'", "'optional'"],
+    "format": ["None", "'protobuf'", "'textproto'", "'json'", "'onnxtxt'"],
     "link_policy": ["'contained'", "'strict'", "'trusted'"], "allow_hardlinks": ["True", "False"],
     "io": ["'auto'", "'mmap'", "'read'"], "check": ["'full'", "'lazy'"], "watch": ["True", "False"],
     "lenient": ["True", "False"],
