@@ -229,10 +229,10 @@ void bind_columns(GuardedClass<Graph>& cls) {
 }
 
 // The names keep their graph, which is made again after an edit.
-std::shared_ptr<const model::ListNames> names_of(const TensorNames& self, bool frugal = false) {
+std::shared_ptr<const model::ListNames> names_of(const TensorNames& self) {
     auto graph = self.graph.graph();
     const model::ListNames& names =
-        self.sparse ? graph->sparse_initializer_names() : graph->initializers().names(frugal);
+        self.sparse ? graph->sparse_initializer_names() : graph->initializers().names();
     return {std::move(graph), &names};
 }
 
@@ -253,7 +253,11 @@ std::uint32_t position(const TensorNames& self, const py::object& name) {
 void bind_tensor_names(py::module_& module) {
     GuardedClass<TensorNames> cls(module, "TensorNames",
                                   "The names of a graph's initializers, without repetition.");
-    cls.def("__len__", [](const TensorNames& self) { return names_of(self)->count(); })
+    cls.def("__len__",
+            [](const TensorNames& self) -> std::uint64_t {
+                if (self.sparse) return names_of(self)->count();
+                return self.graph.graph()->initializers().name_count();
+            })
         .def("__contains__", contains, py::arg("name"))
         .def(
             "names", [](const TensorNames& self) { return to_list(*names_of(self)); },
@@ -280,7 +284,10 @@ Raises:
     ParseError: `model.duplicate_name`, as for position().)")
         .def(
             "read",
-            [](const TensorNames& self, bool frugal) { std::ignore = names_of(self, frugal); },
+            [](const TensorNames& self, bool frugal) {
+                const auto graph = self.graph.graph();
+                if (!self.sparse) graph->initializers().read_names(frugal);
+            },
             py::arg("frugal"),
             R"(Read the names now.
 

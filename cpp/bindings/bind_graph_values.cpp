@@ -1,5 +1,6 @@
 // The values of a graph: who makes them, who uses them, what type they have, and new names.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -32,16 +33,16 @@ std::string value_name(const py::object& name) {
 py::object producer(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
-    const auto position = graph->uses().producer(value_name(value));
-    return position ? wrap(self, graph->node(*position)) : py::none();
+    auto node = graph->producer(value_name(value));
+    return node ? wrap(self, *std::move(node)) : py::none();
 }
 
 py::list uses(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
     py::list found;
-    for (const model::Use& use : graph->uses().uses(value_name(value))) {
-        found.append(package::use()(wrap(self, graph->user(use)), use.index));
+    for (model::UserOfValue& use : graph->users(value_name(value))) {
+        found.append(package::use()(wrap(self, std::move(use.message)), use.index));
     }
     return found;
 }
@@ -57,13 +58,11 @@ py::list consumers(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
     static_cast<void>(self.document->look_for_changes());
     py::list found;
-    model::Use last{model::Use::kNone, 0};
-    for (const model::Use& use : graph->uses().uses(value_name(value))) {
-        const bool is_repeated = use.node == last.node && use.inner == last.inner;
-        last = use;
-        if (use.node == model::Use::kNone || is_repeated) continue;
-        onnx::Message user = graph->user(use);
-        if (model::is_node(user)) found.append(wrap(self, std::move(user)));
+    std::optional<onnx::Message> last;
+    for (model::UserOfValue& use : graph->users(value_name(value))) {
+        if (!model::is_node(use.message) || (last && last->is(use.message))) continue;
+        last = use.message;
+        found.append(wrap(self, std::move(use.message)));
     }
     return found;
 }

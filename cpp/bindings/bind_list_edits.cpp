@@ -11,6 +11,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_encoding.hpp"
+#include "bindings/list_search.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
 
@@ -118,15 +119,6 @@ py::object pop(const MessageList& self, py::ssize_t index) {
         below_guard(self, [&] { return wrapped(self, self.messages()->at(position)); });
     erase(self, {position});
     return message;
-}
-
-std::uint64_t position_in(const py::object& self, const py::object& message) {
-    std::uint64_t position = 0;
-    for (const py::handle each : self) {
-        if (each.equal(message)) return position;
-        ++position;
-    }
-    throw py::value_error("the list has no such message");
 }
 
 void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {

@@ -4,6 +4,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/list_names.hpp"
+#include "bindings/list_search.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
@@ -37,11 +38,15 @@ std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
 }
 
 py::ssize_t position_named(const MessageList& self, const py::str& name) {
-    const auto names = names_of(self);
-    if (!names) {
+    const auto messages = self.messages();
+    if (!messages->has_names()) {
         throw py::type_error("list indices must be integers or slices: the elements have no names");
     }
-    return static_cast<py::ssize_t>(position_of(*names, name));
+    if (const auto text = name_in_file(name)) {
+        const auto found = messages->position(*self.document, *text);
+        if (found) return static_cast<py::ssize_t>(*found);
+    }
+    return static_cast<py::ssize_t>(position_of(*messages->names(*self.document), name));
 }
 
 py::object item_named(const MessageList& self, const py::str& name) {
@@ -86,19 +91,6 @@ void bind_edits_by_name(GuardedClass<MessageList>& cls) {
         .def("pop", no_item, py::arg("index"));
 }
 
-// An element, or the name of one.
-bool contains(const py::object& self, const py::object& element) {
-    if (!py::isinstance<py::str>(element)) {
-        return is_true(
-            python_object<"collections.abc", "Sequence">().attr("__contains__")(self, element));
-    }
-    const auto& list = checked_value<MessageList>(self);
-    return source::guard_reads(source_of(list), [&] {
-        const auto names = names_of(list);
-        return names && has_name(*names, element);
-    });
-}
-
 py::list completions(const MessageList& self) {
     const auto names = names_of(self);
     return names ? to_list(*names) : py::list();
@@ -115,9 +107,9 @@ made when it is asked for, and copied when it is added. Messages that have a nam
 `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
     bind_list_edits(cls);
     bind_edits_by_name(cls);
+    bind_list_search(cls);
     cls.def("__getitem__", item_named, py::arg("index"))
         .def("__getitem__", no_item, py::arg("index"))
-        .def("__contains__", unguarded(contains), py::arg("value"))
         .def("_ipython_key_completions_", completions)
         .def_property_readonly(
             "type_name",

@@ -55,10 +55,9 @@ py::list entries_named(const ProtoView& self, std::string_view field, const py::
     py::list positions;
     const auto text = name_in_file(name);
     if (!text) return positions;
-    for (const auto each :
-         model::entries_named(*self.document, self.message(), row_named(self, field), *text)) {
-        positions.append(each);
-    }
+    const auto fields = self.document->index(self.message());
+    const auto entries = model::named_entries(*self.document, *fields, row_named(self, field));
+    for (const std::uint64_t each : entries.positions(*text)) positions.append(each);
     return positions;
 }
 

@@ -93,8 +93,7 @@ class Remade {
   public:
     using Made = std::shared_ptr<const T>;
 
-    /// `make(previous)`: makes it; `previous` is null the first time. Threads may share a handle:
-    /// if several come at once, each makes one.
+    /// `make()`: makes it. Threads may share a handle: if several come at once, each makes one.
     template <class Make>
     Made get(const model::Document& document, Make&& make) const {
         const std::uint64_t count = document.edits().count();
@@ -104,7 +103,7 @@ class Remade {
             known = state_->made;
             if (known && state_->made_at == count) return known;
         }
-        Made made = make(known);
+        Made made = make();
         known = made;
         {
             const std::lock_guard lock(state_->mutex);
@@ -128,10 +127,8 @@ struct Graph : Handle {
     Remade<model::Graph> remade = {};
 
     [[nodiscard]] std::shared_ptr<const model::Graph> graph() const {
-        return remade.get(*document, [&](const std::shared_ptr<const model::Graph>& previous) {
-            return previous ? previous->remade(message())
-                            : std::make_shared<const model::Graph>(document, message());
-        });
+        return remade.get(
+            *document, [&] { return std::make_shared<const model::Graph>(document, message()); });
     }
 };
 
@@ -151,7 +148,7 @@ struct MessageList {
     Remade<model::MessageList> remade = {};
 
     [[nodiscard]] std::shared_ptr<const model::MessageList> messages() const {
-        return remade.get(*document, [&](const auto&) {
+        return remade.get(*document, [&] {
             return std::make_shared<const model::MessageList>(document->index(parent.message()),
                                                               *row);
         });

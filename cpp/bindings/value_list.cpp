@@ -1,6 +1,8 @@
 #include "bindings/value_list.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
+#include "model/field_index.hpp"
 
 namespace onnxmap::bindings {
 
@@ -62,10 +65,23 @@ py::list ValueList::values() const {
 
 namespace {
 
+bool holds_texts(const ValueList& self) noexcept {
+    return self.row->wire_type() == wire::WireType::length_delimited;
+}
+
+// The fields of a message in which one text is found without a walk over all; null for another
+// message, and for numbers: a run may hold many.
+std::shared_ptr<const model::FieldIndex> indexed(const ValueList& self) {
+    if (!holds_texts(self)) return nullptr;
+    const onnx::Message message = self.parent.message();
+    if (!message.edited() && !model::Document::is_large(message)) return nullptr;
+    return self.document->index(message);
+}
+
 std::size_t count_of(const ValueList& self) {
-    const bool is_packed = self.row->wire_type() != wire::WireType::length_delimited;
-    if (is_packed) return self.values().size();
-    return below_guard(self, [&] {
+    if (!holds_texts(self)) return self.values().size();
+    return below_guard(self, [&]() -> std::size_t {
+        if (const auto fields = indexed(self)) return fields->count(*self.row);
         std::size_t count = 0;
         self.parent.message().for_each_field(
             [&](const wire::Field&, const wire::FieldRow* row) { count += row == self.row; });
@@ -149,6 +165,91 @@ py::object change(const ValueList& self, const char* method, const py::tuple& ar
     return result;
 }
 
+// A position as Python's lists take it; nothing if it is none of the list, or a slice.
+std::optional<std::uint64_t> position_in(const ValueList& self, const py::object& index) {
+    if (PyIndex_Check(index.ptr()) == 0) return std::nullopt;
+    py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), nullptr);
+    if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    const auto count = static_cast<py::ssize_t>(count_of(self));
+    if (position < 0) position += count;
+    if (position < 0 || position >= count) return std::nullopt;
+    return static_cast<std::uint64_t>(position);
+}
+
+// The text at a position, if it is found without a walk over all.
+std::optional<py::object> text_at(const ValueList& self, const py::object& index) {
+    return below_guard(self, [&]() -> std::optional<py::object> {
+        const auto fields = indexed(self);
+        const auto position = fields ? position_in(self, index) : std::nullopt;
+        if (!position) return std::nullopt;
+        wire::Field text = fields->at(*self.row, *position);
+        text.bytes = self.document->resident(text.bytes);
+        return to_python(self.document, fields->message(), *self.row, text, self.as_proto);
+    });
+}
+
+// Puts texts in the place of some others, which nobody needs to read.
+void splice_texts(const ValueList& self, std::uint64_t first, std::uint64_t count,
+                  std::span<const model::NewValue> texts) {
+    below_guard(self, [&] {
+        model::splice_values(*self.document, to_change(self.parent), *self.row, first, count,
+                             texts);
+    });
+}
+
+void set_at(const ValueList& self, const py::object& index, const py::object& value) {
+    if (holds_texts(self)) {
+        const auto encoded = encode_all(*self.row, py::make_tuple(value));
+        if (const auto position = position_in(self, index)) {
+            return splice_texts(self, *position, 1, encoded);
+        }
+    }
+    change(self, "__setitem__", py::make_tuple(index, value));
+}
+
+void erase_at(const ValueList& self, const py::object& index) {
+    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
+    if (position) return splice_texts(self, *position, 1, {});
+    change(self, "__delitem__", py::make_tuple(index));
+}
+
+py::object pop(const ValueList& self, const py::object& index) {
+    auto text = text_at(self, index);
+    if (!text) return change(self, "pop", py::make_tuple(index));
+    if (const auto position = position_in(self, index)) splice_texts(self, *position, 1, {});
+    return *std::move(text);
+}
+
+void insert(const ValueList& self, const py::object& index, const py::object& value) {
+    if (holds_texts(self) && PyIndex_Check(index.ptr()) != 0) {
+        const auto encoded = encode_all(*self.row, py::make_tuple(value));
+        py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), PyExc_OverflowError);
+        if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+        const auto count = static_cast<py::ssize_t>(count_of(self));
+        if (position < 0) position = std::max<py::ssize_t>(position + count, 0);
+        position = std::min(position, count);
+        return splice_texts(self, static_cast<std::uint64_t>(position), 0, encoded);
+    }
+    change(self, "insert", py::make_tuple(index, value));
+}
+
+void remove(const ValueList& self, const py::object& value) {
+    const std::optional<std::uint64_t> position =
+        below_guard(self, [&]() -> std::optional<std::uint64_t> {
+            const auto fields = py::isinstance<py::str>(value) ? indexed(self) : nullptr;
+            if (!fields) return std::nullopt;
+            const std::string wanted = to_text(py::reinterpret_borrow<py::str>(value));
+            model::FieldIndex::Cursor texts(*fields, *self.row);
+            wire::Field text;
+            while (texts.next(text)) {
+                if (text.text() == wanted) return texts.position() - 1;
+            }
+            return std::nullopt;
+        });
+    if (position) return splice_texts(self, *position, 1, {});
+    change(self, "remove", py::make_tuple(value));
+}
+
 // Adds values at the end without a look at those that are there, which may be millions.
 void extend(const ValueList& self, const py::object& values) {
     const auto encoded = encode_all(*self.row, values);
@@ -173,8 +274,8 @@ void bind_value_lists(py::module_& module) {
     NativeClass<ValueList> cls(module, "ValueList",
                                R"(The values of a repeated field of numbers or text, as a list.
 
-It always shows the field as it is now, and a change of it changes the message. Every change but
-append() and extend() reads the whole list: to change many values, assign a new list, as in
+It always shows the field as it is now, and a change of it changes the message. A change of numbers,
+but append() and extend(), reads the whole list: to change many, assign a new list, as in
 `attribute.value = array`.)",
                                {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
                                 {Py_sq_length, reinterpret_cast<void*>(count_slot)},
@@ -183,7 +284,8 @@ append() and extend() reads the whole list: to change many values, assign a new 
     cls.def(
            "__getitem__",
            [](const ValueList& self, const py::object& index) {
-               return py::object(self.values()[index]);
+               const auto text = text_at(self, index);
+               return text ? *text : py::object(self.values()[index]);
            },
            py::arg("index"))
         .def("__reversed__",
@@ -227,16 +329,10 @@ append() and extend() reads the whole list: to change many values, assign a new 
             },
             "A copy or a pickle is a list.")
         .def(
-            "__setitem__",
-            [](const ValueList& self, const py::object& index, const py::object& value) {
-                change(self, "__setitem__", py::make_tuple(index, value));
-            },
+            "__setitem__", set_at,
             py::arg("index"), py::arg("value"))
         .def(
-            "__delitem__",
-            [](const ValueList& self, const py::object& index) {
-                change(self, "__delitem__", py::make_tuple(index));
-            },
+            "__delitem__", erase_at,
             py::arg("index"))
         .def(
             "append",
@@ -254,22 +350,13 @@ append() and extend() reads the whole list: to change many values, assign a new 
                  return self;
              })
         .def(
-            "insert",
-            [](const ValueList& self, const py::object& index, const py::object& value) {
-                change(self, "insert", py::make_tuple(index, value));
-            },
+            "insert", insert,
             py::arg("index"), py::arg("value"), "Insert a value before a position.")
         .def(
-            "pop",
-            [](const ValueList& self, const py::object& index) {
-                return change(self, "pop", py::make_tuple(index));
-            },
+            "pop", pop,
             py::arg("index") = -1, "Remove a value, by default the last, and return it.")
         .def(
-            "remove",
-            [](const ValueList& self, const py::object& value) {
-                change(self, "remove", py::make_tuple(value));
-            },
+            "remove", remove,
             py::arg("value"), "Remove the first value that is equal to `value`.")
         .def(
             "clear", [](const ValueList& self) { change(self, "clear", py::tuple()); },

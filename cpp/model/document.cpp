@@ -29,10 +29,6 @@ onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* or
     return {table, std::move(pieces), &edits};
 }
 
-std::shared_ptr<const onnx::Pieces> edited_fields(const onnx::Message& message) {
-    return message.edited() ? message.pieces() : nullptr;
-}
-
 }  // namespace
 
 Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
@@ -97,12 +93,11 @@ ByteView Document::readable(ByteView bytes, std::vector<std::uint8_t>& copy) con
 }
 
 void Document::forget_edited() const {
-    const std::uint64_t renamings = edits_.renamings();
     const std::uint64_t count = edits_.count();
-    if (names_at_ != renamings) names_.clear();
-    if (segments_at_ != count) segments_.reset();
-    names_at_ = renamings;
-    segments_at_ = count;
+    if (derived_at_ == count) return;
+    names_.clear();
+    segments_.reset();
+    derived_at_ = count;
 }
 
 std::shared_ptr<const FieldIndex> Document::index(const onnx::Message& as_made) const {
@@ -165,26 +160,37 @@ std::shared_ptr<const ListNames> Document::names(const onnx::Message& as_made,
                                                  const wire::FieldRow& row) const {
     const onnx::Message message = as_made.current();
     const FieldKey key(message.key(), &row);
-    const std::uint64_t started_at = edits_.renamings();
+    const std::uint64_t started_at = edits_.count();
     if (is_large(message)) {
         const std::lock_guard lock(mutex_);
         forget_edited();
         const auto known = names_.find(key);
-        if (known != names_.end() && known->second.edited == edited_fields(message)) {
-            return known->second.names;
-        }
+        if (known != names_.end()) return known->second;
     }
-    NamesOfList made;
-    source::guard_reads(*store_.source, [&] {
-        const auto fields = index(message);
-        made = {edited_fields(fields->message()),
-                std::make_shared<const ListNames>(names_in_list(*fields, row))};
+    auto made = source::guard_reads(*store_.source, [&] {
+        return std::make_shared<const ListNames>(names_in_list(*index(message), row));
     });
-    if (!is_large(message)) return made.names;
+    if (!is_large(message)) return made;
     const std::lock_guard lock(mutex_);
     forget_edited();
-    if (names_at_ == started_at) names_[key] = made;  // not of the state before an edit
-    return made.names;
+    if (derived_at_ == started_at) names_[key] = made;  // not of the state before an edit
+    return made;
+}
+
+std::shared_ptr<FollowedNames> Document::followed_names(const onnx::Message& message,
+                                                        const wire::FieldRow& list,
+                                                        const wire::FieldRow& name) const {
+    const std::lock_guard lock(mutex_);
+    auto& followed = followed_names_[{{message.key(), &list}, &name}];
+    if (!followed) followed = std::make_shared<FollowedNames>(*this, message, list, name);
+    return followed;
+}
+
+std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& graph) const {
+    const std::lock_guard lock(mutex_);
+    auto& followed = followed_uses_[graph.key()];
+    if (!followed) followed = std::make_shared<FollowedUses>(*this, graph);
+    return followed;
 }
 
 source::Moment Document::look_for_changes() const {
@@ -207,7 +213,7 @@ tensor::Segments Document::segments_of(const onnx::Message& tensor) const {
         groups = std::move(found);
         const std::lock_guard lock(mutex_);
         forget_edited();
-        if (!segments_ && segments_at_ == started_at) segments_ = groups;
+        if (!segments_ && derived_at_ == started_at) segments_ = groups;
     }
     return groups->whole(tensor);
 }

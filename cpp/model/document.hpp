@@ -14,6 +14,8 @@
 
 #include "model/edits.hpp"
 #include "model/field_index.hpp"
+#include "model/followed_list.hpp"
+#include "model/followed_uses.hpp"
 #include "model/list_names.hpp"
 #include "model/load_options.hpp"
 #include "model/saved_states.hpp"
@@ -43,6 +45,8 @@ class Document {
     }
 
     [[nodiscard]] const Edits& edits() const noexcept { return edits_; }
+    /// Whether it was ever edited.
+    [[nodiscard]] bool was_edited() const noexcept { return edits_.count() != 0; }
     /// For code that edits. A document is shared as an immutable object; its edits are not part of
     /// what was loaded.
     [[nodiscard]] Edits& editable() const noexcept { return edits_; }
@@ -78,10 +82,19 @@ class Document {
     [[nodiscard]] std::optional<onnx::Message> child(const onnx::Message& message,
                                                      const wire::FieldRow& row) const;
 
-    /// The messages of a repeated field by their field `name`, which they must have. Like the
-    /// index, it is made once if the message is large.
+    /// The messages of a repeated field by their naming_field(), which they must have. Like the
+    /// index, it is made once if the message is large, and anew after any edit: ask a NamedList for
+    /// one name.
     [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& as_made,
                                                          const wire::FieldRow& row) const;
+
+    /// The names in a list of a large message that follow its edits; `name`: a text field of the
+    /// elements.
+    [[nodiscard]] std::shared_ptr<FollowedNames> followed_names(const onnx::Message& message,
+                                                                const wire::FieldRow& list,
+                                                                const wire::FieldRow& name) const;
+    /// The uses of the values of a graph that follow its edits.
+    [[nodiscard]] std::shared_ptr<FollowedUses> followed_uses(const onnx::Message& graph) const;
 
     /// Checks whether the file has changed. Call it before an operation that reads much of the
     /// file. Pass the returned moment to Tensor::values(): each external file is then checked once,
@@ -98,12 +111,6 @@ class Document {
     // The address of a message, and one of its fields.
     using FieldKey = std::pair<const std::uint8_t*, const wire::FieldRow*>;
 
-    // The names in a list, and the fields that its message had then; null if it was not edited.
-    struct NamesOfList {
-        std::shared_ptr<const onnx::Pieces> edited;
-        std::shared_ptr<const ListNames> names;
-    };
-
     // Forgets what was derived from messages that were edited since.
     void forget_edited() const;
 
@@ -117,10 +124,13 @@ class Document {
     mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<const FieldIndex>> indexes_;
     // The merged children of large messages: finding their pieces walks over the whole parent.
     mutable std::map<FieldKey, onnx::Message> merged_;
-    mutable std::map<FieldKey, NamesOfList> names_;  // of large messages
+    mutable std::map<FieldKey, std::shared_ptr<const ListNames>> names_;  // of large messages
+    // By the field that has the names.
+    mutable std::map<std::pair<FieldKey, const wire::FieldRow*>, std::shared_ptr<FollowedNames>>
+        followed_names_;
+    mutable std::unordered_map<const std::uint8_t*, std::shared_ptr<FollowedUses>> followed_uses_;
     mutable std::shared_ptr<const SegmentGroups> segments_;
-    mutable std::uint64_t names_at_ = 0;     // Edits::renamings() when the names were made
-    mutable std::uint64_t segments_at_ = 0;  // Edits::count() when the segments were found
+    mutable std::uint64_t derived_at_ = 0;  // Edits::count() when names and segments were found
 };
 
 }  // namespace onnxmap::model

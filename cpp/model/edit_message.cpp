@@ -18,12 +18,6 @@ using onnx::Pieces;
 
 namespace {
 
-// Whether an edit of this field may change names. A sparse tensor has the name of its values.
-bool renames(const onnx::Message& message, const wire::FieldRow& row) {
-    return row.name == "name" || row.name == "op_type" || row.name == "segment" ||
-           &message.table() == &onnx::message<"SparseTensorProto">;
-}
-
 // The other members of the oneof of a field.
 Pieces::Rows siblings(const wire::MessageTable& table, const wire::FieldRow& row) {
     Pieces::Rows rows = 0;
@@ -68,6 +62,14 @@ EncodedField encoded(const Document& document, const wire::FieldRow& row, const 
 Copied guarded_copy(const Document& document, const wire::FieldRow& row, const Original& original) {
     return source::guard_reads(original.document.source(),
                                [&] { return copy_message(document, row, original); });
+}
+
+// A copy that is about to be in a list of a message.
+onnx::Message note_added(const Document& document, const onnx::Message& message,
+                         const wire::FieldRow& list, const Copied& copy) {
+    onnx::Message made(onnx::kSchema.message_of(list), copy.content, &document.edits());
+    document.editable().note_added(made, message, list);
+    return made;
 }
 
 // The place behind the last occurrence of a field; nothing if there is none.
@@ -123,7 +125,7 @@ void set_value(const Document& document, const onnx::Message& message, const wir
     remove_messages(document, message, others);
     const Pieces::Rows replaced = others | Pieces::rows(message.table(), row);
     document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
-                            renames(message, row));
+                            replaced);
 }
 
 void set_values(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
@@ -133,10 +135,9 @@ void set_values(const Document& document, const onnx::Message& message, const wi
     std::vector<EncodedField> made;
     made.reserve(values.size());
     for (const NewValue& value : values) made.push_back(encoded(document, row, value));
-    document.editable().set(
-        message,
-        fields->replace(Pieces::rows(message.table(), row), fields->find_from(row, {}), made),
-        renames(message, row));
+    const Pieces::Rows replaced = Pieces::rows(message.table(), row);
+    document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), made),
+                            replaced);
 }
 
 void splice_values(const Document& document, const onnx::Message& message,
@@ -151,7 +152,7 @@ void splice_values(const Document& document, const onnx::Message& message,
     fields = fields->replace(0, place, made);
     std::vector<std::uint64_t> gone(count);
     std::iota(gone.begin(), gone.end(), first);
-    document.editable().set(message, fields->erase(row, gone), renames(message, row));
+    document.editable().set(message, fields->erase(row, gone), Pieces::rows(message.table(), row));
 }
 
 void append_values(const Document& document, const onnx::Message& message,
@@ -186,7 +187,7 @@ void append_values(const Document& document, const onnx::Message& message,
     std::vector<EncodedField> made;
     for (const NewValue& value : values) made.push_back(encoded(document, row, value));
     document.editable().set(message, fields->replace(0, behind(*fields, row), made),
-                            renames(message, row));
+                            Pieces::rows(message.table(), row));
 }
 
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row) {
@@ -201,8 +202,7 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
         rows |= siblings(message.table(), row);
     }
     remove_messages(document, message, rows);
-    document.editable().set(message, fields->replace(rows, std::nullopt, {}),
-                            renames(message, row));
+    document.editable().set(message, fields->replace(rows, std::nullopt, {}), rows);
 }
 
 void clear_all(const Document& document, const onnx::Message& message) {
@@ -211,7 +211,7 @@ void clear_all(const Document& document, const onnx::Message& message) {
     remove_messages(document, message, ~Pieces::Rows{0});
     const auto before = fields_of(message);
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),
-                            true);
+                            ~Pieces::Rows{0});
 }
 
 std::vector<onnx::Message> splice_messages(const Document& document, const onnx::Message& message,
@@ -224,7 +224,7 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     for (const Insertion& each : added) {
         const Copied copy = guarded_copy(document, row, each.original);
         encoded.push_back({copy.field, &row});
-        copies.emplace_back(onnx::kSchema.message_of(row), copy.content, &document.edits());
+        copies.push_back(note_added(document, message, row, copy));
     }
     auto fields = fields_of(message);
     std::vector<onnx::Message> removed;
@@ -251,7 +251,7 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
         document.editable().note_replacement(copies[i],
                                              removed[static_cast<std::size_t>(at - gone.begin())]);
     }
-    document.editable().set(message, fields, renames(message, row));
+    document.editable().set(message, fields, Pieces::rows(message.table(), row));
     return copies;
 }
 
@@ -266,7 +266,7 @@ void set_message(const Document& document, const onnx::Message& message, const w
     note_cleared(document, message, row);
     remove_messages(document, message, replaced);
     document.editable().set(message, fields->replace(replaced, fields->find_last(row), {&field, 1}),
-                            renames(message, row));
+                            replaced);
 }
 
 onnx::Message insert(const Document& document, const onnx::Message& message,
@@ -278,8 +278,10 @@ onnx::Message insert(const Document& document, const onnx::Message& message,
         original ? guarded_copy(document, row, *original) : empty_message(document, row);
     const EncodedField field{copy.field, &row};
     const auto place = i < fields->count(row) ? fields->find(row, i) : behind(*fields, row);
-    document.editable().set(message, fields->replace(0, place, {&field, 1}), renames(message, row));
-    return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
+    onnx::Message made = note_added(document, message, row, copy);
+    document.editable().set(message, fields->replace(0, place, {&field, 1}),
+                            Pieces::rows(message.table(), row));
+    return made;
 }
 
 onnx::Message make_present(const Document& document, const onnx::Message& message,
@@ -293,7 +295,7 @@ onnx::Message make_present(const Document& document, const onnx::Message& messag
     const Copied copy = empty_message(document, row);
     const EncodedField field{copy.field, &row};
     document.editable().set(message, fields->replace(replaced, std::nullopt, {&field, 1}),
-                            renames(message, row));
+                            replaced);
     return {onnx::kSchema.message_of(row), copy.content, &document.edits()};
 }
 
@@ -307,7 +309,7 @@ void erase(const Document& document, const onnx::Message& message, const wire::F
         gone.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
     }
     for (const onnx::Message& each : gone) document.editable().remove(each);
-    document.editable().set(message, fields->erase(row, positions), renames(message, row));
+    document.editable().set(message, fields->erase(row, positions), Pieces::rows(message.table(), row));
 }
 
 void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,
@@ -325,10 +327,9 @@ void reorder(const Document& document, const onnx::Message& message, const wire:
     std::vector<EncodedField> after;
     after.reserve(order.size());
     for (const std::uint64_t i : order) after.push_back(before.at(i));
-    document.editable().set(
-        message,
-        fields->replace(Pieces::rows(message.table(), row), fields->find_from(row, {}), after),
-        renames(message, row));
+    const Pieces::Rows replaced = Pieces::rows(message.table(), row);
+    document.editable().set(message, fields->replace(replaced, fields->find_from(row, {}), after),
+                            replaced);
 }
 
 namespace {
@@ -343,10 +344,11 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     std::vector<EncodedField> singular;
     std::vector<EncodedField> unknown;
     std::vector<const wire::FieldRow*> inner;
-    bool changes_names = false;
+    Pieces::Rows changed = 0;
     from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
-        changes_names = changes_names || (row != nullptr && renames(message, *row));
-        if (row == nullptr) {
+        if (row != nullptr) {
+            changed |= Pieces::rows(message.table(), *row);
+        } else {
             const ByteView bytes(field.begin, field.end);
             unknown.push_back({document.editable().keep(as_text(bytes)), nullptr});
         }
@@ -369,7 +371,9 @@ void merge(const Document& document, const onnx::Message& message, const Origina
             if (known != &row) return;
             if (row.is_message()) {
                 const Original child{original.document, from.inner(row, field)};
-                added.push_back({copy_message(document, row, child).field, &row});
+                const Copied copy = copy_message(document, row, child);
+                note_added(document, message, row, copy);
+                added.push_back({copy.field, &row});
             } else {
                 added.push_back(copy_field(document, row, field, original.document));
             }
@@ -377,7 +381,7 @@ void merge(const Document& document, const onnx::Message& message, const Origina
         if (!added.empty()) fields = fields->replace(0, behind(*fields, row), added);
     }
     fields = fields->replace(0, std::nullopt, unknown);
-    document.editable().set(message, fields, changes_names);
+    document.editable().set(message, fields, changed | replaced);
     for (const wire::FieldRow* row : inner) {
         const onnx::Message child = make_present(document, message.current(), *row);
         merge(document, child, {original.document, *from.child(*row)}, depth_left - 1);

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint64_t kLargestEditBlock = 1 << 20;
 
+// Steps that are kept, some 2 MB. What follows the log and has missed more reads all anew.
+constexpr std::size_t kMostSteps = 1 << 15;
+
 // Whether a field begins in a range. What is allocated next may begin at the end of the range.
 bool begins_in(ByteView bytes, const wire::Field& field) noexcept {
     return bytes.data() <= field.begin && field.begin < bytes.data() + bytes.size();
@@ -105,12 +108,37 @@ std::shared_ptr<const source::Source> Edits::source_of(ByteView bytes) const {
     return nullptr;
 }
 
-void Edits::note_edit(bool renames) noexcept {
-    if (renames) renamings_.fetch_add(1, std::memory_order_acq_rel);
-    count_.fetch_add(1, std::memory_order_acq_rel);
+std::uint64_t Edits::start_log() {
+    const std::lock_guard lock(mutex_);
+    is_logged_ = true;
+    return log_begin_ + log_.size();
 }
 
-void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
+bool Edits::steps_since(std::uint64_t& place, std::vector<EditStep>& steps) const {
+    const std::lock_guard lock(mutex_);
+    if (place < log_begin_) return false;
+    steps.insert(steps.end(), log_.begin() + static_cast<std::ptrdiff_t>(place - log_begin_),
+                 log_.end());
+    place = log_begin_ + log_.size();
+    return true;
+}
+
+void Edits::log(const EditStep& step) {
+    if (!is_logged_) return;
+    if (log_.size() == kMostSteps) {
+        log_.erase(log_.begin(), log_.begin() + kMostSteps / 2);
+        log_begin_ += kMostSteps / 2;
+    }
+    log_.push_back(step);
+}
+
+void Edits::note_added(const onnx::Message& made, const onnx::Message& parent,
+                       const wire::FieldRow& list) {
+    const std::lock_guard lock(mutex_);
+    log({EditStep::Kind::added, &made.table(), made.loaded(), 0, parent.key(), &list});
+}
+
+void Edits::set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows changed) {
     // The fields that were replaced are released without the lock: they may hold Python objects.
     {
         const std::lock_guard lock(mutex_);
@@ -123,12 +151,13 @@ void Edits::set(const onnx::Message& message, Fields fields, bool renames) {
         }
         std::swap(entry->fields, fields);
         note(message.key());
+        log({EditStep::Kind::changed, &message.table(), message.loaded(), changed});
     }
-    note_edit(renames);
+    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Edits::set_new(const onnx::Message& message, Fields fields) {
-    set(message, std::move(fields), false);
+    set(message, std::move(fields), 0);
     const std::lock_guard lock(mutex_);
     messages_.at(message.key())->from_birth = true;
 }
@@ -173,8 +202,9 @@ void Edits::remove(const onnx::Message& message) {
         const Inside found = inside(message);
         for (const ByteView bytes : found.ranges) remove_range(bytes);
         released = let_go(message, found);
+        log({EditStep::Kind::removed, &message.table(), message.loaded()});
     }
-    note_edit(false);
+    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 // Leaves the fields of a removed message to its objects. Not if other edited messages are inside,
@@ -253,8 +283,10 @@ void Edits::revert() {
         if (!blocks_.empty()) used_ = blocks_.back()->size();
         next_block_ = kFirstEditBlock;
         forget_all();
+        log_begin_ += log_.size() + 1;
+        log_.clear();
     }
-    note_edit(true);
+    count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Edits::ByKey Edits::messages_in(const onnx::Message& message) const {

@@ -22,6 +22,23 @@
 
 namespace onnxmap::model {
 
+/// What an edit does to one message.
+struct EditStep {
+    enum class Kind : std::uint8_t {
+        changed,  ///< it has other fields
+        added,    ///< it is new in a list
+        removed   ///< it is no longer part of the document
+    };
+    Kind kind;
+    const wire::MessageTable* table;
+    ByteView loaded;                       // see onnx::Message::loaded(); it begins at the key
+    onnx::Pieces::Rows rows = 0;           // that were changed
+    const std::uint8_t* parent = nullptr;  // of one that was added: the key of its parent
+    const wire::FieldRow* list = nullptr;
+
+    [[nodiscard]] const std::uint8_t* key() const noexcept { return loaded.data(); }
+};
+
 class Edits final : public onnx::Changes {
   public:
     using Fields = std::shared_ptr<const onnx::Pieces>;
@@ -35,11 +52,11 @@ class Edits final : public onnx::Changes {
         return count_.load(std::memory_order_acquire);
     }
 
-    /// Counts those edits that may change the name of a message. They may leave its list as it is:
-    /// an edit of a list is seen by the pieces of the message that has the list.
-    [[nodiscard]] std::uint64_t renamings() const noexcept {
-        return renamings_.load(std::memory_order_acquire);
-    }
+    /// From now on the edits are logged, step by step. Returns the place of the next step.
+    [[nodiscard]] std::uint64_t start_log();
+    /// Adds the steps from `place` on to `steps` and moves `place` behind them. False if the log has
+    /// forgotten some: what follows it must be made anew.
+    [[nodiscard]] bool steps_since(std::uint64_t& place, std::vector<EditStep>& steps) const;
 
     /// Bytes for new fields. They are never moved.
     [[nodiscard]] std::span<std::uint8_t> allocate(std::uint64_t nbytes);
@@ -55,8 +72,8 @@ class Edits final : public onnx::Changes {
     /// longer.
     [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
 
-    /// Gives a message other fields. `renames`: whether it may have another name then.
-    void set(const onnx::Message& message, Fields fields, bool renames);
+    /// Gives a message other fields. `changed`: those that may differ from what they were.
+    void set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows changed);
     /// Gives a new message its fields, before anybody knows it.
     void set_new(const onnx::Message& message, Fields fields);
 
@@ -66,6 +83,10 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] std::shared_ptr<const void> keep_fields(const onnx::Message& message) const {
         return may_have(message.key()) ? fields_kept(message.key()) : nullptr;
     }
+
+    /// Notes that a new message is about to be in a list of another one.
+    void note_added(const onnx::Message& made, const onnx::Message& parent,
+                    const wire::FieldRow& list);
 
     /// Notes that a message, with all that it holds, is no longer part of the document.
     void remove(const onnx::Message& message);
@@ -115,7 +136,7 @@ class Edits final : public onnx::Changes {
 
     using Intervals = std::map<const std::uint8_t*, const std::uint8_t*>;  // both ends belong to it
 
-    void note_edit(bool renames) noexcept;
+    void log(const EditStep& step);
     [[nodiscard]] std::shared_ptr<const void> fields_kept(const std::uint8_t* key) const;
     [[nodiscard]] std::shared_ptr<Entry> entry_of(const std::uint8_t* key) const;
     std::shared_ptr<Entry> let_go(const onnx::Message& message, const Inside& found);
@@ -126,7 +147,9 @@ class Edits final : public onnx::Changes {
 
     mutable os::ForkSafeMutex mutex_;
     std::atomic<std::uint64_t> count_ = 0;
-    std::atomic<std::uint64_t> renamings_ = 0;
+    bool is_logged_ = false;
+    std::vector<EditStep> log_;     // the newest steps
+    std::uint64_t log_begin_ = 0;   // the place of the first of them
     Entries messages_;
     std::unordered_map<const std::uint8_t*, Entry*> entries_;  // the same, for find()
     // Of removed messages: the objects of each keep it.

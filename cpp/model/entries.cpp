@@ -23,20 +23,14 @@ ByName<StringEntry> string_entries(const Document& document, const onnx::Message
     return std::move(entries).found();
 }
 
-std::vector<std::uint32_t> entries_named(const Document& document, const onnx::Message& message,
-                                         const wire::FieldRow& row, std::string_view name) {
+NamedList named_entries(const Document& document, const FieldIndex& fields,
+                        const wire::FieldRow& row) {
     const wire::MessageTable& entries = onnx::kSchema.message_of(row);
     const wire::FieldRow* naming = nullptr;
     for (const char* const each : {"key", "domain", "name"}) {
         if (naming == nullptr) naming = entries.find(each);
     }
-    std::vector<std::uint32_t> found;
-    std::uint32_t position = 0;
-    document.index(message)->for_each(row, [&](const wire::Field& value) {
-        if (message.inner(row, value).text(*naming) == name) found.push_back(position);
-        ++position;
-    });
-    return found;
+    return {document, fields, row, *naming};
 }
 
 std::vector<std::string_view> state_variables(const Document& document,

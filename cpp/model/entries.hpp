@@ -7,6 +7,7 @@
 
 #include "model/document.hpp"
 #include "model/last_by_name.hpp"
+#include "model/named_list.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
@@ -26,11 +27,9 @@ struct StringEntry {
                                                  const onnx::Message& message,
                                                  const wire::FieldRow& row);
 
-/// The positions of the entries of a field with this key, domain or name, ascending.
-[[nodiscard]] std::vector<std::uint32_t> entries_named(const Document& document,
-                                                       const onnx::Message& message,
-                                                       const wire::FieldRow& row,
-                                                       std::string_view name);
+/// The entries of a field of the message that `fields` indexes by their key, domain or name.
+[[nodiscard]] NamedList named_entries(const Document& document, const FieldIndex& fields,
+                                      const wire::FieldRow& row);
 
 /// The initializers that a training step changes: the keys of each `update_binding` of a
 /// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.

@@ -1,10 +1,20 @@
 #include "model/field_index.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
 
 namespace onnxmap::model {
+
+namespace {
+
+// One ordinal is found by a walk over the chunks of an edited message; so many by a walk over all.
+constexpr std::size_t kFewKeys = 64;
+
+}  // namespace
 
 FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
     : message_(std::move(message)), origin_(origin), occurrences_(message_.table()) {
@@ -34,6 +44,47 @@ wire::Field FieldIndex::at(const wire::FieldRow& row, std::uint64_t i) const {
     onnx::Message::Walk walk(message_, origin_ + checkpoint.offset);
     for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) find(row, walk);
     return find(row, walk);
+}
+
+std::optional<std::uint64_t> FieldIndex::ordinal(const wire::FieldRow& row,
+                                                 const std::uint8_t* key) const {
+    if (message_.edited()) return message_.pieces()->ordinal(row, key);
+    // Occurrences are in file order. The content begins behind the tag.
+    const auto& [count, last, checkpoints] = entry(row);
+    const auto is_before = [&](const auto& each) { return origin_ + each.offset < key; };
+    const auto behind = std::ranges::partition_point(checkpoints, is_before);
+    if (behind == checkpoints.begin()) return std::nullopt;
+    const auto& checkpoint = *std::prev(behind);
+    onnx::Message::Walk walk(message_, origin_ + checkpoint.offset);
+    for (std::uint64_t i = checkpoint.ordinal; i < count; ++i) {
+        const wire::Field field = find(row, walk);
+        if (field.bytes.data() == key) return i;
+        if (field.bytes.data() > key) break;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::uint64_t> FieldIndex::ordinals(const wire::FieldRow& row,
+                                                std::span<const std::uint8_t* const> keys) const {
+    std::vector<std::uint64_t> found;
+    found.reserve(keys.size());
+    if (keys.size() <= kFewKeys) {
+        for (const std::uint8_t* const key : keys) {
+            const auto here = ordinal(row, key);
+            if (!here) onnx::fail_edited_meanwhile();
+            found.push_back(*here);
+        }
+        return found;
+    }
+    std::unordered_map<const std::uint8_t*, std::uint64_t> known;
+    known.reserve(count(row));
+    for_each(row, [&](const wire::Field& each) { known.emplace(each.bytes.data(), known.size()); });
+    for (const std::uint8_t* const key : keys) {
+        const auto here = known.find(key);
+        if (here == known.end()) onnx::fail_edited_meanwhile();
+        found.push_back(here->second);
+    }
+    return found;
 }
 
 std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {

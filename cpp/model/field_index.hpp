@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "onnx/message.hpp"
@@ -39,6 +41,15 @@ class FieldIndex {
     /// The i-th occurrence, i < count(row). Throws Error if the bytes changed after loading, and
     /// Error `edit.concurrent` if there are fewer.
     [[nodiscard]] wire::Field at(const wire::FieldRow& row, std::uint64_t i) const;
+
+    /// How many occurrences stand before the one whose content begins at `key`; nothing if none
+    /// does.
+    [[nodiscard]] std::optional<std::uint64_t> ordinal(const wire::FieldRow& row,
+                                                       const std::uint8_t* key) const;
+
+    /// ordinal() of each key. Throws Error `edit.concurrent` if one is missing.
+    [[nodiscard]] std::vector<std::uint64_t> ordinals(
+        const wire::FieldRow& row, std::span<const std::uint8_t* const> keys) const;
 
     /// The last occurrence: the value of a singular field that is in no oneof.
     [[nodiscard]] std::optional<wire::Field> last(const wire::FieldRow& row) const;

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "model/message_list.hpp"
 #include "model/name_table.hpp"
+#include "model/named_list.hpp"
 #include "model/outer_uses.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/training_uses.hpp"
@@ -18,26 +20,12 @@ using onnx::field;
 namespace {
 
 constexpr const wire::FieldRow& kInput = field<"GraphProto.input">;
+constexpr const wire::FieldRow& kOutput = field<"GraphProto.output">;
 // The lists that say what types values have.
-constexpr std::array kValueLists{&kInput, &field<"GraphProto.output">,
+constexpr std::array kValueLists{&kInput, &kOutput,
                                  &field<"GraphProto.value_info">};
 
 }  // namespace
-
-std::shared_ptr<const Graph> Graph::remade(const onnx::Message& now) const {
-    const std::shared_ptr<const Document>& document = initializers_.shared_document();
-    if (names_at_ != document->edits().renamings()) {
-        return std::make_shared<const Graph>(document, now);
-    }
-    if (fields_->message().pieces() == now.pieces()) {
-        const std::shared_ptr<Graph> same(new Graph(fields_, initializers_, names_at_));
-        same->sparse_names_ = sparse_names_;
-        return same;
-    }
-    auto fields = document->index(now);
-    return std::shared_ptr<const Graph>(
-        new Graph(fields, {document, fields, initializers_}, names_at_));
-}
 
 std::vector<std::pair<std::string_view, std::uint64_t>> Graph::op_counts() const {
     NameTable names;
@@ -61,13 +49,47 @@ const ValueUses& Graph::uses() const {
     });
 }
 
+std::optional<onnx::Message> Graph::producer(std::string_view value) const {
+    if (document().was_edited()) {
+        return document().followed_uses(fields_->message())->producer(value);
+    }
+    const auto position = uses().producer(value);
+    return position ? std::optional(node(*position)) : std::nullopt;
+}
+
+std::vector<UserOfValue> Graph::users(std::string_view value) const {
+    std::vector<UserOfValue> found;
+    if (document().was_edited()) {
+        found = document().followed_uses(fields_->message())->uses(value, *fields_);
+        for (const std::uint64_t output : named_in(kOutput).positions(value)) {
+            if (value.empty()) break;
+            found.push_back({fields_->message(), static_cast<std::uint32_t>(output)});
+        }
+        return found;
+    }
+    for (const Use& use : uses().uses(value)) {
+        if (use.inner != Use::kNone) {
+            found.push_back({uses().inner_user(use), use.index});
+        } else {
+            found.push_back({use.node == Use::kNone ? fields_->message() : node(use.node),
+                             use.index});
+        }
+    }
+    return found;
+}
+
 std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
     std::optional<onnx::Message> found;
     OuterUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
         if (!found && name == value) found = user;
     });
     const std::uint32_t depth = document().limits().depth;
-    uses.find_in(fields_->message(), depth);
+    if (document().was_edited()) {
+        auto known = users(value);
+        if (!known.empty()) return std::move(known.front().message);
+    } else {
+        uses.find_in(fields_->message(), depth);
+    }
     for (const onnx::Message& training : training_info_of(document(), fields_->message())) {
         find_in_training(training, depth, uses,
                          [&](const onnx::Message& entry, const wire::FieldRow& row) {
@@ -77,15 +99,14 @@ std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
     return found;
 }
 
-onnx::Message Graph::user(const Use& use) const {
-    if (use.inner != Use::kNone) return uses().inner_user(use);
-    return use.node == Use::kNone ? fields_->message() : node(use.node);
+NamedList Graph::named_in(const wire::FieldRow& list) const {
+    return {document(), *fields_, list, *naming_field(list)};
 }
 
 std::optional<onnx::Message> Graph::value(std::string_view name) const {
-    for (const wire::FieldRow* list : kValueLists) {
-        const auto position = document().names(fields_->message(), *list)->position(name);
-        if (position) return fields_->message().inner(*list, fields_->at(*list, *position));
+    for (const wire::FieldRow* row : kValueLists) {
+        const MessageList list(fields_, *row);
+        if (const auto position = list.position(document(), name)) return list.at(*position);
     }
     return std::nullopt;
 }
@@ -160,8 +181,8 @@ std::vector<onnx::Message> training_info_of(const Document& document, const onnx
     const auto main = document.child(root, onnx::field<"ModelProto.graph">);
     if (!main || !main->is(graph)) return found;
     const wire::FieldRow& row = onnx::field<"ModelProto.training_info">;
-    root.for_each_value(row,
-                        [&](const wire::Field& each) { found.push_back(root.inner(row, each)); });
+    document.index(root)->for_each(
+        row, [&](const wire::Field& each) { found.push_back(root.inner(row, each)); });
     return found;
 }
 

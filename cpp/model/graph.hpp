@@ -12,7 +12,9 @@
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/initializers.hpp"
+#include "model/followed_uses.hpp"
 #include "model/list_names.hpp"
+#include "model/named_list.hpp"
 #include "model/node.hpp"
 #include "model/value_uses.hpp"
 #include "onnx/message.hpp"
@@ -26,10 +28,6 @@ class Graph {
         : Graph(document, document->index(graph)) {}
 
     [[nodiscard]] const Document& document() const noexcept { return initializers_.document(); }
-
-    /// The Graph of `now`, a later state of the same message. If the edits between them changed no
-    /// names, it keeps what is known of the names.
-    [[nodiscard]] std::shared_ptr<const Graph> remade(const onnx::Message& now) const;
 
     /// All fields of the message, the lists of other messages included.
     [[nodiscard]] const std::shared_ptr<const FieldIndex>& fields() const noexcept {
@@ -54,13 +52,15 @@ class Graph {
     /// Who makes and who uses each value; made at the first call. Throws Error `file.changed`.
     [[nodiscard]] const ValueUses& uses() const;
 
-    /// The user of the first of uses().uses(value); of the main graph, else a user in the training
-    /// information: a TrainingInfoProto, or a part of its algorithm. Nothing if there is none. It
-    /// walks over the nodes, which costs less than uses() after an edit.
-    [[nodiscard]] std::optional<onnx::Message> first_user(std::string_view value) const;
+    /// The node that has `value` among its outputs, and the users of a value, as uses() has them.
+    /// After an edit they cost no walk over the graph.
+    [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value) const;
+    [[nodiscard]] std::vector<UserOfValue> users(std::string_view value) const;
 
-    /// The user of a value: a NodeProto, or the GraphProto that has the value as an output.
-    [[nodiscard]] onnx::Message user(const Use& use) const;
+    /// The first of users(value); of the main graph, else a user in the training information: a
+    /// TrainingInfoProto, or a part of its algorithm. Nothing if there is none. Before any edit it
+    /// walks over the nodes, which costs less than uses().
+    [[nodiscard]] std::optional<onnx::Message> first_user(std::string_view value) const;
 
     /// The ValueInfoProto of a value, from the inputs, the outputs or the list of inner values, in
     /// this order. Throws Error `model.duplicate_name` if the first of these lists that has the
@@ -90,21 +90,20 @@ class Graph {
     /// The sparse initializers by the names of their values; made at the first call.
     [[nodiscard]] const ListNames& sparse_initializer_names() const;
 
+    /// The messages of a list of the graph by their naming_field(), which they must have.
+    [[nodiscard]] NamedList named_in(const wire::FieldRow& list) const;
+
   private:
     static constexpr const wire::FieldRow& kNode = onnx::field<"GraphProto.node">;
     static constexpr const wire::FieldRow& kSparse = onnx::field<"GraphProto.sparse_initializer">;
 
     Graph(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> fields)
         : fields_(fields), initializers_(std::move(document), std::move(fields)) {}
-    Graph(std::shared_ptr<const FieldIndex> fields, Initializers initializers,
-          std::uint64_t names_at)
-        : fields_(std::move(fields)), initializers_(std::move(initializers)), names_at_(names_at) {}
 
     std::shared_ptr<const FieldIndex> fields_;
     Initializers initializers_;
     std::shared_ptr<MadeOnce<const ListNames>> sparse_names_ =
         std::make_shared<MadeOnce<const ListNames>>();
-    std::uint64_t names_at_ = document().edits().renamings();  // when names were looked at
     mutable MadeOnce<const ValueUses> uses_;
 };
 

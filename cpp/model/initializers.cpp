@@ -16,10 +16,6 @@ namespace {
 
 constexpr const char* kAdvice = "iterate over initializers.all() to reach each of them";
 
-// So many look-ups in one state of an edited graph ask the tables of its chunks, one after another.
-// More are worth a table of all names.
-constexpr std::uint32_t kFewLookUps = 32;
-
 }  // namespace
 
 onnx::Message Initializers::at(std::uint64_t position) const {
@@ -39,7 +35,7 @@ std::vector<std::uint32_t> Initializers::in_list_order(
 }
 
 const ListNames& Initializers::names(bool frugal) const {
-    return known_->names.get([&] {
+    return names_->get([&] {
         // Weights lie between the names: views of the file would map pages of them at every
         // look-up.
         auto names = std::make_unique<ListNames>("tensor", kAdvice, NameTable::Text::copied);
@@ -54,32 +50,33 @@ const ListNames& Initializers::names(bool frugal) const {
     });
 }
 
-std::optional<ChunkNames::Found> Initializers::find_in_chunks(std::string_view name) const {
-    if (!graph_->message().edited() || name.empty() || known_->names.if_made() != nullptr ||
-        known_->look_ups.fetch_add(1, std::memory_order_relaxed) >= kFewLookUps) {
-        return std::nullopt;
-    }
-    const Known::Chunks& chunks = known_->chunks.get([&] {
-        return source::guard_reads(document_->source(), [&] {
-            return std::make_unique<const Known::Chunks>(
-                std::make_shared<const ChunkNames>(*graph_, kField, kName, known_->before.get()));
-        });
-    });
-    const ChunkNames::Found found = chunks->find(name);
-    if (found.count == ChunkNames::Found::Count::several) return std::nullopt;
-    return found;
+std::optional<NamedList> Initializers::edited() const {
+    if (!document_->was_edited() || !Document::is_large(graph_->message())) return std::nullopt;
+    return NamedList(*document_, *graph_, kField, kName);
 }
 
 std::optional<std::uint32_t> Initializers::position(std::string_view name) const {
-    const auto found = find_in_chunks(name);
-    if (!found) return names().position(name);
-    if (found->count == ChunkNames::Found::Count::none) return std::nullopt;
-    return static_cast<std::uint32_t>(found->position);
+    if (const auto list = edited(); list && !name.empty()) {
+        const auto found = list->positions(name);
+        if (found.empty()) return std::nullopt;
+        if (found.size() == 1) return static_cast<std::uint32_t>(found.front());
+    }
+    return names().position(name);
 }
 
 bool Initializers::contains(std::string_view name) const {
-    const auto found = find_in_chunks(name);
-    return found ? found->count != ChunkNames::Found::Count::none : names().contains(name);
+    const auto list = edited();
+    return list ? !name.empty() && list->count(name) != 0 : names().contains(name);
+}
+
+std::uint64_t Initializers::name_count() const {
+    const auto list = edited();
+    if (!list) return names().count();
+    return list->names().count - (list->count("") == 0 ? 0 : 1);
+}
+
+void Initializers::read_names(bool frugal) const {
+    if (!edited()) std::ignore = names(frugal);
 }
 
 std::uint64_t Initializers::stored_nbytes() const {

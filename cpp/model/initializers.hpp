@@ -2,7 +2,6 @@
 // uses this list: views, bulk reading, page-cache calls.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,10 +9,10 @@
 #include <string_view>
 
 #include "base/made_once.hpp"
-#include "model/chunk_names.hpp"
 #include "model/document.hpp"
 #include "model/field_index.hpp"
 #include "model/list_names.hpp"
+#include "model/named_list.hpp"
 #include "model/structure_pages.hpp"
 #include "model/tensor.hpp"
 #include "onnx/schema.hpp"
@@ -25,14 +24,6 @@ class Initializers {
     /// `graph`: the fields of a GraphProto of the document.
     Initializers(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> graph)
         : document_(std::move(document)), graph_(std::move(graph)) {}
-    /// The same, with what is known of the names in an earlier state of the graph. No initializer
-    /// has been renamed since.
-    Initializers(std::shared_ptr<const Document> document, std::shared_ptr<const FieldIndex> graph,
-                 const Initializers& before)
-        : document_(std::move(document)), graph_(std::move(graph)) {
-        known_->before = before.known_->newest();
-    }
-
     [[nodiscard]] const Document& document() const noexcept { return *document_; }
     [[nodiscard]] const std::shared_ptr<const Document>& shared_document() const noexcept {
         return document_;
@@ -100,10 +91,14 @@ class Initializers {
     /// The initializers by name; made at the first call. `frugal`: as for for_each().
     [[nodiscard]] const ListNames& names(bool frugal = false) const;
 
-    /// names().position() of a name and names().contains(). After an edit that renamed none, the
-    /// first look-ups need not read the names of the whole list.
+    /// names().position() and names().contains() of a name, and names().count(), which cost no walk
+    /// over the list after an edit.
     [[nodiscard]] std::optional<std::uint32_t> position(std::string_view name) const;
     [[nodiscard]] bool contains(std::string_view name) const;
+    [[nodiscard]] std::uint64_t name_count() const;
+
+    /// Reads the names before they are looked up. `frugal`: as for for_each().
+    void read_names(bool frugal) const;
 
     /// Bytes of all initializers, as stored.
     [[nodiscard]] std::uint64_t stored_nbytes() const;
@@ -119,27 +114,14 @@ class Initializers {
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(
         std::span<const std::uint32_t> positions) const;
 
-    // The names, by which copies of the list share what is made.
-    struct Known {
-        using Chunks = std::shared_ptr<const ChunkNames>;
-
-        MadeOnce<const ListNames> names;
-        MadeOnce<const Chunks> chunks;
-        Chunks before;  // of an earlier state
-        std::atomic<std::uint32_t> look_ups = 0;
-
-        [[nodiscard]] const Chunks& newest() const noexcept {
-            const Chunks* const made = chunks.if_made();
-            return made == nullptr ? before : *made;
-        }
-    };
-
-    // What the chunks know of a name; nothing if names() is to be asked.
-    [[nodiscard]] std::optional<ChunkNames::Found> find_in_chunks(std::string_view name) const;
+    // What finds a name without names(); nothing if names() is to be asked.
+    [[nodiscard]] std::optional<NamedList> edited() const;
 
     std::shared_ptr<const Document> document_;
     std::shared_ptr<const FieldIndex> graph_;
-    std::shared_ptr<Known> known_ = std::make_shared<Known>();
+    // Copies of the list share what is made.
+    std::shared_ptr<MadeOnce<const ListNames>> names_ =
+        std::make_shared<MadeOnce<const ListNames>>();
 };
 
 }  // namespace onnxmap::model

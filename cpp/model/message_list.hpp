@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +34,11 @@ class MessageList {
     [[nodiscard]] std::shared_ptr<const ListNames> names(const Document& document) const {
         return document.names(fields_->message(), *field_);
     }
+
+    /// names()->position() and names()->contains(), which cost no walk over the list after an edit.
+    [[nodiscard]] std::optional<std::uint64_t> position(const Document& document,
+                                                        std::string_view name) const;
+    [[nodiscard]] bool contains(const Document& document, std::string_view name) const;
 
     /// The i-th message, i < count(). Throws Error if the bytes changed after loading.
     [[nodiscard]] onnx::Message at(std::uint64_t i) const {

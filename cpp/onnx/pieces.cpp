@@ -1,6 +1,8 @@
 #include "onnx/pieces.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -36,6 +38,19 @@ void fail_edited_meanwhile() {
 const HeldContent* Pieces::Chunk::content_of(std::size_t index) const noexcept {
     const auto found = std::ranges::lower_bound(held, index, {}, &Held::index);
     return found == held.end() || found->index != index ? nullptr : &found->content;
+}
+
+const std::vector<std::uint16_t>& Pieces::Chunk::in_order() const {
+    static_assert(kMostFields <= UINT16_MAX);
+    return by_address.get([&] {
+        auto order = std::make_unique<std::vector<std::uint16_t>>(pieces.size());
+        std::iota(order->begin(), order->end(), std::uint16_t{0});
+        const auto address = [&](std::uint16_t i) { return pieces[i].data(); };
+        if (!std::ranges::is_sorted(*order, std::less<>(), address)) {  // nearly all are
+            std::ranges::sort(*order, std::less<>(), address);
+        }
+        return std::unique_ptr<const std::vector<std::uint16_t>>(std::move(order));
+    });
 }
 
 void Pieces::Chunk::add(ByteView piece, std::uint8_t row, const HeldContent* content) {
@@ -81,8 +96,11 @@ void Pieces::Builder::push(std::shared_ptr<const Chunk> chunk) {
     // Two small neighbours become one chunk: erasing does not leave many small ones.
     if (!made_.chunks_.empty() &&
         made_.chunks_.back()->pieces.size() + chunk->pieces.size() <= kMostFields / 2) {
-        auto joined = std::make_shared<Chunk>(*made_.chunks_.back());
-        for (std::size_t i = 0; i < chunk->pieces.size(); ++i) joined->add_from(*chunk, i);
+        auto joined = std::make_shared<Chunk>();
+        joined->counts.resize(made_.table_->fields.size());
+        for (const auto& part : {made_.chunks_.back(), chunk}) {
+            for (std::size_t i = 0; i < part->pieces.size(); ++i) joined->add_from(*part, i);
+        }
         made_.chunks_.back() = std::move(joined);
         return;
     }
@@ -173,6 +191,32 @@ std::optional<Pieces::Place> Pieces::find_last(const wire::FieldRow& row) const 
         if (chunk.counts[wanted] == 0) continue;
         const auto found = std::find(chunk.rows.rbegin(), chunk.rows.rend(), wanted);
         return Place{i, static_cast<std::size_t>(chunk.rows.rend() - found) - 1};
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> Pieces::ordinal(const wire::FieldRow& row,
+                                             const std::uint8_t* key) const {
+    const std::uint8_t wanted = position(row);
+    std::uint64_t before = 0;
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+        const Chunk& chunk = *chunks_[c];
+        if (chunk.counts[wanted] == 0) continue;
+        const auto& order = chunk.in_order();
+        // The content begins behind the beginning of its piece, and may be empty at the end.
+        const auto behind = std::ranges::lower_bound(
+            order, key, std::less<>(), [&](std::uint16_t i) { return chunk.pieces[i].data(); });
+        if (behind != order.begin()) {
+            const std::uint16_t index = *std::prev(behind);
+            const ByteView piece = chunk.pieces[index];
+            if (chunk.rows[index] == wanted && key <= piece.data() + piece.size() &&
+                field_at({c, index}).bytes.data() == key) {
+                const auto end = chunk.rows.begin() + index;
+                return before +
+                       static_cast<std::uint64_t>(std::count(chunk.rows.begin(), end, wanted));
+            }
+        }
+        before += chunk.counts[wanted];
     }
     return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/made_once.hpp"
 #include "wire/message_table.hpp"
 #include "wire/reader.hpp"
 
@@ -110,23 +111,6 @@ class Pieces {
 
     // The rest is for the pieces of edited messages.
 
-    /// The fields of a part of the list. Lists share the chunks that have not changed.
-    using SharedChunk = std::shared_ptr<const Chunk>;
-    [[nodiscard]] std::span<const SharedChunk> chunks() const noexcept { return chunks_; }
-    /// How often a field occurs in a chunk.
-    [[nodiscard]] std::uint64_t count_in(std::size_t chunk,
-                                         const wire::FieldRow& row) const noexcept {
-        return chunks_[chunk]->counts[position(row)];
-    }
-    /// Calls visit(field) for each occurrence of a field in a chunk.
-    template <class Visit>
-    void for_each_in(std::size_t chunk, const wire::FieldRow& row, Visit&& visit) const {
-        const std::uint8_t wanted = position(row);
-        const std::vector<std::uint8_t>& rows = chunks_[chunk]->rows;
-        for (std::size_t index = 0; index < rows.size(); ++index) {
-            if (rows[index] == wanted) visit(field_at({chunk, index}));
-        }
-    }
     [[nodiscard]] std::uint64_t count(const wire::FieldRow& row) const noexcept;
     /// The place of the i-th occurrence of a field, i < count(row). Throws Error `edit.concurrent`.
     [[nodiscard]] Place find(const wire::FieldRow& row, std::uint64_t i) const;
@@ -134,6 +118,10 @@ class Pieces {
     [[nodiscard]] std::optional<Place> find_from(const wire::FieldRow& row,
                                                  Place place) const noexcept;
     [[nodiscard]] std::optional<Place> find_last(const wire::FieldRow& row) const noexcept;
+    /// How many occurrences of a field stand before the one whose content begins at `key`; nothing
+    /// if none does. The first look-up in a chunk sorts its addresses.
+    [[nodiscard]] std::optional<std::uint64_t> ordinal(const wire::FieldRow& row,
+                                                       const std::uint8_t* key) const;
     /// The field at a place. Throws Error `wire.*` if its bytes changed after loading.
     [[nodiscard]] wire::Field field_at(Place place) const;
     /// The same field in its encoded form.
@@ -158,7 +146,10 @@ class Pieces {
         std::vector<std::uint32_t> counts;  // of each field, by position
         std::vector<Held> held;             // ascending
         std::uint64_t nbytes = 0;
+        mutable MadeOnce<const std::vector<std::uint16_t>> by_address;  // see in_order()
 
+        /// The indices of the pieces, sorted by their addresses.
+        [[nodiscard]] const std::vector<std::uint16_t>& in_order() const;
         [[nodiscard]] const HeldContent* content_of(std::size_t index) const noexcept;
         void add(ByteView piece, std::uint8_t row, const HeldContent* content);
         void add_from(const Chunk& other, std::size_t index) {

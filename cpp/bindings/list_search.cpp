@@ -1,0 +1,171 @@
+#include "bindings/list_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/list_names.hpp"
+#include "bindings/message_equality.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/named_list.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+// A text field of the messages of a list in which equal messages agree, and others mostly do not;
+// null if they have none. The outputs of nodes differ, while many nodes have no name.
+const wire::FieldRow* telling_field(const wire::FieldRow& list) {
+    const wire::MessageTable& table = onnx::kSchema.message_of(list);
+    for (const char* const name : {"output", "name", "key", "domain", "tensor_name"}) {
+        const wire::FieldRow* const row = table.find(name);
+        if (row != nullptr && row->type == wire::Type::string) return row;
+    }
+    return nullptr;
+}
+
+// The message of an object of the class of the list's elements; nothing for other objects, which
+// Python compares.
+std::optional<Handle> comparable(const MessageList& self, const py::object& object) {
+    const std::string_view type_name = self.row->type_name;
+    const bool is_one = self.as_proto ? is_a<ProtoView>(object)
+                                      : Py_TYPE(object.ptr())->tp_name ==
+                                            "onnxmap._core." + class_name(type_name);
+    if (!is_one) return std::nullopt;
+    if (self.as_proto && cpp_value<ProtoView>(object).made.table().name != type_name) {
+        return std::nullopt;
+    }
+    return message_for(type_name, object);
+}
+
+// The positions at which an equal message may be, ascending.
+std::vector<std::uint64_t> likely(const MessageList& self, const Handle& wanted) {
+    const wire::FieldRow* const row = telling_field(*self.row);
+    if (row != nullptr) {
+        std::string text;
+        below_guard(wanted, [&] {
+            bool is_first = true;
+            wanted.message().for_each_value(*row, [&](const wire::Field& value) {
+                if (is_first || !row->repeated()) text = value.text();
+                is_first = false;
+            });
+        });
+        return below_guard(self, [&] {
+            const auto fields = self.document->index(self.parent.message());
+            return model::NamedList(*self.document, *fields, *self.row, *row).positions(text);
+        });
+    }
+    std::vector<std::uint64_t> all(below_guard(self, [&] { return self.messages()->count(); }));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+// Calls visit(position) for each message that is equal to an object, in order, until it returns
+// false.
+template <class Visit>
+void for_each_equal(const py::object& list, const py::object& object, Visit&& visit) {
+    const auto& self = checked_value<MessageList>(list);
+    const auto wanted = comparable(self, object);
+    if (!wanted) {
+        std::uint64_t position = 0;
+        for (const py::handle each : list) {
+            if (each.equal(object) && !visit(position)) return;
+            ++position;
+        }
+        return;
+    }
+    for (const std::uint64_t position : likely(self, *wanted)) {
+        const Handle each =
+            below_guard(self, [&] { return Handle{self.document, self.messages()->at(position)}; });
+        if (is_equal(each, *wanted) && !visit(position)) return;
+    }
+}
+
+[[noreturn]] void fail_absent() { throw py::value_error("the list has no such message"); }
+
+}  // namespace
+
+std::uint64_t position_in(const py::object& list, const py::object& message) {
+    std::optional<std::uint64_t> found;
+    for_each_equal(list, message, [&](std::uint64_t position) {
+        found = position;
+        return false;
+    });
+    if (!found) fail_absent();
+    return *found;
+}
+
+namespace {
+
+// A position as list.index() takes it.
+std::uint64_t bound(const py::object& given, std::uint64_t count) {
+    if (given.is_none()) return count;
+    py::ssize_t index = PyNumber_AsSsize_t(given.ptr(), nullptr);
+    if (index == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (index < 0) index = std::max<py::ssize_t>(index + static_cast<py::ssize_t>(count), 0);
+    return static_cast<std::uint64_t>(index);
+}
+
+std::uint64_t index(const py::object& list, const py::object& message, const py::object& start,
+                    const py::object& stop) {
+    const auto count = static_cast<std::uint64_t>(py::len(list));
+    const std::uint64_t first = bound(start, count);
+    const std::uint64_t end = bound(stop, count);
+    std::optional<std::uint64_t> found;
+    for_each_equal(list, message, [&](std::uint64_t position) {
+        if (position >= end) return false;
+        if (position < first) return true;
+        found = position;
+        return false;
+    });
+    if (!found) fail_absent();
+    return *found;
+}
+
+std::uint64_t count(const py::object& list, const py::object& message) {
+    std::uint64_t found = 0;
+    for_each_equal(list, message, [&](std::uint64_t) {
+        ++found;
+        return true;
+    });
+    return found;
+}
+
+// An element, or the name of one.
+bool contains(const py::object& list, const py::object& element) {
+    if (!py::isinstance<py::str>(element)) {
+        bool found = false;
+        for_each_equal(list, element, [&](std::uint64_t) {
+            found = true;
+            return false;
+        });
+        return found;
+    }
+    const auto& self = checked_value<MessageList>(list);
+    return below_guard(self, [&] {
+        const auto messages = self.messages();
+        const auto text = name_in_file(element);
+        return messages->has_names() && text && messages->contains(*self.document, *text);
+    });
+}
+
+}  // namespace
+
+void bind_list_search(GuardedClass<MessageList>& cls) {
+    for (const char* const name : {"index", "count"}) py::delattr(cls, name);  // of Sequence
+    cls.def("__contains__", unguarded(contains), py::arg("value"))
+        .def("index", unguarded(index), py::arg("value"), py::arg("start") = 0,
+             py::arg("stop") = py::none(), R"(Return the position of the first message that is equal.
+
+Raises:
+    ValueError: there is none.)")
+        .def("count", unguarded(count), py::arg("value"),
+             "Return how many messages are equal to `value`.");
+}
+
+}  // namespace onnxmap::bindings

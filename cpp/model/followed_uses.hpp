@@ -1,0 +1,39 @@
+// Which node makes each value of a graph or function, and who uses it, in its present state: what
+// ValueUses says, after edits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/field_index.hpp"
+#include "model/followed_list.hpp"
+#include "onnx/message.hpp"
+
+namespace onnxmap::model {
+
+/// Something that uses a value: a NodeProto, or a GraphProto that has it as an output.
+struct UserOfValue {
+    onnx::Message message;
+    std::uint32_t index;  // among the inputs, or the outputs
+};
+
+class FollowedUses final : public FollowedList {
+  public:
+    /// `graph`: a GraphProto of the document.
+    FollowedUses(const Document& document, const onnx::Message& graph);
+
+    /// What ValueUses::producer() says of the present state.
+    [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value);
+
+    /// The nodes that use a value, and those in their subgraphs; the order is that of
+    /// ValueUses::uses() in `graph`, a state of the graph. Throws Error `edit.concurrent`.
+    [[nodiscard]] std::vector<UserOfValue> uses(std::string_view value, const FieldIndex& graph);
+
+  private:
+    void read(const onnx::Message& element, Read& found) const override;
+    bool changed_elsewhere(const EditStep& step, Read& found) const override;
+};
+
+}  // namespace onnxmap::model

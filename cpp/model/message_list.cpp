@@ -1,0 +1,25 @@
+#include "model/message_list.hpp"
+
+#include "model/named_list.hpp"
+
+namespace onnxmap::model {
+
+std::optional<std::uint64_t> MessageList::position(const Document& document,
+                                                   std::string_view name) const {
+    if (name.empty()) return std::nullopt;
+    if (document.was_edited()) {
+        const auto found =
+            NamedList(document, *fields_, *field_, *naming_field(*field_)).positions(name);
+        if (found.empty()) return std::nullopt;
+        if (found.size() == 1) return found.front();
+    }
+    return names(document)->position(name);
+}
+
+bool MessageList::contains(const Document& document, std::string_view name) const {
+    if (name.empty()) return false;
+    if (!document.was_edited()) return names(document)->contains(name);
+    return NamedList(document, *fields_, *field_, *naming_field(*field_)).count(name) != 0;
+}
+
+}  // namespace onnxmap::model

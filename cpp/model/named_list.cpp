@@ -1,0 +1,72 @@
+#include "model/named_list.hpp"
+
+#include <algorithm>
+
+#include "model/name_table.hpp"
+
+namespace onnxmap::model {
+
+namespace {
+
+// The name of an element; see FollowedNames.
+std::string_view name_of(const onnx::Message& element, const wire::FieldRow& name) {
+    if (!name.repeated()) return element.text(name);
+    std::optional<std::string_view> first;
+    element.for_each_value(name, [&](const wire::Field& value) {
+        if (!first) first = value.text();
+    });
+    return first.value_or(std::string_view{});
+}
+
+}  // namespace
+
+// A small message is walked over in less time than it takes to follow it.
+std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
+    std::vector<std::uint64_t> found;
+    std::uint64_t position = 0;
+    fields_.for_each(list_, [&](const wire::Field& element) {
+        if (name_of(fields_.message().inner(list_, element), name_) == name) {
+            found.push_back(position);
+        }
+        ++position;
+    });
+    return found;
+}
+
+std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
+    if (!Document::is_large(fields_.message())) return walk(name);
+    std::vector<const std::uint8_t*> keys;
+    const auto followed = document_.followed_names(fields_.message(), list_, name_);
+    followed->look([&](const FollowedList::Read& now) {
+        now.mentions.for_each(
+            name, [&](const std::uint8_t* key, const Mention&) { keys.push_back(key); });
+    });
+    auto found = fields_.ordinals(list_, keys);
+    std::ranges::sort(found);
+    return found;
+}
+
+std::uint64_t NamedList::count(std::string_view name) const {
+    if (!Document::is_large(fields_.message())) return walk(name).size();
+    const auto followed = document_.followed_names(fields_.message(), list_, name_);
+    return followed->look(
+        [&](const FollowedList::Read& now) { return now.mentions.count(name); });
+}
+
+NamedList::Names NamedList::names() const {
+    if (Document::is_large(fields_.message())) {
+        const auto followed = document_.followed_names(fields_.message(), list_, name_);
+        return followed->look([&](const FollowedList::Read& now) {
+            return Names{now.mentions.names(), now.mentions.has_repeated()};
+        });
+    }
+    NameTable known;
+    std::uint64_t elements = 0;
+    fields_.for_each(list_, [&](const wire::Field& element) {
+        known.add(name_of(fields_.message().inner(list_, element), name_));
+        ++elements;
+    });
+    return {known.size(), known.size() < elements};
+}
+
+}  // namespace onnxmap::model
