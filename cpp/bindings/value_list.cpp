@@ -189,8 +189,9 @@ std::optional<py::object> text_at(const ValueList& self, const py::object& index
 }
 
 // Puts texts in the place of some others, which nobody needs to read.
-void splice_texts(const ValueList& self, std::uint64_t first, std::uint64_t count,
-                  std::span<const model::NewValue> texts) {
+void splice_texts(const ValueList& self, const EditWatch& watch, std::uint64_t first,
+                  std::uint64_t count, std::span<const model::NewValue> texts) {
+    watch.check();
     below_guard(self, [&] {
         model::splice_values(*self.document, to_change(self.parent), *self.row, first, count,
                              texts);
@@ -198,42 +199,50 @@ void splice_texts(const ValueList& self, std::uint64_t first, std::uint64_t coun
 }
 
 void set_at(const ValueList& self, const py::object& index, const py::object& value) {
-    if (holds_texts(self)) {
-        const auto encoded = encode_all(*self.row, py::make_tuple(value));
-        if (const auto position = position_in(self, index)) {
-            return splice_texts(self, *position, 1, encoded);
-        }
+    const EditWatch watch(self.parent);
+    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
+    if (!position) {
+        change(self, "__setitem__", py::make_tuple(index, value));
+    } else {
+        splice_texts(self, watch, *position, 1, encode_all(*self.row, py::make_tuple(value)));
     }
-    change(self, "__setitem__", py::make_tuple(index, value));
 }
 
 void erase_at(const ValueList& self, const py::object& index) {
+    const EditWatch watch(self.parent);
     const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
-    if (position) return splice_texts(self, *position, 1, {});
-    change(self, "__delitem__", py::make_tuple(index));
+    if (!position) {
+        change(self, "__delitem__", py::make_tuple(index));
+    } else {
+        splice_texts(self, watch, *position, 1, {});
+    }
 }
 
 py::object pop(const ValueList& self, const py::object& index) {
-    auto text = text_at(self, index);
+    const EditWatch watch(self.parent);
+    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
+    auto text = position ? text_at(self, py::int_(*position)) : std::nullopt;
     if (!text) return change(self, "pop", py::make_tuple(index));
-    if (const auto position = position_in(self, index)) splice_texts(self, *position, 1, {});
+    splice_texts(self, watch, *position, 1, {});
     return *std::move(text);
 }
 
 void insert(const ValueList& self, const py::object& index, const py::object& value) {
-    if (holds_texts(self) && PyIndex_Check(index.ptr()) != 0) {
-        const auto encoded = encode_all(*self.row, py::make_tuple(value));
-        py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), PyExc_OverflowError);
-        if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-        const auto count = static_cast<py::ssize_t>(count_of(self));
-        if (position < 0) position = std::max<py::ssize_t>(position + count, 0);
-        position = std::min(position, count);
-        return splice_texts(self, static_cast<std::uint64_t>(position), 0, encoded);
+    if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) {
+        change(self, "insert", py::make_tuple(index, value));
+        return;
     }
-    change(self, "insert", py::make_tuple(index, value));
+    const EditWatch watch(self.parent);
+    py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), PyExc_OverflowError);
+    if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    const auto count = static_cast<py::ssize_t>(count_of(self));
+    if (position < 0) position = std::max<py::ssize_t>(position + count, 0);
+    const auto encoded = encode_all(*self.row, py::make_tuple(value));
+    splice_texts(self, watch, static_cast<std::uint64_t>(std::min(position, count)), 0, encoded);
 }
 
 void remove(const ValueList& self, const py::object& value) {
+    const EditWatch watch(self.parent);
     const std::optional<std::uint64_t> position =
         below_guard(self, [&]() -> std::optional<std::uint64_t> {
             const auto fields = py::isinstance<py::str>(value) ? indexed(self) : nullptr;
@@ -246,8 +255,11 @@ void remove(const ValueList& self, const py::object& value) {
             }
             return std::nullopt;
         });
-    if (position) return splice_texts(self, *position, 1, {});
-    change(self, "remove", py::make_tuple(value));
+    if (position) {
+        splice_texts(self, watch, *position, 1, {});
+    } else {
+        change(self, "remove", py::make_tuple(value));
+    }
 }
 
 // Adds values at the end without a look at those that are there, which may be millions.
