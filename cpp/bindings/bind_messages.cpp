@@ -231,6 +231,17 @@ void bind_messages(py::module_& module) {
     module.def("entries_named", guarded(entries_named), py::arg("view"), py::arg("field"),
                py::arg("name"),
                "Return the positions of the entries with this key, domain or name, ascending.");
+    module.def("entry_count", guarded([](const ProtoView& view, std::string_view field) {
+                   const auto fields = view.document->index(view.message());
+                   return model::named_entries(*view.document, *fields, row_named(view, field))
+                       .names();
+               }),
+               py::arg("view"), py::arg("field"),
+               "Return how many different keys, domains or names the entries have.");
+    module.def(
+        "is_indexed",
+        [](const ProtoView& view) { return model::Document::is_large(view.message()); },
+        py::arg("view"), "Return whether an entry of the message is found without a walk.");
     module.def("opset_versions", guarded(opset_versions), py::arg("view"));
     module.def("hold_raw_data", hold_raw_data, py::arg("tensor"), py::arg("buffer"),
                "Set the raw_data of a TensorProto to the bytes of an object, which is not copied.");

@@ -35,7 +35,8 @@ Pieces::Rows rows_inside(const wire::MessageTable& table) {
     if (&table == &message<"NodeProto">) return rows_of_node();
     if (&table == &message<"GraphProto">) {
         return rows_of(table, kNodes, field<"GraphProto.input">, field<"GraphProto.output">,
-                       field<"GraphProto.initializer">, field<"GraphProto.sparse_initializer">);
+                       field<"GraphProto.initializer">, field<"GraphProto.sparse_initializer">,
+                       field<"GraphProto.quantization_annotation">);
     }
     if (&table == &message<"AttributeProto">) {
         return rows_of(table, field<"AttributeProto.name">, field<"AttributeProto.type">,
@@ -44,6 +45,13 @@ Pieces::Rows rows_inside(const wire::MessageTable& table) {
     }
     if (&table == &message<"ValueInfoProto">) return rows_of(table, field<"ValueInfoProto.name">);
     if (&table == &message<"TensorProto">) return rows_of(table, field<"TensorProto.name">);
+    if (&table == &message<"TensorAnnotation">) {
+        return rows_of(table, field<"TensorAnnotation.tensor_name">,
+                       field<"TensorAnnotation.quant_parameter_tensor_names">);
+    }
+    if (&table == &message<"StringStringEntryProto">) {
+        return rows_of(table, field<"StringStringEntryProto.value">);
+    }
     if (&table == &message<"SparseTensorProto">) {
         return rows_of(table, field<"SparseTensorProto.values">);
     }
@@ -61,9 +69,11 @@ void FollowedUses::read(const onnx::Message& element, Read& found) const {
     element.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         if (row == &field<"NodeProto.input">) {
             const std::uint32_t index = input++;
-            if (!each.bytes.empty()) found.mentions.add(each.text(), {.index = index});
+            if (!each.bytes.empty()) found.mentions.add(each.text(), {.index = index, .role = Mention::Role::use});
         } else if (row == &field<"NodeProto.output">) {
-            if (!each.bytes.empty()) found.mentions.add(each.text(), {.is_output = true});
+            if (!each.bytes.empty()) {
+                found.mentions.add(each.text(), {.role = Mention::Role::output});
+            }
         } else if (row == &field<"NodeProto.attribute">) {
             holds_graphs = holds_graphs || Attribute(element.inner(*row, each)).may_hold_graph();
         }
@@ -71,11 +81,22 @@ void FollowedUses::read(const onnx::Message& element, Read& found) const {
     if (!holds_graphs) return;
     found.holders.emplace(element.key(), element.loaded());
     std::vector<onnx::Message>& users = found.inner_users[element.key()];
-    OuterUses outer([&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
+    const auto add = [&](std::string_view value, const onnx::Message& user, std::uint32_t index,
+                         Mention::Role role) {
         if (users.empty() || !users.back().is(user)) users.push_back(user);
         const auto inner = static_cast<std::uint32_t>(users.size() - 1);
-        found.mentions.add(value, {.index = index, .inner = inner});
-    });
+        found.mentions.add(value, {.index = index, .inner = inner, .role = role});
+    };
+    OuterUses outer(
+        [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
+            add(value, user, index, Mention::Role::use);
+        },
+        [&](std::string_view value) {
+            found.mentions.add(value, {.role = Mention::Role::made_inside});
+        },
+        [&](std::string_view value, const onnx::Message& holder, const wire::FieldRow&) {
+            add(value, holder, 0, Mention::Role::annotated);
+        });
     outer.find_below(Node(element), document().limits().depth);
 }
 
@@ -107,7 +128,7 @@ std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
     ByteView node;
     look([&](const Read& now) {
         now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.is_output && count++ == 0) node = now.mentions.find(key)->loaded;
+            if (mention.role == Mention::Role::output && count++ == 0) node = now.mentions.find(key)->loaded;
         });
     });
     if (count > 1) throw duplicate_name("node output", value, "look for it in node_outputs()");
@@ -135,11 +156,32 @@ void find_ordinals(std::vector<Found>& uses, const FieldIndex& graph) {
 
 }  // namespace
 
+bool FollowedUses::has(std::string_view value, Mention::Role role) {
+    bool found = false;
+    look([&](const Read& now) {
+        now.mentions.for_each(value, [&](const std::uint8_t*, const Mention& mention) {
+            found = found || mention.role == role;
+        });
+    });
+    return found;
+}
+
+std::vector<onnx::Message> FollowedUses::annotations(std::string_view value) {
+    std::vector<onnx::Message> found;
+    look([&](const Read& now) {
+        now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
+            if (mention.role != Mention::Role::annotated) return;
+            found.push_back(now.inner_users.at(key)[mention.inner]);
+        });
+    });
+    return found;
+}
+
 std::vector<UserOfValue> FollowedUses::uses(std::string_view value, const FieldIndex& graph) {
     std::vector<Found> uses;
     look([&](const Read& now) {
         now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.is_output) return;
+            if (mention.role != Mention::Role::use) return;
             Found use{0, mention.order, mention.index, now.mentions.find(key)->loaded, {}};
             if (mention.inner != Mention::kNone) {
                 use.inner = now.inner_users.at(key)[mention.inner];

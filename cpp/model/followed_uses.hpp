@@ -31,6 +31,13 @@ class FollowedUses final : public FollowedList {
     /// ValueUses::uses() in `graph`, a state of the graph. Throws Error `edit.concurrent`.
     [[nodiscard]] std::vector<UserOfValue> uses(std::string_view value, const FieldIndex& graph);
 
+    /// Whether a node mentions a value so.
+    [[nodiscard]] bool has(std::string_view value, Mention::Role role);
+
+    /// The messages in subgraphs that describe a value of the graph in an annotation: a
+    /// TensorAnnotation, or a StringStringEntryProto of one.
+    [[nodiscard]] std::vector<onnx::Message> annotations(std::string_view value);
+
   private:
     void read(const onnx::Message& element, Read& found) const override;
     bool changed_elsewhere(const EditStep& step, Read& found) const override;

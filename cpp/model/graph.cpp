@@ -67,15 +67,13 @@ std::vector<UserOfValue> Graph::users(std::string_view value) const {
         }
         return found;
     }
-    for (const Use& use : uses().uses(value)) {
-        if (use.inner != Use::kNone) {
-            found.push_back({uses().inner_user(use), use.index});
-        } else {
-            found.push_back({use.node == Use::kNone ? fields_->message() : node(use.node),
-                             use.index});
-        }
-    }
+    for (const Use& use : uses().uses(value)) found.push_back({user(use), use.index});
     return found;
+}
+
+onnx::Message Graph::user(const Use& use) const {
+    if (use.inner != Use::kNone) return uses().inner_user(use);
+    return use.node == Use::kNone ? fields_->message() : node(use.node);
 }
 
 std::optional<onnx::Message> Graph::first_user(std::string_view value) const {

@@ -57,6 +57,9 @@ class Graph {
     [[nodiscard]] std::optional<onnx::Message> producer(std::string_view value) const;
     [[nodiscard]] std::vector<UserOfValue> users(std::string_view value) const;
 
+    /// The user of a value: a NodeProto, or the GraphProto that has the value as an output.
+    [[nodiscard]] onnx::Message user(const Use& use) const;
+
     /// The first of users(value); of the main graph, else a user in the training information: a
     /// TrainingInfoProto, or a part of its algorithm. Nothing if there is none. Before any edit it
     /// walks over the nodes, which costs less than uses().

@@ -72,7 +72,7 @@ bool Initializers::contains(std::string_view name) const {
 std::uint64_t Initializers::name_count() const {
     const auto list = edited();
     if (!list) return names().count();
-    return list->names().count - (list->count("") == 0 ? 0 : 1);
+    return list->names() - (list->count("") == 0 ? 0 : 1);
 }
 
 void Initializers::read_names(bool frugal) const {

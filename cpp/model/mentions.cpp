@@ -27,7 +27,6 @@ void Mentions::add(std::string_view name, Mention mention) {
     entries_[here] = {open_->loaded.data(), position, of_name.first, kNone, open_->first, mention};
     if (of_name.first != kNone) entries_[of_name.first].previous = here;
     of_name.first = open_->first = here;
-    ++in_use_;
     if (of_name.count++ == 0) ++names_in_use_;
 }
 
@@ -53,7 +52,6 @@ void Mentions::clear(Element& element) {
         } else {
             of_name.first = entry.next;
         }
-        --in_use_;
         if (--of_name.count == 0) --names_in_use_;
         const std::uint32_t next = entry.next_of_element;
         entry.next_of_element = free_;

@@ -18,7 +18,14 @@ struct Mention {
     std::uint32_t order = 0;      // among those of the element
     std::uint32_t index = 0;      // what the reader of the element gave; see there
     std::uint32_t inner = kNone;  // the same
-    bool is_output = false;       // the same
+    /// What the name is for the element, which the reader of the element decides.
+    enum class Role : std::uint8_t {
+        name,         ///< of the element
+        output,       ///< a value that a node makes
+        use,          ///< a value that a node, or a message in it, uses
+        made_inside,  ///< a value that a subgraph of a node makes
+        annotated     ///< a value of the graph that a message in a subgraph describes
+    } role = Role::name;
 };
 
 class Mentions {
@@ -49,8 +56,6 @@ class Mentions {
     [[nodiscard]] std::uint64_t count(std::string_view name) const;
     /// How many different names are mentioned, the empty one included.
     [[nodiscard]] std::uint64_t names() const noexcept { return names_in_use_; }
-    /// Whether a name is mentioned more than once.
-    [[nodiscard]] bool has_repeated() const noexcept { return in_use_ > names_in_use_; }
 
     /// Calls visit(key, mention) for each mention of a name, in no order.
     template <class Visit>
@@ -90,7 +95,6 @@ class Mentions {
     std::vector<OfName> of_name_;
     std::vector<Entry> entries_;
     std::uint32_t free_ = kNone;
-    std::uint64_t in_use_ = 0;  // entries
     std::uint64_t names_in_use_ = 0;
     std::unordered_map<const std::uint8_t*, Element> elements_;
     Element* open_ = nullptr;

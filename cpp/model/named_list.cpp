@@ -53,20 +53,16 @@ std::uint64_t NamedList::count(std::string_view name) const {
         [&](const FollowedList::Read& now) { return now.mentions.count(name); });
 }
 
-NamedList::Names NamedList::names() const {
+std::uint64_t NamedList::names() const {
     if (Document::is_large(fields_.message())) {
         const auto followed = document_.followed_names(fields_.message(), list_, name_);
-        return followed->look([&](const FollowedList::Read& now) {
-            return Names{now.mentions.names(), now.mentions.has_repeated()};
-        });
+        return followed->look([&](const FollowedList::Read& now) { return now.mentions.names(); });
     }
     NameTable known;
-    std::uint64_t elements = 0;
     fields_.for_each(list_, [&](const wire::Field& element) {
         known.add(name_of(fields_.message().inner(list_, element), name_));
-        ++elements;
     });
-    return {known.size(), known.size() < elements};
+    return known.size();
 }
 
 }  // namespace onnxmap::model

@@ -27,13 +27,8 @@ class NamedList {
     /// How many elements have a name.
     [[nodiscard]] std::uint64_t count(std::string_view name) const;
 
-    /// How many different names the elements have, the empty one included, and whether a name is
-    /// repeated.
-    struct Names {
-        std::uint64_t count;
-        bool has_repeated;
-    };
-    [[nodiscard]] Names names() const;
+    /// How many different names the elements have, the empty one included.
+    [[nodiscard]] std::uint64_t names() const;
 
   private:
     [[nodiscard]] std::vector<std::uint64_t> walk(std::string_view name) const;

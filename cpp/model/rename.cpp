@@ -14,6 +14,17 @@ namespace onnxmap::model {
 
 using onnx::field;
 
+namespace {
+
+constexpr const wire::FieldRow& kInputs = field<"GraphProto.input">;
+constexpr const wire::FieldRow& kOutputs = field<"GraphProto.output">;
+constexpr const wire::FieldRow& kValueInfos = field<"GraphProto.value_info">;
+constexpr const wire::FieldRow& kInitializers = field<"GraphProto.initializer">;
+constexpr const wire::FieldRow& kSparse = field<"GraphProto.sparse_initializer">;
+constexpr const wire::FieldRow& kAnnotations = field<"GraphProto.quantization_annotation">;
+
+}  // namespace
+
 Renaming::Renaming(const Graph& graph, std::vector<Names> names)
     : document_(graph.document()), graph_(graph.fields()->message()), names_(std::move(names)) {
     std::erase_if(names_, [](const Names& pair) { return pair.before == pair.after; });
@@ -35,26 +46,6 @@ void Renaming::note(std::string_view name, const onnx::Message& message,
     if (const auto pair = before_.find(name)) places_.push_back({message, &field, index, *pair});
 }
 
-void Renaming::note_made(std::string_view name, const onnx::Message& maker) {
-    if (const auto after = after_.find(name); after && !before_.find(name)) {
-        found_[first_of_[*after]].is_taken = true;
-    }
-    const auto pair = name.empty() ? std::nullopt : before_.find(name);
-    if (!pair || is_node(maker)) return;
-    Found& found = found_[*pair];
-    if (&maker.table() == &onnx::message<"TensorProto">) {
-        ++found.count;
-        found.segments += maker.has(field<"TensorProto.segment">) ? 1 : 0;
-        note(name, maker, field<"TensorProto.name">);
-    } else if (&maker.table() == &onnx::message<"SparseTensorProto">) {
-        found.is_sparse = true;
-        note(name, maker.child(field<"SparseTensorProto.values">).value(),
-             field<"TensorProto.name">);
-    } else {
-        note(name, maker, field<"ValueInfoProto.name">);
-    }
-}
-
 // Notes the field `name` of each message of a list.
 void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& list,
                          const wire::FieldRow& name) {
@@ -64,8 +55,84 @@ void Renaming::note_each(const onnx::Message& message, const wire::FieldRow& lis
     });
 }
 
-// One walk: an edit of a large graph costs little more than that.
 void Renaming::find_all() {
+    const auto fields = document_.index(graph_);
+    const auto followed = document_.followed_uses(graph_);
+    for (std::uint32_t pair = 0; pair < names_.size(); ++pair) {
+        if (!names_[pair].before.empty()) find_before(pair, *fields, *followed);
+    }
+    for (std::uint32_t after = 0; after < after_.size(); ++after) {
+        if (!after_.name(after).empty()) find_after(after, *fields, *followed);
+    }
+    fields->for_each(kSparse, [&](const wire::Field& element) {
+        const auto values =
+            graph_.inner(kSparse, element).child(field<"SparseTensorProto.values">);
+        if (values) note_sparse(*values);
+    });
+    fields->for_each(kAnnotations, [&](const wire::Field& element) {
+        note_annotation(graph_.inner(kAnnotations, element));
+    });
+    find_in_trainings();
+}
+
+// The messages of a list of the graph that have a name.
+template <class Visit>
+void Renaming::for_each_named(const FieldIndex& fields, const wire::FieldRow& list,
+                              std::string_view name, Visit&& visit) const {
+    const NamedList named(document_, fields, list, *naming_field(list));
+    for (const std::uint64_t position : named.positions(name)) {
+        visit(graph_.inner(list, fields.at(list, position)));
+    }
+}
+
+// All that is to be renamed, but for sparse tensors, annotations and trainings.
+void Renaming::find_before(std::uint32_t pair, const FieldIndex& fields, FollowedUses& followed) {
+    const std::string_view name = names_[pair].before;
+    for_each_named(fields, kInitializers, name, [&](const onnx::Message& tensor) {
+        ++found_[pair].count;
+        found_[pair].segments += tensor.has(field<"TensorProto.segment">) ? 1 : 0;
+        note(name, tensor, field<"TensorProto.name">);
+    });
+    for (const wire::FieldRow* const list : {&kInputs, &kOutputs, &kValueInfos}) {
+        for_each_named(fields, *list, name, [&](const auto& value) { note_value_info(value); });
+    }
+    for (const UserOfValue& user : followed.uses(name, fields)) {
+        note_use(name, user.message, user.index);
+    }
+    for (const onnx::Message& holder : followed.annotations(name)) {
+        const bool is_entry = &holder.table() == &onnx::message<"StringStringEntryProto">;
+        note(name, holder,
+             is_entry ? field<"StringStringEntryProto.value">
+                      : field<"TensorAnnotation.tensor_name">);
+    }
+}
+
+// What speaks against a new name, but for sparse tensors and trainings.
+void Renaming::find_after(std::uint32_t after, const FieldIndex& fields, FollowedUses& followed) {
+    const std::string_view name = after_.name(after);
+    Found& found = found_[first_of_[after]];
+    const auto has = [&](const wire::FieldRow& list) {
+        return NamedList(document_, fields, list, *naming_field(list)).count(name) != 0;
+    };
+    found.is_hidden = followed.has(name, Mention::Role::made_inside);
+    if (before_.find(name)) return;  // it goes
+    found.is_taken = found.is_taken || has(kInputs) || has(kInitializers) ||
+                     followed.has(name, Mention::Role::output);
+    found.is_outer = has(kOutputs) || followed.has(name, Mention::Role::use);
+}
+
+void Renaming::note_sparse(const onnx::Message& values) {
+    const std::string_view name = values.text(field<"TensorProto.name">);
+    if (const auto after = after_.find(name); after && !before_.find(name)) {
+        found_[first_of_[*after]].is_taken = true;
+    }
+    if (const auto pair = name.empty() ? std::nullopt : before_.find(name)) {
+        found_[*pair].is_sparse = true;
+        note(name, values, field<"TensorProto.name">);
+    }
+}
+
+void Renaming::find_in_trainings() {
     OuterUses uses([&](std::string_view name, const onnx::Message& user,
                        std::uint32_t index) { note_use(name, user, index); },
                    [&](std::string_view name) {
@@ -75,20 +142,6 @@ void Renaming::find_all() {
                    [&](std::string_view name, const onnx::Message& holder,
                        const wire::FieldRow& row) { note(name, holder, row); });
     const std::uint32_t depth = document_.limits().depth;
-    graph_.for_each_field([&](const wire::Field& element, const wire::FieldRow* row) {
-        for_each_made_by(graph_, element, row,
-                         [&](std::string_view name, const auto& maker) { note_made(name, maker); });
-        if (row == &field<"GraphProto.node">) {
-            uses.find_in_node(Node(graph_.inner(*row, element)), depth);
-        } else if (row == &field<"GraphProto.output">) {
-            note_outer(graph_.inner(*row, element).text(field<"ValueInfoProto.name">));
-            note_value_info(graph_.inner(*row, element));
-        } else if (row == &field<"GraphProto.value_info">) {
-            note_value_info(graph_.inner(*row, element));
-        } else if (row == &field<"GraphProto.quantization_annotation">) {
-            note_annotation(graph_.inner(*row, element));
-        }
-    });
     for (const onnx::Message& training : training_info_of(document_, graph_)) {
         find_in_training(training, depth, uses,
                          [&](const onnx::Message& entry, const wire::FieldRow& row) {

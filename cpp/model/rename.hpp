@@ -21,7 +21,7 @@ class Renaming {
         std::string after;
     };
 
-    /// Finds all that refers to the initializers in one walk over the graph. The old names differ.
+    /// Finds all that refers to the initializers. The old names differ.
     /// A pair of equal names renames nothing, and is not checked.
     Renaming(const Graph& graph, std::vector<Names> names);
     Renaming(const Renaming&) = delete;
@@ -56,7 +56,13 @@ class Renaming {
 
     void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,
               std::uint32_t index = 0);
-    void note_made(std::string_view name, const onnx::Message& maker);
+    void find_before(std::uint32_t pair, const FieldIndex& fields, FollowedUses& followed);
+    void find_after(std::uint32_t after, const FieldIndex& fields, FollowedUses& followed);
+    void find_in_trainings();
+    template <class Visit>
+    void for_each_named(const FieldIndex& fields, const wire::FieldRow& list, std::string_view name,
+                        Visit&& visit) const;
+    void note_sparse(const onnx::Message& values);
     void note_each(const onnx::Message& message, const wire::FieldRow& list,
                    const wire::FieldRow& name);
     void note_outer(std::string_view name);

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap import _core
+from onnxmap.errors import warn_repeated
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 V = TypeVar("V")
+
+# So many look-ups in one state of a small message find one entry each. More are worth all of them.
+_FEW = 8
 
 
 class FieldMapping(MutableMapping[str, V]):
@@ -20,13 +24,15 @@ class FieldMapping(MutableMapping[str, V]):
     Its keys complete with Tab. A copy or a pickle is a dict.
     """
 
-    __slots__ = ("_count", "_field", "_items", "_proto")
+    __slots__ = ("_asked", "_asked_at", "_count", "_field", "_items", "_proto")
 
     def __init__(self, proto: _core.ProtoView, field: str) -> None:
         self._proto = proto
         self._field = field
         self._count = -1  # of edits when the items were read
         self._items: dict[str, V] = {}
+        self._asked = 0  # look-ups of one entry when there were so many edits:
+        self._asked_at = -1
 
     @property
     def _entries(self) -> Any:
@@ -35,6 +41,10 @@ class FieldMapping(MutableMapping[str, V]):
     @abstractmethod
     def _read(self) -> dict[str, V]:
         """The values by name, as they are stored now."""
+
+    @abstractmethod
+    def _value(self, positions: list[int]) -> V:
+        """The value of the entries of one name, by their positions."""
 
     @abstractmethod
     def _new(self, name: str, value: V) -> _core.ProtoView:
@@ -51,7 +61,17 @@ class FieldMapping(MutableMapping[str, V]):
             self._count = count
         return self._items
 
-    def _positions(self, name: str) -> list[int]:
+    def _finds_one(self) -> bool:
+        """Whether to find one entry: after an edit, reading all for each look-up takes too long."""
+        count = _core.edit_count(self._proto)
+        if count in (0, self._count):
+            return False
+        if count != self._asked_at:
+            self._asked, self._asked_at = 0, count
+        self._asked += 1
+        return self._asked <= _FEW or _core.is_indexed(self._proto)
+
+    def _positions(self, name: object) -> list[int]:
         """The positions of the entries of a name, ascending."""
         return _core.entries_named(self._proto, self._field, name)
 
@@ -61,7 +81,15 @@ class FieldMapping(MutableMapping[str, V]):
         return self._entries[found[-1]] if found else None
 
     def __getitem__(self, key: str) -> V:
-        return self._now()[key]
+        if not self._finds_one():
+            return self._now()[key]
+        found = self._positions(key)
+        if not found:
+            raise KeyError(key)
+        return self._value(found)
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self._positions(key)) if self._finds_one() else key in self._now()
 
     def __setitem__(self, key: str, value: V) -> None:
         self._write(_checked(key), value)
@@ -89,6 +117,8 @@ class FieldMapping(MutableMapping[str, V]):
         return iter(self._now())
 
     def __len__(self) -> int:
+        if self._finds_one():
+            return _core.entry_count(self._proto, self._field)
         return len(self._now())
 
     def __repr__(self) -> str:
@@ -122,6 +152,12 @@ class StringMapping(FieldMapping[str]):
     def _read(self) -> dict[str, str]:
         return _core.string_entries(self._proto, self._field)
 
+    def _value(self, positions: list[int]) -> str:
+        entry = self._entries[positions[-1]]
+        if len(positions) > 1:
+            warn_repeated(self._field, entry.key)
+        return entry.value  # type: ignore[no-any-return]
+
     def _new(self, name: str, value: str) -> _core.ProtoView:
         if not isinstance(value, str):
             raise TypeError(f"the value of {name!r} must be a str, not {type(value).__name__}")
@@ -146,6 +182,9 @@ class OpsetMapping(FieldMapping[int]):
 
     def _read(self) -> dict[str, int]:
         return _core.opset_versions(self._proto)
+
+    def _value(self, positions: list[int]) -> int:
+        return max(self._entries[position].version for position in positions)
 
     def _new(self, name: str, value: int) -> _core.ProtoView:
         made = _core.new("OperatorSetIdProto", domain=name)
@@ -178,6 +217,12 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
 
     def _read(self) -> dict[str, _core.Attribute]:
         return _core.attribute_entries(self._proto, self._field)
+
+    def _value(self, positions: list[int]) -> _core.Attribute:
+        attribute = _core.wrap(self._entries[positions[-1]])
+        if len(positions) > 1:
+            warn_repeated(self._field, attribute.name)
+        return attribute  # type: ignore[no-any-return]
 
     def _new(self, name: str, value: Any) -> _core.ProtoView:
         from onnxmap._new_attributes import attribute_of

@@ -285,35 +285,48 @@ TEST_CASE("edits: vacated places are counted") {
     CHECK(edits.vacated(edited.root(), row) == 4);
 }
 
-TEST_CASE("edits: only edits of names count as renamings") {
-    const EditedDocument edited(
-        model(join(graph_with({node("A")}), blob(5, raw_tensor("w", {1, 2})))));
-    const Edits& edits = (*edited).edits();
-    std::uint64_t renamings = edits.renamings();
-    std::uint64_t count = edits.count();
-    const auto changed = [&] {
-        const bool renamed = edits.renamings() != renamings;
-        CHECK(edits.count() > count);
-        renamings = edits.renamings();
-        count = edits.count();
-        return renamed;
-    };
-    const Message tensor = edited.element(edited.graph(), field<"GraphProto.initializer">, 0);
-    model::set_value(*edited, tensor, field<"TensorProto.doc_string">, new_value(blob(12, "d")));
-    CHECK_FALSE(changed());
-    model::set_value(*edited, tensor, field<"TensorProto.raw_data">, new_value(blob(9, "d")));
-    CHECK_FALSE(changed());
-    model::set_value(*edited, tensor, field<"TensorProto.name">, new_value(blob(8, "v")));
-    CHECK(changed());
-    model::set_value(*edited, edited.node(0), field<"NodeProto.op_type">, new_value(blob(4, "B")));
-    CHECK(changed());
-    static_cast<void>(
-        model::insert(*edited, edited.graph(), field<"GraphProto.input">, 0, std::nullopt));
-    CHECK_FALSE(changed());
-    model::clear(*edited, edited.graph(), field<"GraphProto.input">);
-    CHECK_FALSE(changed());
-    model::clear_all(*edited, tensor);
-    CHECK(changed());
+TEST_CASE("edits: the log has each step from its start on") {
+    using Kind = model::EditStep::Kind;
+    const EditedDocument edited(model(graph_with({node("A"), node("B")})));
+    Edits& edits = (*edited).editable();
+    const auto& row = field<"NodeProto.op_type">;
+    model::set_value(*edited, edited.node(0), row, new_value(blob(4, "C")));
+    std::uint64_t place = edits.start_log();
+    std::vector<model::EditStep> steps;
+    CHECK(edits.steps_since(place, steps));
+    CHECK(steps.empty());
+
+    const Message first = edited.node(0);
+    model::set_value(*edited, first, row, new_value(blob(4, "D")));
+    const Message added =
+        model::insert(*edited, edited.graph(), field<"GraphProto.node">, 1, std::nullopt);
+    const std::uint64_t gone[] = {0};
+    model::erase(*edited, edited.graph(), field<"GraphProto.node">, gone);
+    REQUIRE(edits.steps_since(place, steps));
+    REQUIRE(steps.size() == 5);
+    CHECK(steps[0].kind == Kind::changed);
+    CHECK(steps[0].key() == first.key());
+    CHECK(steps[0].table == &first.table());
+    CHECK(steps[0].rows == onnx::Pieces::rows(first.table(), row));
+    CHECK(steps[1].kind == Kind::added);
+    CHECK(steps[1].key() == added.key());
+    CHECK(steps[1].parent == edited.graph().key());
+    CHECK(steps[1].list == &field<"GraphProto.node">);
+    CHECK(steps[2].key() == edited.graph().key());
+    CHECK(steps[3].kind == Kind::removed);
+    CHECK(steps[3].key() == first.key());
+    CHECK(steps[4].kind == Kind::changed);
+    steps.clear();
+    CHECK(edits.steps_since(place, steps));
+    CHECK(steps.empty());
+
+    edits.revert();
+    CHECK_FALSE(edits.steps_since(place, steps));
+    place = edits.start_log();
+    for (int i = 0; i < 40'000; ++i) {
+        model::set_value(*edited, edited.node(0), row, new_value(blob(4, "E")));
+    }
+    CHECK_FALSE(edits.steps_since(place, steps));
 }
 
 }  // namespace onnxmap::test

@@ -44,9 +44,10 @@ TEST_CASE("entries: all entries of a name are found, whatever field names them")
                                   blob(16, string_entry("a", "k"))));
     const auto positions = [&](const onnx::Message& message, const wire::FieldRow& row,
                                std::string_view name) {
-        return model::entries_named(*loaded.document, message, row, name);
+        const auto fields = loaded.document->index(message);
+        return model::named_entries(*loaded.document, *fields, row).positions(name);
     };
-    using Numbers = std::vector<std::uint32_t>;
+    using Numbers = std::vector<std::uint64_t>;
     const auto& attribute = onnx::field<"NodeProto.attribute">;
     CHECK(positions(loaded.graph.node(0), attribute, "a") == Numbers{0, 2});
     CHECK(positions(loaded.graph.node(0), attribute, "") == Numbers{1});
