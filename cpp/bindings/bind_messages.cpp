@@ -240,7 +240,7 @@ void bind_messages(py::module_& module) {
                "Return how many different keys, domains or names the entries have.");
     module.def(
         "is_indexed",
-        [](const ProtoView& view) { return model::Document::is_large(view.message()); },
+        [](const ProtoView& view) { return view.document->is_followed(view.message()); },
         py::arg("view"), "Return whether an entry of the message is found without a walk.");
     module.def("opset_versions", guarded(opset_versions), py::arg("view"));
     module.def("hold_raw_data", hold_raw_data, py::arg("tensor"), py::arg("buffer"),

@@ -176,15 +176,38 @@ std::optional<std::uint64_t> position_in(const ValueList& self, const py::object
     return static_cast<std::uint64_t>(position);
 }
 
-// The text at a position, if it is found without a walk over all.
+// A loop over positions is better served by values().
+constexpr std::uint32_t kFewReads = 8;
+
+// The field at a position of a message without an index; nothing if there are fewer.
+std::optional<wire::Field> walk_to(const onnx::Message& message, const wire::FieldRow& row,
+                                   py::ssize_t position) {
+    onnx::Message::Walk walk(message);
+    wire::Field field;
+    while (position >= 0 && walk.next(field)) {
+        if (message.known_row(field) == &row && position-- == 0) return field;
+    }
+    return std::nullopt;
+}
+
+// The text at a position, if it is found without reading all.
 std::optional<py::object> text_at(const ValueList& self, const py::object& index) {
+    if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) return std::nullopt;
     return below_guard(self, [&]() -> std::optional<py::object> {
-        const auto fields = indexed(self);
-        const auto position = fields ? position_in(self, index) : std::nullopt;
-        if (!position) return std::nullopt;
-        wire::Field text = fields->at(*self.row, *position);
-        text.bytes = self.document->resident(text.bytes);
-        return to_python(self.document, fields->message(), *self.row, text, self.as_proto);
+        const onnx::Message message = self.parent.message();
+        std::optional<wire::Field> text;
+        if (const auto fields = indexed(self)) {
+            if (const auto position = position_in(self, index)) {
+                text = fields->at(*self.row, *position);
+            }
+        } else if (PyLong_CheckExact(index.ptr()) != 0 && self.single_reads++ < kFewReads) {
+            const py::ssize_t position = PyLong_AsSsize_t(index.ptr());
+            PyErr_Clear();  // it is too large: -1, which values() refuses
+            text = walk_to(message, *self.row, position);
+        }
+        if (!text) return std::nullopt;
+        text->bytes = self.document->resident(text->bytes);
+        return to_python(self.document, message, *self.row, *text, self.as_proto);
     });
 }
 

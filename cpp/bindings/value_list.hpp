@@ -34,6 +34,7 @@ struct ValueList {
         std::uint64_t count = 0;
     };
     mutable Kept kept = {};
+    mutable std::uint32_t single_reads = 0;  // of one text; after a few, values() serves them
     mutable CacheLock lock = {};
 };
 

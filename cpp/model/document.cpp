@@ -20,6 +20,8 @@ namespace {
 // Bytes. For a smaller message an index is made for each access and not kept: the walk takes some
 // 20 microseconds, and a kept index would need more memory than the message.
 constexpr std::uint64_t kLarge = 32 << 10;
+// A walk over a smaller message takes some microseconds, as long as to follow its edits.
+constexpr std::uint64_t kFollowed = 2 << 10;
 
 onnx::Message message_of(const wire::MessageTable& table, const std::uint8_t* origin,
                          const std::vector<wire::Span>& spans, const Edits& edits) {
@@ -77,6 +79,10 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
 
 bool Document::is_large(const onnx::Message& message) noexcept {
     return message.nbytes() >= kLarge;
+}
+
+bool Document::is_followed(const onnx::Message& message) const noexcept {
+    return message.nbytes() >= (was_edited() ? kFollowed : kLarge);
 }
 
 void Document::read(ByteView bytes, std::span<std::uint8_t> out) const {

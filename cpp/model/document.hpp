@@ -88,7 +88,11 @@ class Document {
     [[nodiscard]] std::shared_ptr<const ListNames> names(const onnx::Message& as_made,
                                                          const wire::FieldRow& row) const;
 
-    /// The names in a list of a large message that follow its edits; `name`: a text field of the
+    /// Whether lists of this message are worth a followed index. The first edit makes that of
+    /// smaller messages worth it, too.
+    [[nodiscard]] bool is_followed(const onnx::Message& message) const noexcept;
+
+    /// The names in a list of a message that follow its edits; `name`: a text field of the
     /// elements.
     [[nodiscard]] std::shared_ptr<FollowedNames> followed_names(const onnx::Message& message,
                                                                 const wire::FieldRow& list,

@@ -51,7 +51,9 @@ const ListNames& Initializers::names(bool frugal) const {
 }
 
 std::optional<NamedList> Initializers::edited() const {
-    if (!document_->was_edited() || !Document::is_large(graph_->message())) return std::nullopt;
+    if (!document_->was_edited() || !document_->is_followed(graph_->message())) {
+        return std::nullopt;
+    }
     return NamedList(*document_, *graph_, kField, kName);
 }
 

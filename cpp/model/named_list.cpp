@@ -34,7 +34,7 @@ std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
 }
 
 std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
-    if (!Document::is_large(fields_.message())) return walk(name);
+    if (!document_.is_followed(fields_.message())) return walk(name);
     std::vector<const std::uint8_t*> keys;
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
     followed->look([&](const FollowedList::Read& now) {
@@ -47,14 +47,14 @@ std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
 }
 
 std::uint64_t NamedList::count(std::string_view name) const {
-    if (!Document::is_large(fields_.message())) return walk(name).size();
+    if (!document_.is_followed(fields_.message())) return walk(name).size();
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
     return followed->look(
         [&](const FollowedList::Read& now) { return now.mentions.count(name); });
 }
 
 std::uint64_t NamedList::names() const {
-    if (Document::is_large(fields_.message())) {
+    if (document_.is_followed(fields_.message())) {
         const auto followed = document_.followed_names(fields_.message(), list_, name_);
         return followed->look([&](const FollowedList::Read& now) { return now.mentions.names(); });
     }

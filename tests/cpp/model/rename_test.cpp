@@ -162,7 +162,8 @@ TEST_CASE("rename: unknown names are those of no initializer, or of several") {
     for (const char* const name : {"s", "parts"}) CHECK_FALSE(unknown(name));
     CHECK(model::Renaming(model.graph, {{"absent", "absent"}}).first_unknown() == std::nullopt);
     model.rename({{"parts", "pieces"}});
-    CHECK(model.graph.remade(model.edited.graph())->initializers().position("pieces") == 3U);
+    const model::Graph now(model.edited.document, model.edited.graph());
+    CHECK(now.initializers().position("pieces") == 3U);
 }
 
 TEST_CASE("rename: a new name that is taken changes nothing") {
@@ -194,8 +195,8 @@ TEST_CASE("rename: the initializers of a removed graph keep their names") {
 TEST_CASE("rename: names that were renamed are found again") {
     Renamed model(model_with("w", "v"));
     model.rename({{"w", "first"}});
-    const auto graph = model.graph.remade(model.edited.graph());
-    model::Renaming(*graph, {{"first", "second"}, {"v", "sparse"}}).apply();
+    const model::Graph now(model.edited.document, model.edited.graph());
+    model::Renaming(now, {{"first", "second"}, {"v", "sparse"}}).apply();
     CHECK(model.edited.flat() == model_with("second", "sparse"));
 }
 
