@@ -231,13 +231,13 @@ void bind_messages(py::module_& module) {
     module.def("entries_named", guarded(entries_named), py::arg("view"), py::arg("field"),
                py::arg("name"),
                "Return the positions of the entries with this key, domain or name, ascending.");
-    module.def("entry_count", guarded([](const ProtoView& view, std::string_view field) {
-                   const auto fields = view.document->index(view.message());
-                   return model::named_entries(*view.document, *fields, row_named(view, field))
-                       .names();
-               }),
-               py::arg("view"), py::arg("field"),
-               "Return how many different keys, domains or names the entries have.");
+    module.def(
+        "entry_count", guarded([](const ProtoView& view, std::string_view field) {
+            const auto fields = view.document->index(view.message());
+            return model::named_entries(*view.document, *fields, row_named(view, field)).names();
+        }),
+        py::arg("view"), py::arg("field"),
+        "Return how many different keys, domains or names the entries have.");
     module.def(
         "is_indexed",
         [](const ProtoView& view) { return view.document->is_followed(view.message()); },

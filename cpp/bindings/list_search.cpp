@@ -33,9 +33,9 @@ const wire::FieldRow* telling_field(const wire::FieldRow& list) {
 // Python compares.
 std::optional<Handle> comparable(const MessageList& self, const py::object& object) {
     const std::string_view type_name = self.row->type_name;
-    const bool is_one = self.as_proto ? is_a<ProtoView>(object)
-                                      : Py_TYPE(object.ptr())->tp_name ==
-                                            "onnxmap._core." + class_name(type_name);
+    const bool is_one =
+        self.as_proto ? is_a<ProtoView>(object)
+                      : Py_TYPE(object.ptr())->tp_name == "onnxmap._core." + class_name(type_name);
     if (!is_one) return std::nullopt;
     if (self.as_proto && cpp_value<ProtoView>(object).made.table().name != type_name) {
         return std::nullopt;
@@ -160,7 +160,8 @@ void bind_list_search(GuardedClass<MessageList>& cls) {
     for (const char* const name : {"index", "count"}) py::delattr(cls, name);  // of Sequence
     cls.def("__contains__", unguarded(contains), py::arg("value"))
         .def("index", unguarded(index), py::arg("value"), py::arg("start") = 0,
-             py::arg("stop") = py::none(), R"(Return the position of the first message that is equal.
+             py::arg("stop") = py::none(),
+             R"(Return the position of the first message that is equal.
 
 Raises:
     ValueError: there is none.)")

@@ -176,8 +176,13 @@ std::optional<std::uint64_t> position_in(const ValueList& self, const py::object
     return static_cast<std::uint64_t>(position);
 }
 
-// A loop over positions is better served by values().
-constexpr std::uint32_t kFewReads = 8;
+// Whether it is one of the first reads of one text. A loop over positions is better served by
+// values().
+bool is_single_read(const ValueList& self) {
+    constexpr std::uint32_t kFewReads = 8;
+    const std::lock_guard locked(self.lock);
+    return self.single_reads < kFewReads && ++self.single_reads != 0;
+}
 
 // The field at a position of a message without an index; nothing if there are fewer.
 std::optional<wire::Field> walk_to(const onnx::Message& message, const wire::FieldRow& row,
@@ -200,7 +205,7 @@ std::optional<py::object> text_at(const ValueList& self, const py::object& index
             if (const auto position = position_in(self, index)) {
                 text = fields->at(*self.row, *position);
             }
-        } else if (PyLong_CheckExact(index.ptr()) != 0 && self.single_reads++ < kFewReads) {
+        } else if (PyLong_CheckExact(index.ptr()) != 0 && is_single_read(self)) {
             const py::ssize_t position = PyLong_AsSsize_t(index.ptr());
             PyErr_Clear();  // it is too large: -1, which values() refuses
             text = walk_to(message, *self.row, position);
@@ -363,12 +368,8 @@ but append() and extend(), reads the whole list: to change many, assign a new li
                     py::make_tuple(self.values()));
             },
             "A copy or a pickle is a list.")
-        .def(
-            "__setitem__", set_at,
-            py::arg("index"), py::arg("value"))
-        .def(
-            "__delitem__", erase_at,
-            py::arg("index"))
+        .def("__setitem__", set_at, py::arg("index"), py::arg("value"))
+        .def("__delitem__", erase_at, py::arg("index"))
         .def(
             "append",
             [](const ValueList& self, const py::object& value) {
@@ -384,15 +385,11 @@ but append() and extend(), reads the whole list: to change many, assign a new li
                  extend(list, values);
                  return self;
              })
-        .def(
-            "insert", insert,
-            py::arg("index"), py::arg("value"), "Insert a value before a position.")
-        .def(
-            "pop", pop,
-            py::arg("index") = -1, "Remove a value, by default the last, and return it.")
-        .def(
-            "remove", remove,
-            py::arg("value"), "Remove the first value that is equal to `value`.")
+        .def("insert", insert, py::arg("index"), py::arg("value"),
+             "Insert a value before a position.")
+        .def("pop", pop, py::arg("index") = -1,
+             "Remove a value, by default the last, and return it.")
+        .def("remove", remove, py::arg("value"), "Remove the first value that is equal to `value`.")
         .def(
             "clear", [](const ValueList& self) { change(self, "clear", py::tuple()); },
             "Remove all values.")

@@ -309,7 +309,8 @@ void erase(const Document& document, const onnx::Message& message, const wire::F
         gone.push_back(message.inner(row, fields->field_at(fields->find(row, i))));
     }
     for (const onnx::Message& each : gone) document.editable().remove(each);
-    document.editable().set(message, fields->erase(row, positions), Pieces::rows(message.table(), row));
+    document.editable().set(message, fields->erase(row, positions),
+                            Pieces::rows(message.table(), row));
 }
 
 void reorder(const Document& document, const onnx::Message& message, const wire::FieldRow& row,

@@ -54,8 +54,8 @@ class Edits final : public onnx::Changes {
 
     /// From now on the edits are logged, step by step. Returns the place of the next step.
     [[nodiscard]] std::uint64_t start_log();
-    /// Adds the steps from `place` on to `steps` and moves `place` behind them. False if the log has
-    /// forgotten some: what follows it must be made anew.
+    /// Adds the steps from `place` on to `steps` and moves `place` behind them. False if the log
+    /// has forgotten some: what follows it must be made anew.
     [[nodiscard]] bool steps_since(std::uint64_t& place, std::vector<EditStep>& steps) const;
 
     /// Bytes for new fields. They are never moved.
@@ -148,8 +148,8 @@ class Edits final : public onnx::Changes {
     mutable os::ForkSafeMutex mutex_;
     std::atomic<std::uint64_t> count_ = 0;
     bool is_logged_ = false;
-    std::vector<EditStep> log_;     // the newest steps
-    std::uint64_t log_begin_ = 0;   // the place of the first of them
+    std::vector<EditStep> log_;    // the newest steps
+    std::uint64_t log_begin_ = 0;  // the place of the first of them
     Entries messages_;
     std::unordered_map<const std::uint8_t*, Entry*> entries_;  // the same, for find()
     // Of removed messages: the objects of each keep it.

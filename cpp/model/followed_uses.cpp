@@ -69,7 +69,8 @@ void FollowedUses::read(const onnx::Message& element, Read& found) const {
     element.for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         if (row == &field<"NodeProto.input">) {
             const std::uint32_t index = input++;
-            if (!each.bytes.empty()) found.mentions.add(each.text(), {.index = index, .role = Mention::Role::use});
+            if (!each.bytes.empty())
+                found.mentions.add(each.text(), {.index = index, .role = Mention::Role::use});
         } else if (row == &field<"NodeProto.output">) {
             if (!each.bytes.empty()) {
                 found.mentions.add(each.text(), {.role = Mention::Role::output});
@@ -128,7 +129,8 @@ std::optional<onnx::Message> FollowedUses::producer(std::string_view value) {
     ByteView node;
     look([&](const Read& now) {
         now.mentions.for_each(value, [&](const std::uint8_t* key, const Mention& mention) {
-            if (mention.role == Mention::Role::output && count++ == 0) node = now.mentions.find(key)->loaded;
+            if (mention.role == Mention::Role::output && count++ == 0)
+                node = now.mentions.find(key)->loaded;
         });
     });
     if (count > 1) throw duplicate_name("node output", value, "look for it in node_outputs()");
@@ -196,9 +198,9 @@ std::vector<UserOfValue> FollowedUses::uses(std::string_view value, const FieldI
     std::vector<UserOfValue> users;
     users.reserve(uses.size());
     for (Found& use : uses) {
-        users.push_back({use.inner ? *std::move(use.inner)
-                                   : onnx::Message(message<"NodeProto">, use.loaded,
-                                                   &document().edits()),
+        users.push_back({use.inner
+                             ? *std::move(use.inner)
+                             : onnx::Message(message<"NodeProto">, use.loaded, &document().edits()),
                          use.index});
     }
     return users;

@@ -22,8 +22,7 @@ namespace {
 constexpr const wire::FieldRow& kInput = field<"GraphProto.input">;
 constexpr const wire::FieldRow& kOutput = field<"GraphProto.output">;
 // The lists that say what types values have.
-constexpr std::array kValueLists{&kInput, &kOutput,
-                                 &field<"GraphProto.value_info">};
+constexpr std::array kValueLists{&kInput, &kOutput, &field<"GraphProto.value_info">};
 
 }  // namespace
 

@@ -49,8 +49,7 @@ std::vector<std::uint64_t> NamedList::positions(std::string_view name) const {
 std::uint64_t NamedList::count(std::string_view name) const {
     if (!document_.is_followed(fields_.message())) return walk(name).size();
     const auto followed = document_.followed_names(fields_.message(), list_, name_);
-    return followed->look(
-        [&](const FollowedList::Read& now) { return now.mentions.count(name); });
+    return followed->look([&](const FollowedList::Read& now) { return now.mentions.count(name); });
 }
 
 std::uint64_t NamedList::names() const {

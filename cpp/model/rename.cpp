@@ -65,8 +65,7 @@ void Renaming::find_all() {
         if (!after_.name(after).empty()) find_after(after, *fields, *followed);
     }
     fields->for_each(kSparse, [&](const wire::Field& element) {
-        const auto values =
-            graph_.inner(kSparse, element).child(field<"SparseTensorProto.values">);
+        const auto values = graph_.inner(kSparse, element).child(field<"SparseTensorProto.values">);
         if (values) note_sparse(*values);
     });
     fields->for_each(kAnnotations, [&](const wire::Field& element) {

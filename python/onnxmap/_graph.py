@@ -331,8 +331,8 @@ class Graph:
 
         A value without a producer is an input, an initializer, or no value of this graph at all.
 
-        The first call of this method, `consumers`, `uses` or `topological_order` reads all nodes.
-        Later calls look a name up.
+        The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a
+        name up; after an edit they read the nodes that were edited.
 
         Raises:
             ParseError: `model.duplicate_name`: several nodes have an output of this name.

@@ -156,7 +156,7 @@ class StringMapping(FieldMapping[str]):
         entry = self._entries[positions[-1]]
         if len(positions) > 1:
             warn_repeated(self._field, entry.key)
-        return entry.value  # type: ignore[no-any-return]
+        return entry.value
 
     def _new(self, name: str, value: str) -> _core.ProtoView:
         if not isinstance(value, str):
@@ -222,7 +222,7 @@ class AttributeMapping(FieldMapping["_core.Attribute"]):
         attribute = _core.wrap(self._entries[positions[-1]])
         if len(positions) > 1:
             warn_repeated(self._field, attribute.name)
-        return attribute  # type: ignore[no-any-return]
+        return attribute
 
     def _new(self, name: str, value: Any) -> _core.ProtoView:
         from onnxmap._new_attributes import attribute_of

@@ -81,7 +81,8 @@ void check_value(const EditedDocument& edited, const std::string& name) {
 
 void check_name(const EditedDocument& edited, const std::string& name) {
     const model::MessageList list((*edited).index(edited.graph()), kNodes);
-    const model::ListNames expected = model::names_in_list(*(*edited).index(edited.graph()), kNodes);
+    const model::ListNames expected =
+        model::names_in_list(*(*edited).index(edited.graph()), kNodes);
     REQUIRE(list.contains(*edited, name) == expected.contains(name));
     std::optional<std::uint64_t> found;
     const std::string code = code_of([&] { return expected.position(name).has_value(); });
@@ -130,8 +131,8 @@ class RandomEdits {
             case 8: {  // a subgraph, where there was none
                 const Message attribute =
                     model::insert(*edited_, node, kAttributes, 0, std::nullopt);
-                const Message graph = model::make_present(*edited_, attribute.current(),
-                                                          field<"AttributeProto.g">);
+                const Message graph =
+                    model::make_present(*edited_, attribute.current(), field<"AttributeProto.g">);
                 set(attribute, field<"AttributeProto.type">, scalar(20, 5));
                 const Message inner = model::insert(*edited_, graph, kNodes, 0, std::nullopt);
                 splice(inner, field<"NodeProto.input">, blob(1, text));
@@ -169,8 +170,7 @@ class RandomEdits {
             }
             default:
                 if ((*edited_).index(*graph)->count(kNodes) == 0) return;
-                splice(edited_.element(*graph, kNodes, 0), field<"NodeProto.input">,
-                       blob(1, text));
+                splice(edited_.element(*graph, kNodes, 0), field<"NodeProto.input">, blob(1, text));
         }
     }
 
@@ -201,15 +201,13 @@ TEST_CASE("followed_list: random edits, and look-ups between them") {
 TEST_CASE("followed_list: a look-up after an edit reads what was edited") {
     const EditedDocument edited(model(chain(2000)));
     const auto uses = (*edited).followed_uses(edited.graph());
-    const auto names =
-        (*edited).followed_names(edited.graph(), kNodes, field<"NodeProto.name">);
+    const auto names = (*edited).followed_names(edited.graph(), kNodes, field<"NodeProto.name">);
     const auto look = [&] {
         const model::Graph graph(edited.document, edited.graph());
         static_cast<void>(graph.users(value(500)));
         static_cast<void>(model::MessageList(graph.fields(), kNodes).position(*edited, "n500"));
     };
-    model::set_value(*edited, edited.node(0), field<"NodeProto.op_type">,
-                     new_value(blob(4, "X")));
+    model::set_value(*edited, edited.node(0), field<"NodeProto.op_type">, new_value(blob(4, "X")));
     look();
     CHECK(uses->elements_read() == 2000);
     CHECK(names->elements_read() == 2000);
@@ -255,7 +253,9 @@ TEST_CASE("followed_list: ordinals are those of a walk") {
         const std::uint64_t gone[] = {random() % keys.size()};
         model::erase(*edited, edited.graph(), kNodes, gone);
         CHECK(code_of([&] {
-                  return (*edited).index(edited.graph())->ordinals(kNodes, {&keys[gone[0]], 1})
+                  return (*edited)
+                             .index(edited.graph())
+                             ->ordinals(kNodes, {&keys[gone[0]], 1})
                              .size() == 1;
               }) != "file.changed");
     }

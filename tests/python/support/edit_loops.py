@@ -74,7 +74,6 @@ def _uses_after_edit(model: onnxmap.Model, i: int) -> None:
     model.graph.uses(f"v{i}")
 
 
-
 _BY_NAME: dict[str, Callable[[onnxmap.Model, int], Any]] = {
     "op_type by name": lambda m, i: setattr(m.graph.nodes[f"n{i}"], "op_type", "Mul"),
     "name by name": lambda m, i: setattr(m.graph.nodes[f"n{i}"], "name", f"other{i}"),
