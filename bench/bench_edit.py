@@ -7,7 +7,7 @@ import pytest
 from bench.question import MOST_TAKEN, OURS, Question
 from bench.ratios import PARITY_PAIRS, Ratio, at_least, at_most
 from bench.sampling import Work
-from bench.tasks import EDITED_NODES
+from bench.tasks import EDITED_NODES, REMOVED_NODES
 
 NODES, INLINE, INLINE_SMALL = "nodes_200k", "inline_1800mb", "inline_100mb"
 FLOOR, SMALLER = "floor F4", "onnxmap, 0.1 GB"
@@ -55,6 +55,16 @@ P22_SAVED = Question(
     },
     targets=[at_least(15, OURS, "onnx")],
 )
+REMOVED = Question(
+    key="P22 removed nodes",
+    title=f"200 000 nodes, loaded: {REMOVED_NODES:,} taken out one by one, their users rewired",
+    pairs=9,
+    works={
+        OURS: Work("ours", "remove_nodes", NODES),
+        "onnx-ir": Work("ir", "remove_nodes", NODES),
+    },
+    targets=[at_most(4, OURS, "onnx-ir")],
+)
 P22_ATTRIBUTE = Question(
     key="P22 attribute saved",
     title="1.8 GB inline: load, set one attribute, save, `sync=False`",
@@ -83,6 +93,7 @@ QUESTIONS = {
             EDITED_NODES,
         ),
         P22_SAVED,
+        REMOVED,
         P22_ATTRIBUTE,
     )
 }

@@ -19,6 +19,7 @@ NEW_DATA = "weights.data"  # the data file of a model that is saved
 NEW_KEY, NEW_VALUE = "onnxmap.bench.reviewed", "yes"  # a metadata entry that is added
 NEW_OPERATOR = "Gelu"  # what nodes become
 EDITED_NODES = 1_000
+REMOVED_NODES = 4_000
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ def writing(
 def edited_nodes(count: int) -> list[int]:
     """Return the positions of the nodes that are edited one after another, of `count` nodes."""
     return [i * count // EDITED_NODES for i in range(EDITED_NODES)]
+
+
+def removed_nodes(count: int) -> list[int]:
+    """Return the positions of the nodes that are taken out of a chain of `count`: no neighbours."""
+    return list(range(1, min(2 * REMOVED_NODES, count - 1), 2))
 
 
 def tensor_file(folder: Path) -> str:

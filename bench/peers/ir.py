@@ -9,7 +9,15 @@ import onnx_ir
 
 from bench import witness, written
 from bench.peers.usual import Usual
-from bench.tasks import NEW_DATA, Task, data_file, model_file, tensor_file, writing
+from bench.tasks import (
+    NEW_DATA,
+    Task,
+    data_file,
+    model_file,
+    removed_nodes,
+    tensor_file,
+    writing,
+)
 
 _usual = Usual("onnx-ir")
 load = _usual.load
@@ -35,6 +43,24 @@ def node_inputs(folder: Path) -> Task:
         lambda: [[value.name if value else "" for value in node.inputs] for node in graph],
         lambda result, _: {"node_inputs": witness.digest(result)},
     )
+
+
+def remove_nodes(folder: Path) -> Task:
+    """Nodes taken out of a chain one by one: their users get their first inputs instead."""
+    graph = onnx_ir.load(model_file(folder)).graph
+    nodes = list(graph)
+    removed = [nodes[i] for i in removed_nodes(len(nodes))]
+
+    def run() -> None:
+        for node in removed:
+            onnx_ir.convenience.replace_all_uses_with(node.outputs[0], node.inputs[0])
+            graph.remove(node, safe=True)
+
+    def inputs(_result: object, _full: bool) -> dict[str, str]:
+        names = [[value.name if value else "" for value in node.inputs] for node in graph]
+        return {"node_inputs": witness.digest(names)}
+
+    return Task(run, inputs)
 
 
 def decode(folder: Path) -> Task:

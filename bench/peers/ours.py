@@ -24,6 +24,7 @@ from bench.tasks import (
     edited_nodes,
     model_file,
     other_file,
+    removed_nodes,
     tensor_file,
     touched_array,
     writing,
@@ -312,6 +313,20 @@ def edit_nodes(folder: Path) -> Task:
             graph.nodes[i].op_type = NEW_OPERATOR
 
     return Task(run, lambda _, __: {"op_types": witness.digest(graph.op_types())})
+
+
+def remove_nodes(folder: Path) -> Task:
+    """Nodes taken out of a chain one by one: their users get their first inputs instead."""
+    graph = onnxmap.load(model_file(folder)).graph
+    removed = [graph.nodes[i] for i in removed_nodes(len(graph.nodes))]
+
+    def run() -> None:
+        for node in removed:
+            for user, place in graph.uses(node.outputs[0]):
+                user.inputs[place] = node.inputs[0]
+            graph.nodes.remove(node)
+
+    return Task(run, lambda _, __: {"node_inputs": witness.digest(graph.node_inputs())})
 
 
 def edit_node_and_save(folder: Path) -> Task:

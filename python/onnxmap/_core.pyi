@@ -70,6 +70,7 @@ __all__: list[str] = [
     "document_of",
     "edit_count",
     "entries_named",
+    "entry_count",
     "enum_values",
     "external_file",
     "external_locations",
@@ -79,6 +80,7 @@ __all__: list[str] = [
     "hold_loaded",
     "hold_raw_data",
     "hold_values",
+    "is_indexed",
     "is_safe_location",
     "is_stopped",
     "kernel_paths",
@@ -282,8 +284,8 @@ class ValueList(MutableSequence[_Value]):
     """
     The values of a repeated field of numbers or text, as a list.
 
-    It always shows the field as it is now, and a change of it changes the message. Every change but
-    append() and extend() reads the whole list: to change many values, assign a new list, as in
+    It always shows the field as it is now, and a change of it changes the message. A change of numbers,
+    but append() and extend(), reads the whole list: to change many, assign a new list, as in
     `attribute.value = array`.
     """
 
@@ -2081,6 +2083,11 @@ def entries_named(view: ProtoView, field: str, name: Any) -> builtins.list[int]:
     Return the positions of the entries with this key, domain or name, ascending.
     """
 
+def entry_count(view: ProtoView, field: str) -> int:
+    """
+    Return how many different keys, domains or names the entries have.
+    """
+
 def enum_values(name: str) -> dict[str, int]:
     """
     Return the members of an enum of the schema.
@@ -2124,6 +2131,11 @@ def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
 def hold_values(tensor: ProtoView, values: Tensor) -> bool:
     """
     Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
+    """
+
+def is_indexed(view: ProtoView) -> bool:
+    """
+    Return whether an entry of the message is found without a walk.
     """
 
 def is_safe_location(location: bytes) -> bool:
