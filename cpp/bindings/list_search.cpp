@@ -33,9 +33,9 @@ const wire::FieldRow* telling_field(const wire::FieldRow& list) {
 // Python compares.
 std::optional<Handle> comparable(const MessageList& self, const py::object& object) {
     const std::string_view type_name = self.row->type_name;
-    const bool is_one =
-        self.as_proto ? is_a<ProtoView>(object)
-                      : Py_TYPE(object.ptr())->tp_name == "onnxmap._core." + class_name(type_name);
+    const std::string_view given = Py_TYPE(object.ptr())->tp_name;  // with its module
+    const bool is_one = self.as_proto ? is_a<ProtoView>(object)
+                                      : given.ends_with("._core." + class_name(type_name));
     if (!is_one) return std::nullopt;
     if (self.as_proto && cpp_value<ProtoView>(object).made.table().name != type_name) {
         return std::nullopt;
