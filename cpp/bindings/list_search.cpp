@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,22 +11,11 @@
 #include "bindings/list_names.hpp"
 #include "bindings/message_equality.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/named_list.hpp"
+#include "model/equality.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
-
-// A text field of the messages of a list in which equal messages agree, and others mostly do not;
-// null if they have none. The outputs of nodes differ, while many nodes have no name.
-const wire::FieldRow* telling_field(const wire::FieldRow& list) {
-    const wire::MessageTable& table = onnx::kSchema.message_of(list);
-    for (const char* const name : {"output", "name", "key", "domain", "tensor_name"}) {
-        const wire::FieldRow* const row = table.find(name);
-        if (row != nullptr && row->type == wire::Type::string) return row;
-    }
-    return nullptr;
-}
 
 // The message of an object of the class of the list's elements; nothing for other objects, which
 // Python compares.
@@ -45,24 +33,12 @@ std::optional<Handle> comparable(const MessageList& self, const py::object& obje
 
 // The positions at which an equal message may be, ascending.
 std::vector<std::uint64_t> likely(const MessageList& self, const Handle& wanted) {
-    const wire::FieldRow* const row = telling_field(*self.row);
-    if (row != nullptr) {
-        std::string text;
-        below_guard(wanted, [&] {
-            bool is_first = true;
-            wanted.message().for_each_value(*row, [&](const wire::Field& value) {
-                if (is_first || !row->repeated()) text = value.text();
-                is_first = false;
-            });
-        });
-        return below_guard(self, [&] {
-            const auto fields = self.document->index(self.parent.message());
-            return model::NamedList(*self.document, *fields, *self.row, *row).positions(text);
-        });
-    }
-    std::vector<std::uint64_t> all(below_guard(self, [&] { return self.messages()->count(); }));
-    std::iota(all.begin(), all.end(), 0);
-    return all;
+    const std::string text =
+        below_guard(wanted, [&] { return model::telling_text(wanted.message()); });
+    return below_guard(self, [&] {
+        const auto fields = self.document->index(self.parent.message());
+        return model::with_telling_text(*self.document, *fields, *self.row, text);
+    });
 }
 
 // Calls visit(position) for each message that is equal to an object, in order, until it returns

@@ -1,9 +1,12 @@
 #include "model/equality.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "model/named_list.hpp"
 #include "source/source.hpp"
 
 namespace onnxmap::model {
@@ -190,6 +193,38 @@ class Comparison {
 
 bool equal(const Document& of_a, const Message& a, const Document& of_b, const Message& b) {
     return Comparison(of_a, of_b).messages(a, b);
+}
+
+namespace {
+
+const wire::FieldRow* telling_field(const wire::MessageTable& table) {
+    for (const char* const name : {"output", "name", "key", "domain", "tensor_name"}) {
+        const wire::FieldRow* const row = table.find(name);
+        if (row != nullptr && row->type == wire::Type::string) return row;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::string telling_text(const onnx::Message& message) {
+    const wire::FieldRow* const row = telling_field(message.table());
+    if (row == nullptr) return {};
+    if (!row->repeated()) return std::string(message.text(*row));
+    std::optional<std::string> first;
+    message.for_each_value(*row, [&](const wire::Field& value) {
+        if (!first) first = value.text();
+    });
+    return first.value_or("");
+}
+
+std::vector<std::uint64_t> with_telling_text(const Document& document, const FieldIndex& fields,
+                                             const wire::FieldRow& list, std::string_view text) {
+    const wire::FieldRow* const row = telling_field(onnx::kSchema.message_of(list));
+    if (row != nullptr) return NamedList(document, fields, list, *row).positions(text);
+    std::vector<std::uint64_t> all(fields.count(list));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
 }
 
 }  // namespace onnxmap::model
