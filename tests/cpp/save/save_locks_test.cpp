@@ -120,6 +120,7 @@ TEST_CASE("save_locks: file systems without locks") {
 }
 
 TEST_CASE("save_locks: saves of several folders in any order end") {
+    ONNXMAP_NEEDS_LINUX("POSIX has no locks of open files");
     const TemporaryFolder folder;
     for (const char* name : {"a", "b", "c"}) fs::create_directory(folder.path() / name);
     std::vector<std::jthread> threads;
@@ -145,6 +146,7 @@ TEST_CASE("save_locks: saves of several folders in any order end") {
 }
 
 TEST_CASE("save_locks: two savers of one pair leave the pair of one of them") {
+    ONNXMAP_NEEDS_LINUX("POSIX has no locks of open files");
     const TemporaryFolder folder;
     const auto save_often = [&](const char* text) {
         save::SaveOptions options;
