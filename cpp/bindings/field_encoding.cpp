@@ -134,16 +134,6 @@ void write_content(std::string& out, const wire::FieldRow& row, const py::handle
     }
 }
 
-// A text with an owner of its own, so that it goes when it is replaced.
-model::NewValue owned_text(std::string_view text) {
-    auto bytes = std::make_shared<source::OwnedBytes>(text.size());
-    std::ranges::copy(as_bytes(text), bytes->writable().begin());
-    model::NewValue made;
-    made.content = bytes->bytes();
-    made.source = std::move(bytes);
-    return made;
-}
-
 }  // namespace
 
 model::NewValue hold(const py::object& buffer) {
@@ -160,10 +150,7 @@ model::NewValue encode(const wire::FieldRow& row, const py::handle& value) {
         if (bytes.size() < model::kLeastHeld) return model::text_value(row, bytes);
         return hold(py::reinterpret_borrow<py::object>(value));
     }
-    if (row.type == wire::Type::string) {
-        const std::string text = text_of(row, value);
-        return text.size() < model::kLeastHeld ? model::text_value(row, text) : owned_text(text);
-    }
+    if (row.type == wire::Type::string) return model::text_value(row, text_of(row, value));
     model::NewValue made;
     wire::write_tag(made.encoded, row.number, row.wire_type());
     write_content(made.encoded, row, value);

@@ -16,8 +16,7 @@ namespace {
 
 bool stays_in_source(const wire::FieldRow& row, const wire::Field& field) noexcept {
     const bool is_packed = row.packed && field.type == wire::WireType::length_delimited;
-    const bool is_text = row.type == wire::Type::bytes || row.type == wire::Type::string;
-    return (is_text || is_packed) && field.bytes.size() >= kLeastHeld;
+    return (row.type == wire::Type::bytes || is_packed) && field.bytes.size() >= kLeastHeld;
 }
 
 // The content of a message, without the large contents of its fields.
@@ -37,14 +36,11 @@ class Copy {
     };
 
     std::string content;
-    // Tensors, which may get large contents, others that have some, and the messages around them.
-    // Each is known as an edited one from birth, so its fields go with its objects when it is gone.
-    std::vector<Owner> owners;
+    std::vector<Owner> owners;  // of large contents
 
     void add(const onnx::Message& message, std::uint32_t depth_left) {
         if (depth_left == 0) fail_edited_too_deep();
         const std::size_t begin = content.size();
-        const std::size_t first = owners.size();
         std::vector<HeldField> large;
         std::uint32_t present = 0;  // a bit for each singular message that was copied
         message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
@@ -64,8 +60,7 @@ class Copy {
                 add_field(field);
             }
         });
-        const bool is_tensor = &message.table() == &onnx::message<"TensorProto">;
-        if (is_tensor || !large.empty() || owners.size() > first) {
+        if (!large.empty()) {
             owners.push_back({&message.table(), begin, content.size(), std::move(large)});
         }
     }

@@ -162,18 +162,13 @@ void Edits::set_new(const onnx::Message& message, Fields fields) {
     messages_.at(message.key())->from_birth = true;
 }
 
-void Edits::add_gone(ByKey& found, const std::uint8_t* key, const Entry& entry) {
-    found.emplace(key, entry.fields);
-    for (const auto& [inner_key, inner] : entry.inside) add_gone(found, inner_key, *inner);
-}
-
 Edits::Inside Edits::inside(const onnx::Message& message) const {
     Inside found;
     std::vector<ByteView> ranges;
     message.for_each_loaded([&](ByteView bytes) { ranges.push_back(bytes); });
     if (const auto gone = let_go_.find(message.key()); gone != let_go_.end()) {
         if (const auto entry = gone->second.lock()) {
-            add_gone(found.edited, message.key(), *entry);
+            found.edited.emplace(message.key(), entry->fields);
         }
     }
     while (!ranges.empty()) {
@@ -212,36 +207,18 @@ void Edits::remove(const onnx::Message& message) {
     count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-// Leaves the fields of a removed message, and of the edited messages in it, to their objects. Not
-// if one of them was edited when objects of it existed already, since they do not keep its fields.
+// Leaves the fields of a removed message to its objects. Not if other edited messages are inside,
+// which the objects do not keep.
 std::shared_ptr<Edits::Entry> Edits::let_go(const onnx::Message& message, const Inside& found) {
-    const bool are_kept = messages_.count(message.key()) > 0 &&
-                          std::ranges::all_of(found.edited, [&](const auto& each) {
-                              return messages_.at(each.first)->from_birth;
-                          });
-    if (!are_kept) return nullptr;
-    Entries gone;
-    for (const auto& [key, fields] : found.edited) {
-        gone.insert(messages_.extract(key));
-        entries_.erase(key);
-        let_go_.insert_or_assign(key, gone.at(key));
+    const auto own = messages_.find(message.key());
+    if (own == messages_.end() || !own->second->from_birth || found.edited.size() != 1) {
+        return nullptr;
     }
-    for (const auto& [key, entry] : gone) hold_inner(*entry, gone);
-    return gone.at(message.key());
-}
-
-// Whoever reads a message reads the messages in it, too.
-void Edits::hold_inner(Entry& entry, const Entries& all) {
-    onnx::Pieces::Walk walk(*entry.fields);
-    wire::Field field;
-    while (walk.next(field)) {
-        if (field.type != wire::WireType::length_delimited || field.begin == field.end) continue;
-        const ByteView bytes = field.bytes;
-        const auto end = all.upper_bound(bytes.data() + bytes.size());
-        for (auto each = all.lower_bound(bytes.data()); each != end; ++each) {
-            entry.inside.insert(*each);
-        }
-    }
+    auto entry = std::move(own->second);
+    let_go_.insert_or_assign(message.key(), entry);
+    entries_.erase(message.key());
+    messages_.erase(own);
+    return entry;
 }
 
 void Edits::remove_range(ByteView bytes) {

@@ -117,13 +117,11 @@ class Edits final : public onnx::Changes {
   private:
     static constexpr std::uint64_t kFirstEditBlock = 4 << 10;
 
-    struct Entry;
-    using Entries = std::map<const std::uint8_t*, std::shared_ptr<Entry>>;
     struct Entry {
         Fields fields;
-        bool from_birth;      // everybody who knows the message keeps the entry
-        Entries inside = {};  // once it is removed: of the messages in it
+        bool from_birth;  // everybody who knows the message keeps the entry
     };
+    using Entries = std::map<const std::uint8_t*, std::shared_ptr<Entry>>;
 
     // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
     // others are fields that were added to messages in it.
@@ -142,8 +140,6 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] std::shared_ptr<const void> fields_kept(const std::uint8_t* key) const;
     [[nodiscard]] std::shared_ptr<Entry> entry_of(const std::uint8_t* key) const;
     std::shared_ptr<Entry> let_go(const onnx::Message& message, const Inside& found);
-    static void hold_inner(Entry& entry, const Entries& all);
-    static void add_gone(ByKey& found, const std::uint8_t* key, const Entry& entry);
     [[nodiscard]] Inside inside(const onnx::Message& message) const;
     [[nodiscard]] std::shared_ptr<source::OwnedBytes> block_of(const std::uint8_t* p) const;
     void remove_range(ByteView bytes);

@@ -47,9 +47,13 @@ bool FollowedList::follow() {
 }
 
 bool FollowedList::apply(const EditStep& step) {
+    // What was removed since may have no fields left. A later step says that it was removed.
+    const auto is_gone = [&](const EditStep& of_element) {
+        return document_.edits().is_removed(onnx::Message(*of_element.table, of_element.loaded));
+    };
     switch (step.kind) {
         case EditStep::Kind::added:
-            if (step.list == list_ && step.parent == parent_.key()) {
+            if (step.list == list_ && step.parent == parent_.key() && !is_gone(step)) {
                 read_element(step.loaded, *read_);
             }
             return true;
@@ -60,7 +64,7 @@ bool FollowedList::apply(const EditStep& step) {
     const bool is_element = step.table == &onnx::kSchema.message_of(*list_) &&
                             read_->mentions.find(step.key()) != nullptr;
     if (!is_element) return changed_elsewhere(step, *read_);
-    if ((step.rows & rows_) != 0) read_element(step.loaded, *read_);
+    if ((step.rows & rows_) != 0 && !is_gone(step)) read_element(step.loaded, *read_);
     return true;
 }
 

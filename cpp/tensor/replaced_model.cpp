@@ -39,16 +39,12 @@ bool is_moved_aside(const source::Source& model) {
     }
 }
 
-[[noreturn]] void fail(const std::string& path, const char* reason) {
-    Error error("file.changed", quoted(path) + reason);
+[[noreturn]] void fail_replaced(const std::string& path) {
+    Error error("file.changed", quoted(path) +
+                                    " was replaced by another file since it was loaded, so its "
+                                    "data files may have changed with it; load it again");
     error.file = path;
     throw error;
-}
-
-[[noreturn]] void fail_replaced(const std::string& path) {
-    fail(path,
-         " was replaced by another file since it was loaded, so its data files may have changed "
-         "with it; load it again");
 }
 
 }  // namespace
@@ -63,12 +59,6 @@ void check_not_replaced(const source::Source& model, const os::WayToFile& way) {
         found = found_by(way);  // the save may have ended between the two
     }
     if (found && !found->same_file(*loaded)) fail_replaced(model.path());
-}
-
-void check_still_there(const source::Source& data, const os::WayToFile& way) {
-    const auto opened = data.identity();
-    if (!opened || os::look_for(way, *opened)) return;
-    fail(data.path(), " is just being replaced with its model; load that again");
 }
 
 }  // namespace onnxmap::tensor

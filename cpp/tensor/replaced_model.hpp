@@ -12,8 +12,4 @@ namespace onnxmap::tensor {
 /// that was moved or deleted is no error.
 void check_not_replaced(const source::Source& model, const os::WayToFile& way);
 
-/// Throws Error `file.changed` if `way` no longer leads to a data file that was just opened. To be
-/// called after check_not_replaced(): a save that failed between both has put the old model back.
-void check_still_there(const source::Source& data, const os::WayToFile& way);
-
 }  // namespace onnxmap::tensor

@@ -32,9 +32,9 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 // The folder, locked as another process locks it.
-class OtherLock {
+class FolderLock {
   public:
-    explicit OtherLock(const TemporaryFolder& folder)
+    explicit FolderLock(const TemporaryFolder& folder)
         : folder_(::open(folder.path().c_str(), O_RDONLY | O_CLOEXEC)) {
         REQUIRE(os::kSystemWriteCalls.lock(folder_.number()) == 0);
     }
@@ -47,7 +47,7 @@ std::vector<save::OutputFile> pair_in(const TemporaryFolder& folder, std::string
     return list_of(model_file(folder / "m", text), data_file(folder / "w", text));
 }
 
-os::FileIdentity state_of(const std::string& path) { return os::File::open(path).identity(); }
+os::FileIdentity state_at(const std::string& path) { return os::File::open(path).identity(); }
 
 // Options that let `act` happen once all new files are complete.
 save::SaveOptions when_written(std::function<void()> act) {
@@ -66,7 +66,7 @@ TEST_CASE("save_locks: names change only once another program has given its lock
     const TemporaryFolder folder;
     const Texts old = {{"m", "1"}, {"w", "1"}};
     for (const auto& [name, text] : old) folder.write(name, text);
-    std::optional<OtherLock> lock(std::in_place, folder);
+    std::optional<FolderLock> lock(std::in_place, folder);
 
     save::SaveOptions options;
     options.patience = milliseconds{20};
@@ -90,7 +90,7 @@ TEST_CASE("save_locks: names change only once another program has given its lock
     static_cast<void>(save::save_files(pair_in(folder, "2"), options));
     CHECK(looks == 3);
     CHECK(texts_in(folder.path()) == Texts{{"m", "2"}, {"w", "2"}});
-    { const OtherLock free(folder); }
+    { const FolderLock free(folder); }
 }
 
 TEST_CASE("save_locks: the lock is given back after each end") {
@@ -105,7 +105,7 @@ TEST_CASE("save_locks: the lock is given back after each end") {
         } catch (const Failure&) {
             // Only the lock counts.
         }
-        const OtherLock free(folder);
+        const FolderLock free(folder);
     }
 }
 
@@ -236,24 +236,24 @@ TEST_CASE("save_locks: a known model is replaced in its known state only") {
         return code_of([&] { return save::save_files(pair_in(folder, "2"), options); });
     };
     const auto append = [&] {
-        static_cast<void>(save::append_bytes(path, state_of(path), as_bytes("x")));
+        static_cast<void>(save::append_bytes(path, state_at(path), as_bytes("x")));
     };
     const auto replace = [&] { fs::rename(folder.write("other", "theirs"), path); };
 
-    CHECK(code({path, state_of(path)}) == "accepted");
-    CHECK(code({path, state_of(path)}, append) == "file.changed");
+    CHECK(code({path, state_at(path)}) == "accepted");
+    CHECK(code({path, state_at(path)}, append) == "file.changed");
     CHECK(text_of(path) == "2x");
-    CHECK(code({path, state_of(path)}, replace) == "file.changed");
+    CHECK(code({path, state_at(path)}, replace) == "file.changed");
     CHECK(text_of(path) == "theirs");
-    const save::KnownFile before{path, state_of(path)};
+    const save::KnownFile before{path, state_at(path)};
     append();
     CHECK(code(before) == "file.changed");
     // Also if the file has got that name since.
     CHECK(code({folder / "elsewhere", before.state}) == "file.changed");
     CHECK(text_of(path) == "theirsx");
-    CHECK(code({path, state_of(folder.write("elsewhere", "x")), false}) == "accepted");
+    CHECK(code({path, state_at(folder.write("elsewhere", "x")), false}) == "accepted");
     // A file of which nothing is known is replaced, and a name that is free is taken.
-    CHECK(code({folder / "elsewhere", state_of(folder.write("elsewhere", "x"))}) == "accepted");
+    CHECK(code({folder / "elsewhere", state_at(folder.write("elsewhere", "x"))}) == "accepted");
     CHECK(text_of(path) == "2");
     fs::remove(path);
     CHECK(code(before) == "accepted");
@@ -264,7 +264,7 @@ TEST_CASE("save_locks: a save reports the states of its models") {
     const auto result = save::save_files(pair_in(folder, "2"));
     REQUIRE(result.models.size() == 1);
     CHECK(result.models[0].path == folder / "m");
-    CHECK(result.models[0].state == state_of(folder / "m"));
+    CHECK(result.models[0].state == state_at(folder / "m"));
 }
 
 }  // namespace onnxmap::test

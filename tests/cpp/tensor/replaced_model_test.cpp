@@ -9,7 +9,6 @@
 #include "caught.hpp"
 #include "memory_source.hpp"
 #include "needs_linux.hpp"
-#include "opened.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/folder.hpp"
 #include "os/output_folder.hpp"
@@ -86,26 +85,6 @@ TEST_CASE("replaced_model: a file that a save has moved aside is an error") {
     CHECK(model.code() == "file.changed");
     fs::remove(aside);  // the next save may have moved the new model aside by now
     CHECK(model.code() == "file.changed");
-}
-
-TEST_CASE("replaced_model: a data file that lost its name once it was opened is an error") {
-    const TemporaryFolder folder;
-    const std::string path = folder.write("w", "data");
-    const auto data = open_source(path, source::IoMode::mmap);
-    const auto way = os::way_by_path(path);
-    const auto code = [&] {
-        return code_of([&] {
-            tensor::check_still_there(*data, *way);
-            return 0;
-        });
-    };
-    CHECK(code() == "accepted");
-    fs::rename(path, folder / "aside");
-    CHECK(code() == "file.changed");
-    folder.write("w", "others");
-    CHECK(code() == "file.changed");
-    fs::rename(folder / "aside", path);
-    CHECK(code() == "accepted");
 }
 
 TEST_CASE("replaced_model: a file that was written to is an error") {
