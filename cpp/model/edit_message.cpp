@@ -220,11 +220,10 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
                                            std::span<const std::uint64_t> gone) {
     check_editable(document, message);
     std::vector<EncodedField> encoded;
-    std::vector<onnx::Message> copies;
+    std::vector<Copied> made;
     for (const Insertion& each : added) {
-        const Copied copy = guarded_copy(document, row, each.original);
-        encoded.push_back({copy.field, &row});
-        copies.push_back(note_added(document, message, row, copy));
+        made.push_back(guarded_copy(document, row, each.original));
+        encoded.push_back({made.back().field, &row});
     }
     auto fields = fields_of(message);
     std::vector<onnx::Message> removed;
@@ -244,6 +243,9 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
         fields = fields->replace(0, place, std::span(encoded).subspan(begin, end - begin));
         end = begin;
     }
+    // Only now: a copy that fails must leave nothing that an index would follow.
+    std::vector<onnx::Message> copies;
+    for (const Copied& copy : made) copies.push_back(note_added(document, message, row, copy));
     for (const onnx::Message& each : removed) document.editable().remove(each);
     for (std::size_t i = 0; i < added.size(); ++i) {
         const auto at = std::ranges::lower_bound(gone, added[i].i);
@@ -345,6 +347,7 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     std::vector<EncodedField> singular;
     std::vector<EncodedField> unknown;
     std::vector<const wire::FieldRow*> inner;
+    std::vector<std::pair<const wire::FieldRow*, Copied>> made;
     Pieces::Rows changed = 0;
     from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (row != nullptr) {
@@ -372,9 +375,8 @@ void merge(const Document& document, const onnx::Message& message, const Origina
             if (known != &row) return;
             if (row.is_message()) {
                 const Original child{original.document, from.inner(row, field)};
-                const Copied copy = copy_message(document, row, child);
-                note_added(document, message, row, copy);
-                added.push_back({copy.field, &row});
+                made.emplace_back(&row, copy_message(document, row, child));
+                added.push_back({made.back().second.field, &row});
             } else {
                 added.push_back(copy_field(document, row, field, original.document));
             }
@@ -382,6 +384,7 @@ void merge(const Document& document, const onnx::Message& message, const Origina
         if (!added.empty()) fields = fields->replace(0, behind(*fields, row), added);
     }
     fields = fields->replace(0, std::nullopt, unknown);
+    for (const auto& [row, copy] : made) note_added(document, message, *row, copy);
     document.editable().set(message, fields, changed | replaced);
     for (const wire::FieldRow* row : inner) {
         const onnx::Message child = make_present(document, message.current(), *row);

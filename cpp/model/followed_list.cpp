@@ -85,17 +85,17 @@ void FollowedList::read_all() {
     followed_ = count;
 }
 
+std::string_view FollowedNames::name_of(const onnx::Message& element, const wire::FieldRow& name) {
+    if (!name.repeated()) return element.text(name);
+    std::optional<std::string_view> first;
+    element.for_each_value(name, [&](const wire::Field& value) {
+        if (!first) first = value.text();
+    });
+    return first.value_or(std::string_view{});
+}
+
 void FollowedNames::read(const onnx::Message& element, Read& found) const {
-    std::string_view name;
-    if (!name_->repeated()) {
-        name = element.text(*name_);
-    } else {
-        bool is_first = true;
-        element.for_each_value(*name_, [&](const wire::Field& value) {
-            if (std::exchange(is_first, false)) name = value.text();
-        });
-    }
-    found.mentions.add(name, {});
+    found.mentions.add(name_of(element, *name_), {});
 }
 
 }  // namespace onnxmap::model

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -96,6 +97,9 @@ class FollowedNames final : public FollowedList {
         : FollowedList(document, std::move(parent), list,
                        onnx::Pieces::rows(onnx::kSchema.message_of(list), name)),
           name_(&name) {}
+
+    [[nodiscard]] static std::string_view name_of(const onnx::Message& element,
+                                                  const wire::FieldRow& name);
 
   private:
     void read(const onnx::Message& element, Read& found) const override;

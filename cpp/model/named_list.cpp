@@ -2,30 +2,16 @@
 
 #include <algorithm>
 
-#include "model/name_table.hpp"
+#include "model/followed_list.hpp"
 
 namespace onnxmap::model {
-
-namespace {
-
-// The name of an element; see FollowedNames.
-std::string_view name_of(const onnx::Message& element, const wire::FieldRow& name) {
-    if (!name.repeated()) return element.text(name);
-    std::optional<std::string_view> first;
-    element.for_each_value(name, [&](const wire::Field& value) {
-        if (!first) first = value.text();
-    });
-    return first.value_or(std::string_view{});
-}
-
-}  // namespace
 
 // A small message is walked over in less time than it takes to follow it.
 std::vector<std::uint64_t> NamedList::walk(std::string_view name) const {
     std::vector<std::uint64_t> found;
     std::uint64_t position = 0;
     fields_.for_each(list_, [&](const wire::Field& element) {
-        if (name_of(fields_.message().inner(list_, element), name_) == name) {
+        if (FollowedNames::name_of(fields_.message().inner(list_, element), name_) == name) {
             found.push_back(position);
         }
         ++position;
@@ -59,7 +45,7 @@ std::uint64_t NamedList::names() const {
     }
     NameTable known;
     fields_.for_each(list_, [&](const wire::Field& element) {
-        known.add(name_of(fields_.message().inner(list_, element), name_));
+        known.add(FollowedNames::name_of(fields_.message().inner(list_, element), name_));
     });
     return known.size();
 }

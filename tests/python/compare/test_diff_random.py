@@ -8,7 +8,7 @@ import pytest
 from support.canonical import message_class
 from support.diff_oracle import canonical
 from support.edit_models import EDIT_MODELS, edited_model
-from support.edit_runs import OnnxmapSide, OracleSide, Run
+from support.edit_runs import executed
 from support.random_edits import random_program
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 from support.save_models import SAVE_MODELS
@@ -27,12 +27,7 @@ def told_the_same(data: bytes, other: bytes) -> bool:
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_edits(seed: int) -> None:
     program = random_program(1_000_000 + seed, seed % 6)
-    ours, oracle = OnnxmapSide(program), Run(OracleSide(program), is_oracle=True)
-    run = Run(ours, is_oracle=False)
-    for edit in program.edits:
-        if oracle.removed_target(edit) is None:
-            oracle.execute(edit)
-            run.execute(edit)
+    ours = executed(program)
     for model, name in zip(ours.models, (program.model, program.other), strict=True):
         before = onnxmap.loads(edited_model(name))
         after = onnxmap.dumps(model)

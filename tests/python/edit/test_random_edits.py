@@ -23,6 +23,7 @@ from support.edit_runs import (
     Run,
     Side,
     difference,
+    executed,
     shrunk,
 )
 from support.edited_readings import disagreement
@@ -177,12 +178,7 @@ def test_drawn_programs(seed: int, size: int) -> None:
 @pytest.mark.parametrize("seed", range(PROGRAMS // 4))
 def test_every_reading_shows_the_edits(seed: int) -> None:
     program = program_of(seed)
-    ours, oracle = OnnxmapSide(program), Run(OracleSide(program), is_oracle=True)
-    run = Run(ours, is_oracle=False)
-    for edit in program.edits:
-        if oracle.removed_target(edit) is None:
-            oracle.execute(edit)
-            run.execute(edit)
+    ours = executed(program)
     assert disagreement(ours.models[0]) == "", program
     assert disagreement(ours.models[1]) == "", program
 

@@ -206,6 +206,21 @@ class Run:
         return self.side.form(result) if hasattr(result, "ListFields") else result
 
 
+def executed(
+    program: Program, after_each: Callable[[OnnxmapSide, Edit], None] | None = None
+) -> OnnxmapSide:
+    """Execute a program, without the edits whose target no model of protobuf has any longer."""
+    ours, oracle = OnnxmapSide(program), Run(OracleSide(program), is_oracle=True)
+    run = Run(ours, is_oracle=False)
+    for edit in program.edits:
+        if oracle.removed_target(edit) is None:
+            oracle.execute(edit)
+            run.execute(edit)
+            if after_each is not None:
+                after_each(ours, edit)
+    return ours
+
+
 def exception_name(error: Exception) -> str:
     """The class of an exception; "DecodeError" for what either library says of wrong bytes."""
     if isinstance(error, DecodeError | onnxmap.ParseError | onnxmap.LimitError):
