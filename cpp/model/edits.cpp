@@ -44,17 +44,17 @@ std::shared_ptr<const void> Edits::fields_kept(const std::uint8_t* key) const {
     return entry_of(key);
 }
 
-std::shared_ptr<source::OwnedBytes> Edits::block_of(const std::uint8_t* p) const {
+std::optional<std::size_t> Edits::block_of(const std::uint8_t* p) const {
     const auto next = block_at_.upper_bound(p);
-    if (next == block_at_.begin()) return nullptr;
-    const auto& block = blocks_[std::prev(next)->second];
+    if (next == block_at_.begin()) return std::nullopt;
+    const std::size_t i = std::prev(next)->second;
     // The last byte of a block is never used, so the end of its bytes lies within the block.
-    return p < block->data() + block->size() ? block : nullptr;
+    return p < blocks_[i]->data() + blocks_[i]->size() ? std::optional(i) : std::nullopt;
 }
 
 bool Edits::is_added(const std::uint8_t* key) const {
     const std::lock_guard lock(mutex_);
-    return block_of(key) != nullptr;
+    return block_of(key).has_value();
 }
 
 std::span<std::uint8_t> Edits::allocate(std::uint64_t nbytes) {
@@ -98,7 +98,7 @@ onnx::HeldContent Edits::hold(std::shared_ptr<const source::Source> source, Byte
 
 std::shared_ptr<const source::Source> Edits::source_of(ByteView bytes) const {
     const std::lock_guard lock(mutex_);
-    if (auto block = block_of(bytes.data())) return block;
+    if (const auto i = block_of(bytes.data())) return blocks_[*i];
     for (auto each = held_.upper_bound(bytes.data()); each != held_.begin();) {
         const Kept& kept = (--each)->second;
         const auto before = static_cast<std::uint64_t>(bytes.data() - kept.bytes.data());
@@ -230,6 +230,7 @@ void Edits::remove_range(ByteView bytes) {
 }
 
 bool Edits::is_removed_at(const std::uint8_t* key) const {
+    if (reverted_ > 0 && block_of(key).value_or(reverted_) < reverted_) return true;
     const auto next = removed_.upper_bound(key);
     return next != removed_.begin() && std::prev(next)->second >= key;
 }
@@ -277,7 +278,7 @@ void Edits::revert() {
         entries_.clear();
         removed_.clear();
         first_in_place_.clear();
-        for (const auto& block : blocks_) remove_range(block->bytes());
+        reverted_ = blocks_.size();
         // Objects may still read the blocks. A model that is edited and reverted again and again
         // must not keep a large one each time.
         if (!blocks_.empty()) used_ = blocks_.back()->size();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -141,7 +142,7 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] std::shared_ptr<Entry> entry_of(const std::uint8_t* key) const;
     std::shared_ptr<Entry> let_go(const onnx::Message& message, const Inside& found);
     [[nodiscard]] Inside inside(const onnx::Message& message) const;
-    [[nodiscard]] std::shared_ptr<source::OwnedBytes> block_of(const std::uint8_t* p) const;
+    [[nodiscard]] std::optional<std::size_t> block_of(const std::uint8_t* p) const;
     void remove_range(ByteView bytes);
     [[nodiscard]] bool is_removed_at(const std::uint8_t* key) const;
 
@@ -160,9 +161,10 @@ class Edits final : public onnx::Changes {
         vacated_;
     std::unordered_map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
     std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;                // the newest last
-    std::map<const std::uint8_t*, std::size_t> block_at_;                    // by the first byte
-    std::uint64_t used_ = 0;                                                 // of the newest block
-    std::uint64_t next_block_ = kFirstEditBlock;                             // its bytes
+    std::size_t reverted_ = 0;  // so many of them belong to edits that were reverted
+    std::map<const std::uint8_t*, std::size_t> block_at_;  // by the first byte
+    std::uint64_t used_ = 0;                               // of the newest block
+    std::uint64_t next_block_ = kFirstEditBlock;           // its bytes
     // The sources of held content, by the first byte. Sources may overlap: two views of one buffer.
     std::multimap<const std::uint8_t*, Kept> held_;
     std::size_t most_held_ = 16;  // when the sources that are gone are forgotten next

@@ -57,6 +57,19 @@ def test_a_loop_of_edits_takes_linear_time(name: str) -> None:
     assert growth(name) < MOST_TIMES
 
 
+def test_reverts_of_one_model_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What earlier reverts have left costs nothing."""
+
+    def loop(_: onnxmap.Model, count: int) -> None:
+        model = chain(3)
+        for i in range(count):
+            model.graph.doc_string = f"edit {i}"
+            model.revert()
+
+    monkeypatch.setitem(LOOPS, "reverts", loop)
+    assert growth("reverts") < MOST_TIMES
+
+
 def test_a_quadratic_loop_is_found() -> None:
     def loop(model: onnxmap.Model, count: int) -> None:
         for i in range(0, count, 10):
