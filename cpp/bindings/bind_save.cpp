@@ -13,6 +13,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "os/found_object.hpp"
 #include "os/output_folder.hpp"
 #include "save/append_bytes.hpp"
 #include "save/check_loaded.hpp"
@@ -152,21 +153,33 @@ py::tuple write_model_to(Plan& self, const py::object& take, const py::object& p
     return py::make_tuple(counts.written, counts.copied);
 }
 
+// The place of a file, however its folder is spelled.
+std::string place_of(const std::string& path) {
+    const std::string folder = save::folder_part(path);
+    return os::real_path_of(folder) + "/" + path.substr(folder.size());
+}
+
 // What the documents know of the files at these paths, and the files that they were loaded from.
 std::vector<save::KnownFile> known_files(const Plan& plan, const std::vector<std::string>& paths) {
     std::vector<save::KnownFile> known;
     for (const DocumentPtr& document : plan.documents) {
         const std::string& loaded_path = document->store().external.folder().model_path;
         const auto loaded = document->source().identity();
-        bool is_saved_over = false;
+        const bool is_loaded = loaded && !loaded_path.empty();
+        const std::string loaded_place = is_loaded ? place_of(loaded_path) : "";
+        // The model may have been loaded through a link.
+        const std::string real_place = is_loaded ? os::real_path_of(loaded_path) : "";
+        if (is_loaded) known.push_back({loaded_path, *loaded});
         for (const std::string& path : paths) {
-            const auto saved = document->saved().at(path);
-            if (!saved) continue;
-            // Whoever saves to a place that was not loaded may replace whatever is there.
-            known.push_back({path, *saved, path == loaded_path});
-            is_saved_over |= path == loaded_path;
+            const std::string place = place_of(path);
+            const bool was_loaded = is_loaded && (place == loaded_place || place == real_place);
+            if (const auto saved = document->saved().at(place)) {
+                // Whoever saves to a place that was not loaded may replace whatever is there.
+                known.push_back({path, *saved, was_loaded});
+            } else if (was_loaded) {
+                known.push_back({path, *loaded});
+            }
         }
-        if (loaded && !is_saved_over) known.push_back({loaded_path, *loaded});
     }
     return known;
 }
@@ -210,7 +223,9 @@ py::dict write(Plan& self, const std::vector<py::bytes>& model_paths, bool overw
     }
     for (const save::KnownFile& made : result.models) {
         const auto i = std::find(paths.begin(), paths.end(), made.path) - paths.begin();
-        self.documents.at(static_cast<std::size_t>(i))->saved().note(made.path, made.state);
+        self.documents.at(static_cast<std::size_t>(i))
+            ->saved()
+            .note(place_of(made.path), made.state);
     }
     py::dict report;
     report["bytes_written"] = result.nbytes.written;

@@ -11,15 +11,16 @@
 
 namespace onnxmap::model {
 
+/// A place is a path without links in its folder.
 class SavedStates {
   public:
-    void note(const std::string& path, const os::FileIdentity& state) {
+    void note(const std::string& place, const os::FileIdentity& state) {
         const std::lock_guard lock(mutex_);
-        states_[path] = state;
+        states_[place] = state;
     }
-    [[nodiscard]] std::optional<os::FileIdentity> at(const std::string& path) const {
+    [[nodiscard]] std::optional<os::FileIdentity> at(const std::string& place) const {
         const std::lock_guard lock(mutex_);
-        const auto found = states_.find(path);
+        const auto found = states_.find(place);
         return found == states_.end() ? std::nullopt : std::optional(found->second);
     }
 

@@ -69,13 +69,11 @@ void restore(os::AppendFile& file, const os::FileIdentity& known, const std::str
 
 os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& known,
                               ByteView bytes, const AppendOptions& options) {
-    constexpr const char* kAdvice =
-        " is locked by another program; append to it when that has ended";
     const std::optional<os::OutputFolder> folder = folder_of(path);
     FolderLocks locks;
     if (folder) locks.take({&*folder}, options.look, options.patience, path);
     os::AppendFile file = open_to_append(path);
-    wait_for_lock([&] { return file.try_lock(); }, options.look, options.patience, path, kAdvice);
+    wait_for_lock([&] { return file.try_lock(); }, options.look, options.patience, path);
     const std::unique_lock locked(file, std::adopt_lock);
     const os::FileStatus status = file.status();
     if (status.kind != os::FileKind::regular) {

@@ -9,14 +9,16 @@
 namespace onnxmap::save {
 
 void wait_for_lock(const std::function<bool()>& try_lock, const std::function<void()>& look,
-                   std::chrono::milliseconds patience, const std::string& path,
-                   const std::string& advice) {
+                   std::chrono::milliseconds patience, const std::string& path) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds kPause{1};
     const Clock::time_point end = Clock::now() + patience;
     while (!try_lock()) {
         look();
-        if (Clock::now() >= end) refuse("save.locked", path, advice);
+        if (Clock::now() >= end) {
+            refuse("save.locked", path,
+                   " or its folder is locked by somebody else; try again when that has ended");
+        }
         std::this_thread::sleep_for(kPause);
     }
 }
@@ -38,9 +40,7 @@ void FolderLocks::take(std::vector<const os::OutputFolder*> folders,
             if (locked == os::Locked::yes) locked_.push_back(folder);
             return locked != os::Locked::no;
         };
-        wait_for_lock(try_lock, look, patience, path,
-                      " is in a folder that another program has locked; save again when that has "
-                      "ended");
+        wait_for_lock(try_lock, look, patience, path);
     }
 }
 

@@ -14,10 +14,9 @@ namespace onnxmap::save {
 inline constexpr std::chrono::milliseconds kLockPatience{30'000};
 
 /// Calls try_lock() until it returns true. Calls look() between, and throws what that throws. After
-/// `patience` throws Error `save.locked` about `path`, with `advice`.
+/// `patience` throws Error `save.locked` about `path`.
 void wait_for_lock(const std::function<bool()>& try_lock, const std::function<void()>& look,
-                   std::chrono::milliseconds patience, const std::string& path,
-                   const std::string& advice);
+                   std::chrono::milliseconds patience, const std::string& path);
 
 /// The locks of some folders, which other processes respect that use onnxmap. On a file system
 /// without locks, there is nothing that keeps them out.

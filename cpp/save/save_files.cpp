@@ -139,7 +139,7 @@ class Saving {
         if (!state.same_file(*place.old_identity)) {
             refuse("file.changed", place.path,
                    " was replaced by another file since it was loaded or saved, and that file "
-                   "would be lost; load it again, or remove it");
+                   "would be lost; load the model again, or remove that file");
         }
         const bool has_grown = place.old_identity->size > state.size;
         refuse("file.changed", place.path,

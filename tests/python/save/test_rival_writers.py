@@ -59,7 +59,8 @@ class TestOneProcess:
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
-        return write(model_of([]), tmp_path / "model.onnx")
+        (tmp_path / "models").mkdir()
+        return write(model_of([]), tmp_path / "models" / "model.onnx")
 
     def test_an_append_after_a_save(self, path: Path) -> None:
         model = onnxmap.load(path)
@@ -100,6 +101,26 @@ class TestOneProcess:
         assert onnxmap.load(path).graph.doc_string == "theirs"
         path.unlink()
         model.save(path, sync=False)
+
+    @pytest.mark.parametrize("way", ["spelled", "folder link", "link"])
+    def test_another_way_to_the_file(self, way: str, path: Path) -> None:
+        """The model knows its own saves by any way, and what others put there."""
+        folder = path.parent
+        (folder.parent / "folder").symlink_to(folder)
+        (folder / "link.onnx").symlink_to(path.name)
+        other = {
+            "spelled": folder / ".." / folder.name / path.name,
+            "folder link": folder.parent / "folder" / path.name,
+            "link": folder / "link.onnx",
+        }[way]
+        for first, second in ((path, other), (other, path)):
+            model = onnxmap.load(first)
+            for place in (second, first, second):
+                model.save(place, follow_symlinks=True, sync=False)
+            onnxmap.loads(path.read_bytes()).save(path, sync=False)
+            for place in (first, second):
+                with pytest.raises(onnxmap.FileChangedError, match="was replaced by another file"):
+                    model.save(place, follow_symlinks=True, sync=False)
 
     def test_a_file_that_somebody_put_where_the_model_was_saved(self, path: Path) -> None:
         """Of two that save to one place, the later one wins."""
