@@ -327,7 +327,7 @@ Args:
         [](const py::bytes& path, bool replace_read_only) {
             const std::string name(path);
             const WithoutLock unlocked;
-            save::Destinations destinations({true, replace_read_only}, false, false);
+            save::Destinations destinations(replace_read_only, false, false);
             std::ignore = destinations.find(name, save::AtOutputLink::replace);
         },
         py::arg("path"), py::arg("replace_read_only"),

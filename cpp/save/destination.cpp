@@ -83,10 +83,10 @@ void Destinations::look_again(Destination& place) const {
     place.old = place.folder->look(place.name, place.path);
     place.old_identity.reset();
     if (!place.old) return;
-    if (!replaceable_.any || !place.may_replace) throw FileError(EEXIST, place.path);
+    if (!place.may_replace) throw FileError(EEXIST, place.path);
     switch (place.old->kind) {
         case os::FileKind::regular:
-            if (place.old->is_protected && !replaceable_.read_only) {
+            if (place.old->is_protected && !replaces_read_only_) {
                 throw FileError(EACCES, place.path);
             }
             break;

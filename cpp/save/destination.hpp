@@ -29,18 +29,13 @@ struct Destination {
     }
 };
 
-/// What may have the name of a new file; see SaveOptions.
-struct Replaceable {
-    bool any = true;
-    bool read_only = false;
-};
-
 /// Finds the places of the files of one save. Each folder is opened once, and everything that is
 /// looked at, made or renamed goes through that descriptor.
 class Destinations {
   public:
-    Destinations(Replaceable replaceable, bool makes_folders, bool sync) noexcept
-        : replaceable_(replaceable), beneath_(makes_folders, sync) {}
+    /// `replaces_read_only`: see SaveOptions. The others: see FoldersBeneath.
+    Destinations(bool replaces_read_only, bool makes_folders, bool sync) noexcept
+        : replaces_read_only_(replaces_read_only), beneath_(makes_folders, sync) {}
 
     /// The place of a file. `location`: how `path` ends, beneath the folder of the models; empty if
     /// all of it is the caller's. Without `may_replace` the name must be free. Throws what
@@ -61,7 +56,7 @@ class Destinations {
     [[nodiscard]] OpenFolder open_folder(const std::string& folder_path, const std::string& path,
                                          const std::string& location);
 
-    Replaceable replaceable_;
+    bool replaces_read_only_;
     FoldersBeneath beneath_;
     std::vector<std::pair<std::string, OpenFolder>> folders_;  // by their paths
     std::vector<std::pair<OpenFolder, std::string>> taken_;    // the places that were found

@@ -47,8 +47,7 @@ struct Output {
 class Saving {
   public:
     Saving(std::span<const OutputFile> files, const SaveOptions& options)
-        : options_(options),
-          destinations_({options.overwrite, options.replace_read_only}, true, options.sync) {
+        : options_(options), destinations_(options.replace_read_only, true, options.sync) {
         const AtOutputLink at_model =
             options.follow_symlinks ? AtOutputLink::follow : AtOutputLink::replace;
         find(files, Kind::data, AtOutputLink::refuse);
@@ -89,16 +88,17 @@ class Saving {
     void find(std::span<const OutputFile> files, Kind kind, AtOutputLink at_link) {
         for (const OutputFile& file : files) {
             if (file.kind != kind) continue;
-            outputs_.push_back(
-                {&file, destinations_.find(file.path, at_link, file.location, file.may_replace),
-                 nullptr});
+            outputs_.push_back({&file,
+                                destinations_.find(file.path, at_link, file.location,
+                                                   options_.overwrite && file.may_replace),
+                                nullptr});
             check_replaced(outputs_.back());
             total_ += file.parts.nbytes();
         }
     }
 
     void find_unused(const std::string& path) {
-        Destination place = unused_places_.find(path, AtOutputLink::refuse);
+        Destination place = destinations_.find(path, AtOutputLink::refuse);
         if (place.replaced()) unused_.push_back(std::move(place));
     }
 
@@ -249,7 +249,6 @@ class Saving {
 
     const SaveOptions& options_;
     Destinations destinations_;  // first: their new folders go last
-    Destinations unused_places_{{true, options_.replace_read_only}, false, false};
     std::uint64_t total_ = 0;
     std::uint64_t done_ = 0;
     std::vector<Output> outputs_;  // the data files first

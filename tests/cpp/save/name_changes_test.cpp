@@ -26,8 +26,8 @@ class Changing {
     void set_old() { folder.write("m", "old"); }
 
     void put() {
-        place = save::Destinations({true, false}, false, false)
-                    .find(folder / "m", save::AtOutputLink::replace);
+        place =
+            save::Destinations(false, false, false).find(folder / "m", save::AtOutputLink::replace);
         file = std::make_unique<os::NewFile>(place.folder, place.name, place.path, std::nullopt);
         file->write(as_bytes("new"));
         file->finish(false);
