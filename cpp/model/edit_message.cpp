@@ -245,6 +245,7 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     }
     // Only now: a copy that fails must leave nothing that an index would follow.
     std::vector<onnx::Message> copies;
+    copies.reserve(made.size());
     for (const Copied& copy : made) copies.push_back(note_added(document, message, row, copy));
     for (const onnx::Message& each : removed) document.editable().remove(each);
     for (std::size_t i = 0; i < added.size(); ++i) {

@@ -34,10 +34,9 @@ struct Operator {
     unsigned inputs;  // a bit for each that decides a shape
 };
 
-constexpr unsigned inputs() { return 0; }
-template <class... Rest>
-constexpr unsigned inputs(unsigned first, Rest... rest) {
-    return 1U << first | inputs(rest...);
+template <class... Positions>
+constexpr unsigned inputs(Positions... positions) {
+    return (0U | ... | (1U << positions));
 }
 
 // The operators of ai.onnx, in all versions, that need the values of an input to tell the shape of
@@ -71,7 +70,7 @@ bool is_standard(const Node& node) {
 
 unsigned inputs_that_decide(const Node& node) {
     const std::string_view name = node.op_type();
-    const auto found = std::ranges::lower_bound(kOperators, name, {}, &Operator::name);
+    const auto* const found = std::ranges::lower_bound(kOperators, name, {}, &Operator::name);
     const bool is_known = found != kOperators.end() && found->name == name && is_standard(node);
     return is_known ? found->inputs : 0;
 }

@@ -90,8 +90,8 @@ bool OutputFolder::make_folder(const std::string& name, const std::string& path)
     return false;
 }
 
-bool OutputFolder::remove_folder(const std::string& name) const noexcept {
-    return write_calls->remove_folder(descriptor(), name.c_str()) == 0;
+void OutputFolder::remove_folder(const std::string& name) const noexcept {
+    write_calls->remove_folder(descriptor(), name.c_str());
 }
 
 std::optional<NameStatus> OutputFolder::look(const std::string& name,

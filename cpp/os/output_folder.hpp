@@ -72,8 +72,8 @@ class OutputFolder {
 
     /// False if the name is taken.
     [[nodiscard]] bool make_folder(const std::string& name, const std::string& path) const;
-    /// False if the folder stays, since it has objects or for another reason.
-    bool remove_folder(const std::string& name) const noexcept;
+    /// If it is empty; one that cannot be removed stays, without a word.
+    void remove_folder(const std::string& name) const noexcept;
 
     /// Waits until the disk has the names of the folder. Does nothing on a file system that cannot
     /// sync folders.
