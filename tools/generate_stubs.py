@@ -42,6 +42,7 @@ RETURNS = {
     "entries_named": "builtins.list[int]",
     "external_locations": "builtins.list[bytes]",
     "external_use": "dict[str, tuple[int, int]]",
+    "take_locations": "dict[int, bytes]",
     "rules": "builtins.list[tuple[str, str, str, str, str]]",
     "__repr__": "str",
     "_repr_html_": "str",

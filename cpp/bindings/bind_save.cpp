@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,14 +13,13 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
 #include "os/found_object.hpp"
-#include "os/output_folder.hpp"
 #include "save/append_bytes.hpp"
 #include "save/check_loaded.hpp"
-#include "save/destination.hpp"
 #include "save/external_use.hpp"
 #include "save/folders_beneath.hpp"
 #include "save/save_files.hpp"
 #include "save/save_plan.hpp"
+#include "save/tensor_values.hpp"
 #include "save/view_keys.hpp"
 #include "save/write_parts.hpp"
 
@@ -39,6 +37,14 @@ PlanOptions::External external_named(std::string_view name) {
     if (name == "view") return view;
     if (name == "refer") return refer;
     throw py::value_error("no such kind of external data: " + std::string(name));
+}
+
+save::PlannedModel::Needed needed_named(std::string_view name) {
+    using enum save::PlannedModel::Needed;
+    if (name == "none") return none;
+    if (name == "placed") return placed;
+    if (name == "all") return all;
+    throw py::value_error("no such kind of needed values: " + std::string(name));
 }
 
 struct Plan {
@@ -67,13 +73,19 @@ std::unique_ptr<Plan> make_plan(std::string_view external, const py::bytes& loca
 }
 
 void add(Plan& self, const ProtoView& model, const py::bytes& side_location, bool is_same_folder,
-         const py::bytes& view_location, const py::dict& copies, bool replaces_copies) {
+         const py::bytes& view_location, const py::dict& copies, bool replaces_copies,
+         const py::dict& locations, std::string_view needed) {
     save::PlannedModel planned{model.document, std::string(side_location), is_same_folder,
                                std::string(view_location)};
     for (const auto& [location, copy] : copies) {
         planned.copies.emplace(py::cast<std::string>(location), py::cast<std::string>(copy));
     }
     planned.replaces_copies = replaces_copies;
+    for (const auto& [position, location] : locations) {
+        planned.locations.emplace(py::cast<std::uint64_t>(position),
+                                  py::cast<std::string>(location));
+    }
+    planned.needed = needed_named(needed);
     self.documents.push_back(model.document);
     const WithoutLock unlocked;
     self.plan.add(std::move(planned));
@@ -248,6 +260,14 @@ py::list external_locations(const DocumentPtr& document) {
     return locations;
 }
 
+py::dict take_locations(const DocumentPtr& document) {
+    py::dict locations;
+    for (const auto& [position, location] : save::take_locations(*document)) {
+        locations[py::int_(position)] = py::bytes(location);
+    }
+    return locations;
+}
+
 }  // namespace
 
 void bind_save(py::module_& module) {
@@ -255,12 +275,15 @@ void bind_save(py::module_& module) {
         .def("add", add, py::arg("model"), py::arg("side_location") = py::bytes(),
              py::arg("is_same_folder") = true, py::arg("view_location") = py::bytes(),
              py::arg("copies") = py::dict(), py::arg("replaces_copies") = false,
+             py::arg("locations") = py::dict(), py::arg("needed") = "placed",
              R"(Add a model. Decides where the values of each tensor go.
 
 Args:
     side_location: of the file for new values of tensors that were external; empty: there is none.
     copies: data files that are copied although the folder is the same: new locations by location.
-    replaces_copies: whether files of the new locations may be replaced.)")
+    replaces_copies: whether files of the new locations may be replaced.
+    locations: data files for values that are in the model, by the positions of the tensors.
+    needed: which external values that stay must be there: "all", "placed" by an edit, "none".)")
         .def("data_files", data_files,
              "Return (location, bytes, bytes of tensors, may be replaced) of each data file.")
         .def(
@@ -322,73 +345,10 @@ Args:
         },
         py::arg("document"), py::arg("path"), py::arg("bytes"), py::arg("sync"),
         "Append bytes to the file that a document was loaded from.");
-    module.def(
-        "check_output",
-        [](const py::bytes& path, bool replace_read_only) {
-            const std::string name(path);
-            const WithoutLock unlocked;
-            save::Destinations destinations(replace_read_only, false, false);
-            std::ignore = destinations.find(name, save::AtOutputLink::replace);
-        },
-        py::arg("path"), py::arg("replace_read_only"),
-        "Raise what a save to a path raises because of the object that has the name now.");
-    module.def(
-        "rename_to_new",
-        [](const py::bytes& old_folder, const py::bytes& old_location, const py::bytes& new_folder,
-           const py::bytes& new_location) {
-            const std::array<std::string, 4> names = {
-                std::string(old_folder), std::string(old_location), std::string(new_folder),
-                std::string(new_location)};
-            const WithoutLock unlocked;
-            const save::PlaceBeneath from = save::place_beneath(names[0], names[1]);
-            const save::PlaceBeneath to = save::place_beneath(names[2], names[3]);
-            from.folder->rename_to_new(from.name, *to.folder, to.name, to.path);
-        },
-        py::arg("old_folder"), py::arg("old_location"), py::arg("new_folder"),
-        py::arg("new_location"),
-        "Rename a file beneath a folder. An error if the new name is taken, or for a link on the "
-        "way.");
-    module.def(
-        "remove_file",
-        [](const py::bytes& folder, const py::bytes& location) {
-            const std::string base(folder);
-            const std::string below(location);
-            const WithoutLock unlocked;
-            const save::PlaceBeneath place = save::place_beneath(base, below);
-            place.folder->remove(place.name, place.path);
-        },
-        py::arg("folder"), py::arg("location"),
-        "Remove a file beneath a folder. An error for a link on the way.");
-    py::class_<save::FoldersBeneath>(module, "FoldersBeneath",
-                                     "New folders for files beneath another folder.")
-        .def(
-            "make",
-            [](save::FoldersBeneath& self, const py::bytes& folder, const py::bytes& location) {
-                const std::string base = std::string(folder) + "/";
-                const std::string below(location);
-                const WithoutLock unlocked;
-                const std::string path = base + below;
-                std::ignore =
-                    self.open(std::make_shared<const os::OutputFolder>(base, path), below, path);
-            },
-            py::arg("folder"), py::arg("location"),
-            "Make the missing folders of a location. An error for a link on the way.")
-        .def("keep", &save::FoldersBeneath::keep, "Let the new folders stay.")
-        .def("remove", &save::FoldersBeneath::remove, "Remove the new folders that are empty.");
-    module.def(
-        "folders_beneath",
-        [](bool sync) { return std::make_unique<save::FoldersBeneath>(true, sync); },
-        py::arg("sync"));
-    module.def(
-        "sync_folder",
-        [](const py::bytes& path) {
-            const std::string name(path);
-            const WithoutLock unlocked;
-            os::OutputFolder(name, name).sync(name);
-        },
-        py::arg("path"), "Wait until the disk has the names of a folder, if it can tell.");
     module.def("external_locations", guarded(external_locations), py::arg("document"),
                "Return the locations that the external tensors of a model name, each once.");
+    module.def("take_locations", guarded(take_locations), py::arg("document"),
+               "Remove the locations of tensors that also have values. Return them by position.");
     module.def("open_loaded_files",
                guarded([](const DocumentPtr& document) { save::open_loaded_files(*document); }),
                py::arg("document"),

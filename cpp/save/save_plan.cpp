@@ -14,8 +14,8 @@
 #include "model/structure_pages.hpp"
 #include "save/check_loaded.hpp"
 #include "save/parts_sink.hpp"
+#include "save/tensor_values.hpp"
 #include "save/view_keys.hpp"
-#include "source/owned_bytes.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::save {
@@ -25,47 +25,6 @@ namespace {
 constexpr std::uint64_t kDataAlignment = 4096;
 constexpr std::uint64_t kLeastKeptAlignment = 16;  // less is chance
 constexpr std::uint64_t kMostForProtobuf = 0x7fff'ffff;
-
-enum class Role { initializer, attribute, other };
-
-// What the last step of a tensor's path says it is.
-Role role_of(std::string_view path) {
-    if (path.ends_with(".t")) return Role::attribute;
-    if (!path.ends_with(']')) return Role::other;  // a part of a sparse tensor
-    path = path.substr(0, path.rfind('['));
-    const std::string_view field = path.substr(path.rfind('.') + 1);
-    if (field == "initializer") return Role::initializer;
-    return field == "tensors" ? Role::attribute : Role::other;
-}
-
-// Whether the tensor, or the one whose place it took, had external data when the document was
-// loaded.
-bool was_external(const model::Edits& edits, const onnx::Message& tensor) {
-    const onnx::Message first = edits.first_in_place(tensor);
-    const bool is_other = first.key() != tensor.key();
-    return (is_other || tensor.edited()) &&
-           tensor::read_header(onnx::Message(tensor.table(), first.loaded())).external;
-}
-
-SourceRange range_of(const tensor::Payload& payload) {
-    return {payload.source, payload.offset, payload.nbytes};
-}
-
-// The values as raw_data has them, decoded into memory; nothing if they are not valid.
-std::optional<SourceRange> decoded_if_valid(tensor::Values values) {
-    try {
-        return source::guard_reads(values.source(), [&] {
-            values.check_count();
-            auto bytes = std::make_shared<source::OwnedBytes>(
-                tensor::packed_nbytes(values.count(), values.type().bits));
-            values.read_packed(bytes->writable());
-            return SourceRange{bytes, 0, bytes->size()};
-        });
-    } catch (const Error& error) {
-        if (!error.code.starts_with("tensor.")) throw;
-        return std::nullopt;
-    }
-}
 
 std::string shard_name(const std::string& location, std::size_t i, std::size_t count) {
     if (count == 1) return location;
@@ -130,9 +89,10 @@ void SavePlan::add(PlannedModel planned) {
     model.viewed = viewed_file(document);
     const std::uint64_t nbytes_before = nbytes_of_files();
     source::guard_reads(document.source(), [&] {
+        std::uint64_t position = 0;
         model::for_each_tensor(document,
                                [&](const std::string& path, const onnx::Message& message) {
-                                   add_tensor(model, path, message);
+                                   add_tensor(model, path, message, position++);
                                });
         copy_data_files(model);
         keep_in_place(model);
@@ -153,7 +113,8 @@ void SavePlan::add(PlannedModel planned) {
     model::check_overlap(document, std::vector(model.sources.begin(), model.sources.end()), nbytes);
 }
 
-void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Message& message) {
+void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Message& message,
+                          std::uint64_t position) {
     using enum PlanOptions::External;
     const model::Document& document = *model.planned.document;
     const model::Tensor tensor(document, message);
@@ -166,13 +127,16 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         if (header.raw_data->size() >= options_.least_nbytes) model.large_offsets.add(offset);
     }
     const std::string* const copy = copied_to(model.planned, tensor);
-    // What stays where it is need not be readable, unless an edit added it.
+    // What stays where it is need not be readable, unless an edit or another library put it there.
     const bool stays =
         !header.external || (copy == nullptr && model.planned.is_same_folder &&
                              (options_.external == keep || options_.external == view));
-    const bool is_added = header.external && document.edits().is_added(message.key());
+    using Needed = PlannedModel::Needed;
+    const Needed needed = model.planned.needed;
+    const bool must_be_there = header.external && needed != Needed::none &&
+                               (needed == Needed::all || has_new_place(document, tensor));
     const auto values =
-        stays && !is_added ? tensor.values_if_valid() : std::optional(tensor.values());
+        stays && !must_be_there ? tensor.values_if_valid() : std::optional(tensor.values());
     if (!stays && (values->in_pieces() || header.has_segment)) {
         throw Error("save.segments", "tensor " + path +
                                          " has external data in segments, which a save leaves "
@@ -221,10 +185,15 @@ void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Mes
         }
         return;
     }
-    if (goes_into_file && is_chosen) {
+    const auto named = model.planned.locations.find(position);
+    const bool is_named = named != model.planned.locations.end();
+    const bool goes_where_named =
+        is_named && options_.external == keep && role != Role::other && nbytes > 0 && is_movable();
+    if (goes_where_named || (goes_into_file && is_chosen)) {
+        const std::string& location = goes_where_named ? named->second : options_.location;
         const auto range = payload != nullptr ? range_of(*payload) : decoded_if_valid(*values);
-        if (range) move(model, group(options_.location, layout_, true), message, *range);
-    } else if (options_.external == keep && is_large && payload != nullptr &&
+        if (range) move(model, group(location, layout_, true), message, *range);
+    } else if (options_.external == keep && is_large && payload != nullptr && !is_named &&
                was_external(document.edits(), message) && is_movable()) {
         move(model, group(model.planned.side_location, layout_, true), message, range_of(*payload));
     } else if (options_.external == view && is_chosen && payload != nullptr &&
@@ -285,7 +254,8 @@ void SavePlan::copy_data_files(Model& model) {
 }
 
 // The side file of a model is replaced as a whole, so it never has values that nothing uses. Values
-// in the side file of another model are copied, since that model may replace it.
+// in the side file of another model are copied, since that model may replace it. Values that other
+// tensors already have in a data file that is written come into the new one.
 void SavePlan::keep_in_place(Model& model) {
     const std::string& own_side = model.planned.side_location;
     const auto location_of = [&](const Staying& each) {
@@ -297,13 +267,17 @@ void SavePlan::keep_in_place(Model& model) {
         const std::string location = location_of(each);
         return location != own_side && location.ends_with(kSideEnd);
     };
+    const auto is_written = [&](const std::string& location) {
+        return std::ranges::find(groups_, location, &Group::location) != groups_.end();
+    };
     const bool replaces_side =
-        std::ranges::find(groups_, own_side, &Group::location) != groups_.end() ||
-        std::ranges::any_of(model.staying, is_others);
+        is_written(own_side) || std::ranges::any_of(model.staying, is_others);
     for (const Staying& each : model.staying) {
         const SourceRange& values = each.values;
         if (is_others(each) || (replaces_side && location_of(each) == own_side)) {
             move(model, group(own_side, layout_, true), each.tensor, values);
+        } else if (!groups_.empty() && is_written(location_of(each))) {
+            move(model, group(location_of(each), layout_, true), each.tensor, values);
         } else {
             referenced_ += values.nbytes;
             const auto [ranges, is_new] = used_ranges_.try_emplace(each.path);
@@ -405,6 +379,9 @@ Parts SavePlan::parts_of(Model& model, const std::vector<std::string>& checksums
         if (flat.nbytes() == 0 && document.is_model()) {
             throw Error("save.empty",
                         "the model has no field that is set, and no program loads an empty file");
+        }
+        if (document.is_model() && !document.root().has(onnx::field<"ModelProto.graph">)) {
+            throw Error("save.no_graph", "the model has no graph, and no program loads it");
         }
         PartsSink sink(edits, parts);
         flat.write(sink);

@@ -58,6 +58,12 @@ struct PlannedModel {
     // and the new locations.
     std::map<std::string, std::string, std::less<>> copies = {};
     bool replaces_copies = false;  // files of the new locations may be replaced
+    // External::keep: the data files for values that are in the model, by the positions of the
+    // tensors among all of the model.
+    std::map<std::uint64_t, std::string> locations = {};
+    // Which external values that stay where they are must be there: all, or those to which an edit
+    // gave a place.
+    enum class Needed { none, placed, all } needed = Needed::placed;
 };
 
 /// What offsets in a file have in common.
@@ -96,7 +102,8 @@ class SavePlan {
     [[nodiscard]] std::vector<DataFile>& data_files();
 
     /// The bytes of each model, in the order of add(). `checksums`: the SHA-1 of each data file, or
-    /// nothing. Throws Error `save.too_large`; `save.empty` for a ModelProto without any field.
+    /// nothing. Throws Error `save.too_large`; `save.empty` for a ModelProto without any field,
+    /// `save.no_graph` for one without a graph.
     [[nodiscard]] std::vector<Parts> models(const std::vector<std::string>& checksums);
 
     /// Bytes of existing files that the new models refer to.
@@ -159,7 +166,8 @@ class SavePlan {
     };
 
     [[nodiscard]] std::uint64_t nbytes_of_files() const;
-    void add_tensor(Model& model, const std::string& path, const onnx::Message& message);
+    void add_tensor(Model& model, const std::string& path, const onnx::Message& message,
+                    std::uint64_t position);
     static void move(Model& model, std::size_t group, const onnx::Message& tensor,
                      const SourceRange& values);
     [[nodiscard]] std::size_t group(const std::string& location, const LayoutOptions& options,

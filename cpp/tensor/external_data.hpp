@@ -25,6 +25,8 @@ struct ExternalEntry {
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> length;  // absent: what shape and type need
     std::optional<std::string_view> checksum;
+
+    [[nodiscard]] bool operator==(const ExternalEntry&) const = default;
 };
 
 /// Reads the entries of `tensor`, a TensorProto. `name` is its name for error texts. Throws Error

@@ -111,6 +111,7 @@ __all__: list[str] = [
     "state_variables",
     "string_entries",
     "sync_folder",
+    "take_locations",
     "tensor_path",
     "usable_cpus",
     "use_kernels",
@@ -1887,6 +1888,26 @@ class ModelDifference:
         The bytes of the large tensors of each model, which finish() compares.
         """
 
+class FoldersBeneath:
+    """
+    New folders for files beneath another folder.
+    """
+
+    def keep(self) -> None:
+        """
+        Let the new folders stay.
+        """
+
+    def make(self, folder: bytes, location: bytes) -> None:
+        """
+        Make the missing folders of a location. An error for a link on the way.
+        """
+
+    def remove(self) -> None:
+        """
+        Remove the new folders that are empty.
+        """
+
 class SavePlan:
     """
     What a save writes.
@@ -1900,6 +1921,8 @@ class SavePlan:
         view_location: bytes = b"",
         copies: Any = {},
         replaces_copies: bool = False,
+        locations: Any = {},
+        needed: str = "placed",
     ) -> None:
         """
         Add a model. Decides where the values of each tensor go.
@@ -1908,6 +1931,8 @@ class SavePlan:
             side_location: of the file for new values of tensors that were external; empty: there is none.
             copies: data files that are copied although the folder is the same: new locations by location.
             replaces_copies: whether files of the new locations may be replaced.
+            locations: data files for values that are in the model, by the positions of the tensors.
+            needed: which external values that stay must be there: "all", "placed" by an edit, "none".
         """
 
     def check_referred_files(self) -> None:
@@ -1975,26 +2000,6 @@ class SavePlan:
 
     @property
     def referenced(self) -> int: ...
-
-class FoldersBeneath:
-    """
-    New folders for files beneath another folder.
-    """
-
-    def keep(self) -> None:
-        """
-        Let the new folders stay.
-        """
-
-    def make(self, folder: bytes, location: bytes) -> None:
-        """
-        Make the missing folders of a location. An error for a link on the way.
-        """
-
-    def remove(self) -> None:
-        """
-        Remove the new folders that are empty.
-        """
 
 class Stats:
     """
@@ -2291,6 +2296,11 @@ def string_entries(view: ProtoView, field: str) -> dict[str, str]: ...
 def sync_folder(path: bytes) -> None:
     """
     Wait until the disk has the names of a folder, if it can tell.
+    """
+
+def take_locations(document: Document) -> dict[int, bytes]:
+    """
+    Remove the locations of tensors that also have values. Return them by position.
     """
 
 def tensor_path(tensor: Tensor) -> str:

@@ -62,14 +62,14 @@ class ModelSaving(ABC):
     ) -> SaveReport:
         """Write the model, edits included; see `onnxmap.save`."""
         from onnxmap._save_options import SaveOptions
-        from onnxmap._writing import write_document
+        from onnxmap._writing import Written, write_document
 
         options = SaveOptions(
             external_data, size_threshold_bytes, alignment, attributes, checksum,
             max_shard_size_bytes, dedupe, allow_over_2gib, format, overwrite, replace_read_only,
             follow_symlinks, sync, progress,
         )  # fmt: skip
-        return write_document(self._open(), path, options, self._form)
+        return write_document(Written(self._open(), self._form), path, options)
 
     def unused_bytes(self) -> dict[str, int]:
         """Return, by the path of each external file, the bytes that no tensor of the model uses.

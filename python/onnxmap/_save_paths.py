@@ -34,6 +34,12 @@ def local_path(path: Path) -> bytes:
     return absolute_path(name)
 
 
+def folder_of(path: Path, follow_symlinks: bool) -> bytes:
+    """The folder in which a save to `path` makes the file."""
+    name = local_path(path)
+    return os.path.dirname(os.path.realpath(name) if follow_symlinks else name)
+
+
 def is_root(document: _core.Document, folder: bytes) -> bool:
     """Whether the external locations of a model mean the same files in this folder."""
     root = document.external_root

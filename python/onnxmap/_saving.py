@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
 from onnxmap._bridges import from_ir
-from onnxmap._file_forms import BINARY
-from onnxmap._loading import loads
+from onnxmap._loading import open_buffer
 from onnxmap._messages import message_name
 from onnxmap._model import Model
+from onnxmap._options import Options
+from onnxmap._own_streams import own_descriptor
 from onnxmap._save_options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
-from onnxmap._writing import write_document, write_documents
+from onnxmap._save_paths import folder_of
+from onnxmap._writing import Written, write_document, write_documents
 
 if TYPE_CHECKING:
-    import os
     from typing import BinaryIO
 
     from onnxmap._file_forms import FileForm
@@ -29,6 +31,7 @@ def save(
     path: Path | BinaryIO,
     external_data: ExternalData = None,
     *,
+    external_root: Path | None = None,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
     attributes: bool = False,
@@ -53,8 +56,9 @@ def save(
     stays as it is.
 
     Args:
-        model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. A message
-            of protobuf does not know its folder: its locations are relative to that of `path`.
+        model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. If a tensor
+            of a ModelProto has values and a location, as after onnx's
+            `convert_model_to_external_data`, the values count, and by default go to that file.
         path: the path of the file, or a file object that can write bytes. A file object gets them
             in order, and no data file can be written beside it. A path that leads to a descriptor
             of this process, such as `/dev/stdout`, means that file object, unless it is a terminal.
@@ -66,6 +70,9 @@ def save(
             values of initializers, at any depth, go there. "view": only the structure is written,
             and inline values stay in the file that was loaded, which must be in the same folder and
             must not change.
+        external_root: for a ModelProto of protobuf, which does not know its folder: the folder that
+            its locations are relative to, by default that of `path`. Its external values must be
+            there.
         size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors, texts,
             integers of less than 64 KiB, and others from which shapes are inferred.
         alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
@@ -98,10 +105,10 @@ def save(
         SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
             would replace a file that one of the models, or another model, needs (`save.own_data`);
             a name is that of a device, or a link to one (`save.not_regular`); the name of a data
-            file is no text (`save.data_name`); the model is empty (`save.empty`); a text
-            cannot hold it, or only onnx writes the form (`save.format`); another program has
-            locked the folder for 30 seconds (`save.locked`); or the save failed, and old files
-            could not get their names back: the error says where they are
+            file is no text (`save.data_name`); the model is empty or has no graph (`save.empty`,
+            `save.no_graph`); a text cannot hold it, or only onnx writes the form (`save.format`);
+            another program has locked the folder for 30 seconds (`save.locked`); or the save
+            failed, and old files could not get their names back: the error says where they are
             (`save.not_restored`).
         UnsafePathError: the name of the data file leads out of the folder, or through a link.
         FileExistsError: a name is taken that must not be replaced.
@@ -118,13 +125,14 @@ def save(
         dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
         progress,
     )  # fmt: skip
-    return write_document(_document_of(model), path, options, _form_of(model))
+    return write_document(_written(model, path, external_root, follow_symlinks), path, options)
 
 
 def save_all(
     models: Mapping[Path, Any],
     external_data: str | bytes | os.PathLike[str],
     *,
+    external_root: Path | None = None,
     dedupe: bool = True,
     size_threshold_bytes: int = 1024,
     alignment: int | None = None,
@@ -144,6 +152,7 @@ def save_all(
     Args:
         models: the models by path.
         external_data: the name of the data file.
+        external_root: as for `save`.
         dedupe: store tensors with equal bytes once, also those of different models.
         size_threshold_bytes: as for `save`.
         alignment: as for `save`.
@@ -178,9 +187,11 @@ def save_all(
             "external_data must be the name of the data file of the models, not "
             f"{external_data!r}; save() writes one model in other ways"
         )
-    documents = {path: _document_of(model) for path, model in models.items()}
-    forms = [_form_of(model) for model in models.values()]
-    return write_documents(documents, options, forms)
+    written = {
+        path: _written(model, path, external_root, follow_symlinks)
+        for path, model in models.items()
+    }
+    return write_documents(written, options)
 
 
 def save_with_copies(
@@ -219,7 +230,8 @@ def save_with_copies(
         sync=sync,
         progress=progress,
     )
-    return write_documents({path: document}, options, [model._form], copies)
+    written = Written(document, model._form, needed="none")
+    return write_documents({path: written}, options, copies)
 
 
 def dumps(model: Any) -> bytes:
@@ -244,26 +256,45 @@ def dumps(model: Any) -> bytes:
     return getattr(model, "proto", model).SerializeToString()
 
 
-def _document_of(model: Any) -> _core.Document:
+def _written(
+    model: Any, path: Path | BinaryIO, external_root: Path | None, follow_symlinks: bool
+) -> Written:
+    """What is written for an object that a user wants to save to `path`."""
+    known = _known(model)
+    if known is None:
+        return _of_message(model, path, external_root, follow_symlinks)
+    if external_root is not None:
+        raise ValueError(f"a {type(model).__name__} knows its folder; leave external_root out")
+    return known
+
+
+def _known(model: Any) -> Written | None:
+    """What is written for a model that knows its folder; None for another message."""
     if isinstance(model, Model):
-        return model._open()
+        return Written(model._open(), model._form)
     if _is_ir(model):
-        return from_ir(model)._open()
+        return Written(from_ir(model)._open())
     if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
         document = _core.document_of(model)
-        if document is not None:
-            return document
-    if not hasattr(model, "SerializeToString") or message_name(model) != "ModelProto":
-        found = message_name(model) or type(model).__name__
+        return None if document is None else Written(document)
+    return None
+
+
+def _of_message(
+    message: Any, path: Any, external_root: Path | None, follow_symlinks: bool
+) -> Written:
+    if not hasattr(message, "SerializeToString") or message_name(message) != "ModelProto":
+        found = message_name(message) or type(message).__name__
         raise TypeError(f"expected a Model, not {found}")
-    data = model.SerializeToString()
+    data = message.SerializeToString()
     if not data:  # `loads` would speak of a file
-        return _document_of(_core.new("ModelProto"))
-    return loads(data)._open()
-
-
-def _form_of(model: Any) -> FileForm:
-    return model._form if isinstance(model, Model) else BINARY
+        return _written(_core.new("ModelProto"), path, None, follow_symlinks)
+    is_file = not hasattr(path, "write") and own_descriptor(path) is None
+    if external_root is None and is_file:
+        external_root = folder_of(path, follow_symlinks)
+    document = open_buffer(data, "ModelProto", Options(), external_root, "loads")
+    locations = _core.take_locations(document)
+    return Written(document, locations=locations, needed="all" if is_file else "none")
 
 
 def _is_ir(model: object) -> bool:

@@ -6,7 +6,7 @@ import errno
 import io
 import os
 from collections.abc import Mapping
-from itertools import repeat
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap import _core
@@ -31,8 +31,8 @@ from onnxmap._save_paths import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import BinaryIO
+    from collections.abc import Callable
+    from typing import BinaryIO, Literal
 
     from onnxmap._file_forms import FileForm
     from onnxmap._paths import Path
@@ -41,41 +41,54 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-def write_document(
-    document: _core.Document, path: Path | BinaryIO, options: SaveOptions, form: FileForm = BINARY
-) -> SaveReport:
-    """Write one document to a file, or in order to a file object."""
+@dataclass(frozen=True)
+class Written:
+    """A model to be written."""
+
+    document: _core.Document
+    form: FileForm = BINARY
+    """Of the file that the document was loaded from."""
+    locations: dict[int, bytes] = field(default_factory=dict)
+    """The data files for values that are in the document, by the positions of the tensors."""
+    needed: Literal["all", "placed", "none"] = "placed"
+    """Which external values that stay must be there: by default, those that an edit placed."""
+
+
+def write_document(model: Written, path: Path | BinaryIO, options: SaveOptions) -> SaveReport:
+    """Write one model to a file, or in order to a file object."""
     if hasattr(path, "write"):
         options.check()
-        return _write_to(document, path, options)
+        return _write_to(model, path, options)
     with own_stream(path) as stream:
         if stream is not None:
             options.check()
-            return _write_to(document, stream, options)
-    return write_documents({path: document}, options, [form])
+            return _write_to(model, stream, options)
+    return write_documents({path: model}, options)
 
 
 def write_documents(
-    documents: Mapping[Any, _core.Document],
+    models: Mapping[Any, Written],
     options: SaveOptions,
-    forms: Sequence[FileForm],
     copies: Mapping[bytes, bytes] | None = None,
 ) -> SaveReport:
-    """Write documents of one folder by their paths.
+    """Write models of one folder by their paths.
 
-    `forms`: of the files that the documents were loaded from.
     `copies`: by location, the new locations of data files that are copied; all others stay.
     """
     if copies is None:
         options.check()
-    paths = [local_path(path) for path in documents]
+    paths = [local_path(path) for path in models]
+    documents = [model.document for model in models.values()]
     check_folder(paths[0])
     for path in paths:
         if options.overwrite or os.path.islink(path):
             _core.check_output(path, options.replace_read_only)
     if options.follow_symlinks:
         paths = [os.path.realpath(path) for path in paths]
-    chosen = [form_of(*each) for each in zip(paths, repeat(options.format), forms)]
+    forms = [
+        form_of(path, options.format, model.form)
+        for path, model in zip(paths, models.values(), strict=True)
+    ]
     folder = os.path.dirname(paths[0])
     if any(os.path.dirname(path) != folder for path in paths):
         raise ValueError("the models must be in one folder, since they share a data file")
@@ -84,37 +97,40 @@ def write_documents(
     is_plain = external is None and copies is None
     if external and external != "view":
         _data_path(folder, os.fsencode(external))
-    for path, document in zip(paths, documents.values(), strict=True):
+    for path, model in zip(paths, models.values(), strict=True):
+        document = model.document
         is_same = copies is not None or is_root(document, folder)
         plan.add(
             document.proto,
-            side_location(path, documents.values()) if is_plain else b"",
+            side_location(path, documents) if is_plain else b"",
             is_same_folder=is_same,
             view_location=viewed_name(document, path) if external == "view" else b"",
             copies=_copies(document, path) if is_plain and not is_same else dict(copies or {}),
             replaces_copies=copies is not None and options.overwrite,
+            locations=model.locations,
+            needed=model.needed,
         )
     data_files = plan.data_files()
     data_paths = [_data_path(folder, location) for location, _, _, _ in data_files]
     referenced, loaded = plan.referenced, plan.loaded_files()
-    for document in documents.values():
+    for document in documents:
         if is_replaced(document, paths) and document.edited:
             _core.open_loaded_files(document)
 
     def check_names() -> list[bytes]:
         """Refuse names that are in use. Return the side files that nothing uses any longer."""
         if copies is None:
-            check_replaced(paths, data_paths, documents.values(), loaded, options.overwrite)
+            check_replaced(paths, data_paths, documents, loaded, options.overwrite)
         if not options.overwrite:
             return []
         keeps = options.keeps_places()
-        return sides_no_longer_used(paths, data_paths, documents.values(), keeps=keeps)
+        return sides_no_longer_used(paths, data_paths, documents, keeps=keeps)
 
     unused_sides = check_names()
     if copies is None:
-        check_reachable(folder, documents.values(), loaded)
+        check_reachable(folder, documents, loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])
-    for i, form in enumerate(chosen):
+    for i, form in enumerate(forms):
         total = _in_form(plan, i, form, total)
     staying = files_that_stay(plan.files_with_unused_bytes(), (*data_paths, *paths))
     result = _with_progress(
@@ -159,15 +175,15 @@ def unused_bytes(document: _core.Document) -> dict[str, int]:
     return _unused(_core.external_use(document))
 
 
-def _write_to(document: _core.Document, file: Any, options: SaveOptions) -> SaveReport:
+def _write_to(model: Written, file: Any, options: SaveOptions) -> SaveReport:
     if options.external_data:
         raise ValueError("a file object has no folder for a data file; pass a path")
     plan = options.plan()
-    plan.add(document.proto)
+    plan.add(model.document.proto, locations=model.locations)
     if plan.data_files():
         raise ValueError(
-            "values that were in a data file have changed, and a file object has no folder for a "
-            "new one; pass a path, or external_data=False"
+            "values would go to a data file, and a file object has no folder for one; pass a path, "
+            "or external_data=False"
         )
     total = _in_form(plan, 0, options.format or BINARY, plan.finish([]))
     written, copied = _with_progress(
