@@ -24,7 +24,13 @@ _TENSOR, _SPARSE_TENSOR, _SEQUENCE, _MAP, _OPTIONAL = 1, 2, 3, 4, 5
 
 
 def save_tensor(
-    array: Any, path: Path, name: str = "", *, overwrite: bool = True, sync: bool = True
+    array: Any,
+    path: Path,
+    name: str = "",
+    *,
+    overwrite: bool = True,
+    replace_read_only: bool = False,
+    sync: bool = True,
 ) -> SaveReport:
     """Write a file that holds one TensorProto.
 
@@ -33,6 +39,7 @@ def save_tensor(
         path: the path of the file.
         name: the name of the tensor; by default, that of a Tensor stays.
         overwrite: replace a file that exists.
+        replace_read_only: replace also a file that must not be written to, as in `save`.
         sync: wait until the disk has the file.
 
     Raises:
@@ -45,11 +52,17 @@ def save_tensor(
         name = array.name
     if name:
         made.name = name
-    return write_message(made, path, overwrite, sync)
+    return write_message(made, path, overwrite, replace_read_only, sync)
 
 
 def save_value(
-    value: Any, path: Path, kind: Kind, *, overwrite: bool = True, sync: bool = True
+    value: Any,
+    path: Path,
+    kind: Kind,
+    *,
+    overwrite: bool = True,
+    replace_read_only: bool = False,
+    sync: bool = True,
 ) -> SaveReport:
     """Write a file of test data: an input or output, as onnx-data.proto stores it.
 
@@ -60,6 +73,7 @@ def save_value(
         path: the path of the file.
         kind: "tensor", "sequence", "map" or "optional".
         overwrite: replace a file that exists.
+        replace_read_only: replace also a file that must not be written to, as in `save`.
         sync: wait until the disk has the file.
 
     Raises:
@@ -77,20 +91,25 @@ def save_value(
         made = _optional(value)
     else:
         raise ValueError(f'kind must be "tensor", "sequence", "map" or "optional", not {kind!r}')
-    return write_message(made, path, overwrite, sync)
+    return write_message(made, path, overwrite, replace_read_only, sync)
 
 
 def save_operator_set(
-    operator_set: OperatorSet | Any, path: Path, *, overwrite: bool = True, sync: bool = True
+    operator_set: OperatorSet | Any,
+    path: Path,
+    *,
+    overwrite: bool = True,
+    replace_read_only: bool = False,
+    sync: bool = True,
 ) -> SaveReport:
-    """Write a file that holds one OperatorSetProto.
+    """Write a file that holds one OperatorSetProto. The options are those of `save`.
 
     Raises:
         TypeError: `operator_set` is no operator set.
     """
     made = _core.new("OperatorSetProto")
     made.MergeFrom(operator_set)
-    return write_message(made, path, overwrite, sync)
+    return write_message(made, path, overwrite, replace_read_only, sync)
 
 
 def _kind_of(value: object) -> int:

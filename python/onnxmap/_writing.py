@@ -153,7 +153,9 @@ def write_documents(
     )
 
 
-def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> SaveReport:
+def write_message(
+    message: Any, path: Path, overwrite: bool, replace_read_only: bool, sync: bool
+) -> SaveReport:
     """Write any message of a `.proto` to a file."""
     plan = SaveOptions().plan()
     plan.add(message)
@@ -166,7 +168,7 @@ def write_message(message: Any, path: Path, overwrite: bool, sync: bool) -> Save
     check_replaced([name], [], [], {}, overwrite)
     return SaveReport(
         files=[os.fsdecode(name)],
-        **plan.write([name], overwrite, False, False, sync, [], list, None),
+        **plan.write([name], overwrite, replace_read_only, False, sync, [], list, None),
     )
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -133,15 +134,19 @@ def test_a_protected_file_is_not_appended_to(model: onnxmap.Model, tmp_path: Pat
 
 def test_other_messages(tmp_path: Path) -> None:
     path = tmp_path / "t.pb"
-    for save in (
-        lambda: onnxmap.save_tensor(np.zeros(3), path),
-        lambda: onnxmap.save_value([np.zeros(3)], path, "sequence"),
-    ):
+    operators = onnxmap.new("OperatorSetProto", domain="d")
+    saves: list[Callable[..., object]] = [
+        lambda **options: onnxmap.save_tensor(np.zeros(3), path, **options),
+        lambda **options: onnxmap.save_value([np.zeros(3)], path, "sequence", **options),
+        lambda **options: onnxmap.save_operator_set(operators, path, **options),
+    ]
+    for save in saves:
         path.write_bytes(b"old")
         path.chmod(0o444)
         with pytest.raises(PermissionError):
             save()
         assert path.read_bytes() == b"old"
-        path.chmod(0o644)
-        save()
+        save(replace_read_only=True)
         assert path.read_bytes() != b"old"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o444
+        path.unlink()
