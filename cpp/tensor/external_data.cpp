@@ -181,8 +181,7 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     // If two threads open one file, both get the same source, and the other source is dropped after
     // the unlock.
     auto source = folder_.remote ? open_remote(location, tensor) : open_local(location, tensor);
-    // After opening: a save replaces the model after its data files, or moves it aside before.
-    if (way_to_model_) check_not_replaced(*folder_.model, *way_to_model_);
+    check_model();
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }
@@ -217,9 +216,15 @@ std::shared_ptr<const source::Source> ExternalFiles::open_remote(std::string_vie
     }
 }
 
+// After opening: a save replaces the model after its data files, or moves it aside before.
+void ExternalFiles::check_model() const {
+    if (way_to_model_) check_not_replaced(*folder_.model, *way_to_model_);
+}
+
 void ExternalFiles::fail_to_open(const FileError& error, std::string_view location,
                                  std::string_view tensor) const {
     const std::string full = quoted(error.path);
+    if (error.number == ENOENT) check_model();  // a save may have taken the file away
     switch (error.number) {
         case ENOENT:
         case ENOTDIR: fail("ext.missing", tensor, location, "no file " + full, error.path);

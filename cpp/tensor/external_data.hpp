@@ -85,6 +85,7 @@ class ExternalFiles {
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
     void find_way_to_model();
+    void check_model() const;
 
     ExternalFolder folder_;
     std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder

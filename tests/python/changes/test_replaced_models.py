@@ -61,8 +61,20 @@ def moved_aside(path: Path) -> None:
     (write_pair(path.parents[1] / "new", "ba").parent / "w.data").replace(path.with_name("w.data"))
 
 
+def both_aside(path: Path) -> None:
+    """As in a save, while neither data file is there."""
+    for name in ("model.onnx", "w.data"):
+        path.with_name(name).rename(path.with_name(f"{name}.0123abcd.onnxmap-old"))
+
+
+def without_data(path: Path) -> None:
+    """By a new model that needs no data file, and the old file is gone."""
+    write(model_of([]), path.with_name("new.onnx")).replace(path)
+    path.with_name("w.data").unlink()
+
+
 REPLACED: dict[str, Callable[[Path], None]] = {
-    way.__name__: way for way in (by_rename, by_a_save, in_place, moved_aside)
+    way.__name__: way for way in (by_rename, by_a_save, in_place, moved_aside, both_aside, without_data)
 }
 READS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "one": lambda model: model.initializers["a"].numpy(),
@@ -83,8 +95,18 @@ def test_data_of_a_replaced_model_are_not_read(path: Path, way: str, read: str, 
         with pytest.raises(onnxmap.FileChangedError, match=r"model\.onnx") as caught:
             READS[read](model)
         assert (caught.value.code, caught.value.path) == ("file.changed", str(path))
-    if way != "moved_aside":
+    if way in ("by_rename", "by_a_save", "in_place"):
         assert is_right(onnxmap.load(path))
+
+
+def test_data_that_are_missing_though_the_model_stays(path: Path) -> None:
+    model = onnxmap.load(path)
+    path.with_name("w.data").unlink()
+    for _ in range(2):
+        with pytest.raises(onnxmap.MissingDataError):
+            model.views()
+        if path.exists():
+            path.unlink()  # with its data, which is no change
 
 
 def test_it_cannot_be_saved_either(path: Path, tmp_path: Path) -> None:

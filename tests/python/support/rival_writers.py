@@ -29,7 +29,7 @@ import onnxmap
 
 LENGTHS = {"A": 3000, "B": 5000}  # elements of each tensor, so that a mixture shows at once
 PAIR = "pair.onnx"
-OUTCOMES = ("pure", "changed", "missing", "mixed", "other")
+OUTCOMES = ("pure", "changed", "missing", "no data", "mixed", "other")
 
 
 def make_sources(folder: Path) -> None:
@@ -102,7 +102,7 @@ def outcome_of_read(path: Path) -> str:
     except FileNotFoundError:
         return "missing"
     except onnxmap.ExternalDataError as error:
-        return "missing" if error.code == "ext.missing" else "other"
+        return "no data" if error.code == "ext.missing" else "other"
     except onnxmap.OnnxMapError:
         return "other"
     return "pure"
