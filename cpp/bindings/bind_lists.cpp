@@ -21,6 +21,13 @@ struct ListTraits<MessageList> {
         return wrap_message(std::move(handle));
     }
 
+    static std::uint64_t edits(const MessageList& list) { return list.document->edits().count(); }
+    // The list of a removed message is what it was.
+    static bool is_removed(const MessageList& list, const onnx::Message& message) {
+        const model::Edits& edits = list.document->edits();
+        return edits.is_removed(message) && !edits.is_removed(list.parent.message());
+    }
+
     static std::string type_name(const MessageList& list) {
         return std::string(list.row->type_name);
     }
@@ -102,8 +109,9 @@ void bind_lists(py::module_& module) {
     auto cls = bind_sequence<MessageList>(module, "MessageList", "MessageIterator",
                                           R"(The messages of a repeated field, as a list.
 
-It always shows the field as it is now; a loop goes on with the messages of its start. A message is
-made when it is asked for, and copied when it is added. Messages that have a name are also found by it:
+It always shows the field as it is now; a loop goes on with the messages of its start, without those
+that were removed since. A message is made when it is asked for, and copied when it is added. Messages
+that have a name are also found by it:
 `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
     bind_list_edits(cls);
     bind_edits_by_name(cls);

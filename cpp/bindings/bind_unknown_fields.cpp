@@ -35,6 +35,9 @@ struct ListTraits<UnknownFieldList> {
         return py::cast(UnknownField{field.number, static_cast<int>(field.type), std::move(data)});
     }
 
+    static std::uint64_t edits(const UnknownFieldList&) { return 0; }  // it never changes
+    static bool is_removed(const UnknownFieldList&, const wire::Field&) { return false; }
+
     static std::string element_name(const UnknownFieldList&) { return "UnknownField"; }
 };
 

@@ -18,7 +18,9 @@ namespace py = pybind11;
 
 /// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
 /// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
-/// `element_name(list)` names the class of the elements.
+/// `element_name(list)` names the class of the elements. `edits(list)` counts edits of the
+/// document, and `is_removed(list, found)` is asked for an element if there were some during a
+/// loop.
 template <class List>
 struct ListTraits;
 
@@ -27,9 +29,20 @@ struct ListIterator {
     using Core = std::remove_cvref_t<decltype(ListTraits<List>::core(std::declval<List>()))>;
 
     explicit ListIterator(const List& list_)
-        : list(list_), core(ListTraits<List>::core(list)), cursor(core) {}
+        : list(list_),
+          edits(ListTraits<List>::edits(list)),
+          core(ListTraits<List>::core(list)),
+          cursor(core) {}
+
+    // What the loop does not find in the list any more, although it was there when it began.
+    template <class Element>
+    [[nodiscard]] bool leaves_out(const Element& element) const {
+        return ListTraits<List>::edits(list) != edits &&
+               ListTraits<List>::is_removed(list, element);
+    }
 
     List list;
+    std::uint64_t edits;
     Core core;  // as it was when the iteration began
     typename Core::Cursor cursor;
 };
@@ -57,7 +70,9 @@ PyObject* next_element(PyObject* self) {
             decltype(iterator.core.at(0)) element;
             {
                 const py::scoped_critical_section lock(self);
-                if (!iterator.cursor.next(element)) return {};
+                do {
+                    if (!iterator.cursor.next(element)) return {};
+                } while (iterator.leaves_out(element));
             }
             return ListTraits<List>::element(iterator.list, element);
         });

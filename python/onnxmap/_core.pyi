@@ -180,8 +180,9 @@ class MessageList(MutableSequence[_Message]):
     """
     The messages of a repeated field, as a list.
 
-    It always shows the field as it is now; a loop goes on with the messages of its start. A message is
-    made when it is asked for, and copied when it is added. Messages that have a name are also found by it:
+    It always shows the field as it is now; a loop goes on with the messages of its start, without those
+    that were removed since. A message is made when it is asked for, and copied when it is added. Messages
+    that have a name are also found by it:
     `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.
     """
 

@@ -218,6 +218,35 @@ def test_a_loop_goes_on_with_the_messages_of_its_start() -> None:
     assert values == [*VALUES, *VALUES]
 
 
+def test_a_loop_leaves_out_what_was_removed_meanwhile() -> None:
+    """So that its body can write to each message that it gets."""
+    for part in (lambda m: m.graph.nodes, lambda m: m.proto.graph.node):
+        model = rich()
+        names = []
+        for node in part(model):
+            names.append(node.name)
+            node.doc_string = "seen"
+            if node.name == "if":
+                del model.graph.nodes["gemm"]
+        assert names == ["if", "op"]
+        again = iter(part(model))
+        part(model).append(part(model)[0])
+        model.revert()  # also what was added
+        assert [node.name for node in again] == NODES[::2]
+    assert [node.name for node in model.graph.nodes] == NODES
+
+
+def test_a_loop_over_a_removed_message_goes_on() -> None:
+    model = rich()
+    gone = model.graph.nodes.pop(1)
+    names = []
+    for attribute in gone.proto.attribute:
+        names.append(attribute.name)
+        model.graph.nodes[0].doc_string = f"edit {len(names)}"
+    assert names == [each.name for each in gone.proto.attribute]
+    assert len(names) > 1
+
+
 def test_a_list_always_shows_the_field() -> None:
     model = rich()
     friendly, exact = model.graph.nodes[1].inputs, model.proto.graph.node[1].input
