@@ -6,14 +6,12 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnxmap import _core
-from onnxmap._options import Options
+from onnxmap._model_files import external_paths, is_likely_model, names_of_models
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-MODEL_SUFFIX = ".onnx"
 _LEVELS_ABOVE = 3
 
 FileId = tuple[int, int]
@@ -24,34 +22,6 @@ def file_id(path: str) -> FileId | None:
     return _id_of(path, follow_symlinks=True)
 
 
-def is_model(path: str) -> bool:
-    """Return whether a file can be read as a model."""
-    try:
-        _opened(path)
-    except (OnnxMapError, OSError):
-        return False
-    return True
-
-
-def external_paths(model: str) -> list[str]:
-    """Return the paths that the external data of a model file name.
-
-    Raises:
-        OnnxMapError: the file is not a model.
-        OSError: it cannot be read.
-    """
-    folder = os.path.dirname(os.fsencode(model))
-    locations = _core.external_locations(_opened(model))
-    return [os.fsdecode(os.path.join(folder, each)) for each in locations]
-
-
-def _opened(model: str) -> _core.Document:
-    name = os.fsencode(model)
-    folder = os.path.dirname(name)
-    # `load` would refuse a view of a file that has changed.
-    return _core.load_file(name, "ModelProto", Options(check="lazy"), folder, folder)
-
-
 @dataclass
 class Neighbours:
     """Models, and the data files that they use.
@@ -59,7 +29,8 @@ class Neighbours:
     Attributes:
         users: by data file, or link to it, the path of a model that uses it.
         models: by file, the path of the model.
-        unreadable: the path of a `*.onnx` file that cannot be read, so nobody knows what it uses.
+        unreadable: the path of a likely model that cannot be read, so nobody knows what it uses. Of
+            several, the one that was changed last.
     """
 
     users: dict[FileId, str] = field(default_factory=dict)
@@ -74,6 +45,20 @@ class Neighbours:
         """Return the path of a model that uses this file as data, or that is this file."""
         return self.user_of(path) or self._found(self.models, path)
 
+    def is_free(self, side: str) -> bool:
+        """Return whether no other model may use this side file, which a save has written.
+
+        A model that cannot be read may do so if it is newer.
+        """
+        if self.owner_of(side) is not None:
+            return False
+        if self.unreadable is None:
+            return True
+        try:
+            return os.stat(self.unreadable).st_ctime_ns < os.stat(side).st_mtime_ns
+        except OSError:
+            return False
+
     @staticmethod
     def _found(known: dict[FileId, str], path: str) -> str | None:
         here = _id_of(path, follow_symlinks=False)
@@ -83,7 +68,7 @@ class Neighbours:
 def neighbours(
     folders: Iterable[str], but: Collection[str], also: Iterable[str] = ()
 ) -> Neighbours:
-    """Find the `*.onnx` files in the folders and in those above them, and what they use.
+    """Find the models in the folders, the `*.onnx` files in those above them, and what they use.
 
     Args:
         folders: the folders. A model in a folder above may use files in its subfolders, so three
@@ -98,8 +83,7 @@ def neighbours(
     paths = [
         os.path.join(folder, name)
         for folder in sorted({above for folder in searched for above in _with_those_above(folder)})
-        for name in _names_in(folder)
-        if name.lower().endswith(MODEL_SUFFIX)
+        for name in names_of_models(folder, all_names=folder in searched)
     ]
     for path in dict.fromkeys([*paths, *map(_real_name, also)]):
         if not left_out & {path, os.path.realpath(path)} and os.path.isfile(path):
@@ -114,13 +98,6 @@ def _with_those_above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def _names_in(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
 def _real_name(path: str) -> str:
     """The path without links, but for the last name."""
     folder, name = os.path.split(path)
@@ -131,8 +108,12 @@ def _add(found: Neighbours, path: str, *, counts: bool) -> None:
     """Add a model; `counts`: also one that cannot be read, which may use any file."""
     try:
         used = external_paths(path)
-    except (OnnxMapError, OSError):
-        if counts:
+    except FileNotFoundError:
+        return
+    except (OnnxMapError, OSError, ImportError):
+        if not is_likely_model(path):
+            return
+        if counts and _changed_at(path) >= _changed_at(found.unreadable):
             found.unreadable = path
         used = []
     for each in used:
@@ -149,3 +130,10 @@ def _id_of(path: str, *, follow_symlinks: bool) -> FileId | None:
     except (OSError, ValueError):
         return None
     return state.st_dev, state.st_ino
+
+
+def _changed_at(path: str | None) -> int:
+    try:
+        return -1 if path is None else os.stat(path).st_ctime_ns
+    except OSError:
+        return 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
 from onnxmap._data_names import is_text
-from onnxmap._neighbours import Neighbours, external_paths, file_id, is_model, neighbours
+from onnxmap._model_files import external_paths, is_model
+from onnxmap._neighbours import Neighbours, file_id, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
 from onnxmap.errors import OnnxMapError, SaveError, UnsafePathError
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
     from onnxmap._neighbours import FileId
     from onnxmap._paths import Path
+
+# Finds models that stay: `neighbours`, or what remembers its answers within one step of a save.
+Finder = Callable[[tuple[str, ...], tuple[str, ...], tuple[str, ...]], Neighbours]
 
 _LONGEST_NAME = 255  # bytes
 
@@ -78,12 +83,13 @@ def check_replaced(
     documents: Iterable[_core.Document],
     data_files: Mapping[str, tuple[int, int]],
     overwrite: bool,
+    find: Finder = neighbours,
 ) -> None:
     """Refuse to replace files that the new models need, or that models which stay would miss.
 
-    These are the loaded models, and the `*.onnx` files in the folders of the replaced files. A file
-    that cannot be read as a model does not count. A model may be replaced although views show it:
-    they notice that.
+    These are the loaded models, and those in the folders of the replaced files. A file that cannot
+    be read as a model does not count. A model may be replaced although views show it: they notice
+    that.
 
     Args:
         paths: where the models will be written.
@@ -91,6 +97,7 @@ def check_replaced(
         documents: the models.
         data_files: bytes, and bytes that the new models use, of the data files that were loaded.
         overwrite: whether names may be taken at all.
+        find: finds the models that stay.
     """
     loaded = _loaded_paths(documents)
     for new in paths:
@@ -106,7 +113,7 @@ def check_replaced(
     not_models = [
         path for path in paths if os.path.lexists(path) and not is_model(os.fsdecode(path))
     ]
-    others = _others([*not_models, *data_paths], paths, loaded)
+    others = _others(find, [*not_models, *data_paths], paths, loaded)
     for model_name in map(os.fsdecode, not_models):
         if (user := others.user_of(model_name)) is not None:
             raise _own_data(model_name, f"{user!r} has values there")
@@ -118,7 +125,7 @@ def check_replaced(
             raise _own_data(data_name, "that is a model")
 
 
-def side_location(path: bytes, documents: Iterable[_core.Document]) -> bytes:
+def side_location(path: bytes, documents: Iterable[_core.Document], find: Finder) -> bytes:
     """The name of the side file of a model that will be written to `path`.
 
     It is free, or only the old model at `path` uses it, so that the file is replaced with its
@@ -127,13 +134,13 @@ def side_location(path: bytes, documents: Iterable[_core.Document]) -> bytes:
     folder, name = os.path.split(path)
     if not os.path.lexists(os.path.join(folder, name + _core.SIDE_END)):
         return name + _core.SIDE_END
-    others = _others([path], [path], _loaded_paths(documents))
+    others = _others(find, [path], [path], _loaded_paths(documents))
     own = _ids_of_data(path)
     number = 1
     while True:
         location = name + (b"" if number == 1 else b".%d" % number) + _core.SIDE_END
         side = os.fsdecode(os.path.join(folder, location))
-        is_own = file_id(side) in own and others.owner_of(side) is None
+        is_own = file_id(side) in own and others.is_free(side)
         if is_own or not os.path.lexists(side):
             return location
         number += 1
@@ -143,6 +150,7 @@ def sides_no_longer_used(
     paths: Sequence[bytes],
     data_paths: Collection[bytes],
     documents: Collection[_core.Document],
+    find: Finder,
     *,
     keeps: bool,
 ) -> list[bytes]:
@@ -152,6 +160,7 @@ def sides_no_longer_used(
         paths: where the models will be written.
         data_paths: where their data files will be written.
         documents: the models.
+        find: finds the models that stay.
         keeps: whether the new models refer to data files of the loaded ones.
     """
     sides = [
@@ -170,13 +179,11 @@ def sides_no_longer_used(
         if keeps
         for location in _core.external_locations(document)
     }
-    others = _others(paths, paths, _loaded_paths(documents))
+    others = _others(find, paths, paths, _loaded_paths(documents))
     return [
         side
         for side in sides
-        if others.unreadable is None
-        and others.owner_of(os.fsdecode(side)) is None
-        and file_id(os.fsdecode(side)) not in kept
+        if others.is_free(os.fsdecode(side)) and file_id(os.fsdecode(side)) not in kept
     ]
 
 
@@ -199,8 +206,13 @@ def _sides_of(path: bytes) -> list[bytes]:
     return [each for each in there if file_id(os.fsdecode(each)) in own]
 
 
-def is_replaced(document: _core.Document, paths: Iterable[bytes]) -> bool:
-    """Whether new files at these paths replace the file of a model."""
+def may_lose_data(document: _core.Document, paths: Iterable[bytes], folder: bytes) -> bool:
+    """Whether new models at these paths may replace a model, and with it its data files.
+
+    A model from a buffer, such as a text, does not know whether it had one of the paths.
+    """
+    if document.io == "buffer":
+        return is_root(document, folder)
     return any(_is_file(loaded, new) for loaded in _loaded_paths([document]) for new in paths)
 
 
@@ -256,11 +268,12 @@ def _loaded_paths(documents: Iterable[_core.Document]) -> set[bytes]:
 
 
 def _others(
-    replaced: Iterable[bytes], models: Iterable[bytes], loaded: Iterable[bytes]
+    find: Finder, replaced: Iterable[bytes], models: Iterable[bytes], loaded: Iterable[bytes]
 ) -> Neighbours:
     """The models that stay, of the folders in which files are replaced, and among the loaded ones.
 
     Args:
+        find: what finds them.
         replaced: paths that will be written; those that are free do not count.
         models: the paths of the new models.
         loaded: the paths of the loaded models.
@@ -268,16 +281,16 @@ def _others(
     taken = [os.fsdecode(path) for path in replaced if os.path.lexists(path)]
     if not taken:
         return Neighbours()
-    new = [os.fsdecode(path) for path in models]
-    folders = [os.path.dirname(path) for path in [*taken, *new]]
-    return neighbours(folders, new, [os.fsdecode(path) for path in loaded])
+    new = tuple(os.fsdecode(path) for path in models)
+    folders = {os.path.dirname(path) for path in [*taken, *new]}
+    return find(tuple(sorted(folders)), new, tuple(sorted(map(os.fsdecode, loaded))))
 
 
 def _ids_of_data(model: bytes) -> set[FileId]:
     """The data files of a model that may be there."""
     try:
         found = {file_id(path) for path in external_paths(os.fsdecode(model))}
-    except (OnnxMapError, OSError):
+    except (OnnxMapError, OSError, ImportError):
         return set()
     return {each for each in found if each is not None}
 

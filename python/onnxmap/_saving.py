@@ -89,7 +89,7 @@ def save(
             of `path` says (`.onnx`, `.textproto`, `.json`); if it says nothing, the form of the
             file that was loaded. A file object gets "protobuf". A text is made in memory, and read
             back to compare it.
-        overwrite: replace files that exist, but no data file that another `*.onnx` of its folder
+        overwrite: replace files that exist, but no data file that another model of its folder
             uses. False: any name that is taken is an error.
         replace_read_only: replace also files that must not be written to. Without it, a file whose
             owner has no write permission (`chmod 444`) is an error, also for root, and so is a file

@@ -7,11 +7,13 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxmap import _core
 from onnxmap._data_names import copied_locations
 from onnxmap._file_forms import BINARY, form_of
+from onnxmap._neighbours import neighbours
 from onnxmap._own_streams import own_stream
 from onnxmap._save_options import SaveOptions, SaveReport
 from onnxmap._save_paths import (
@@ -21,9 +23,9 @@ from onnxmap._save_paths import (
     check_replaced,
     check_text,
     files_that_stay,
-    is_replaced,
     is_root,
     local_path,
+    may_lose_data,
     plain_path,
     side_location,
     sides_no_longer_used,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from onnxmap._file_forms import FileForm
     from onnxmap._paths import Path
     from onnxmap._progress import ProgressArgument
+    from onnxmap._save_paths import Finder
 
 V = TypeVar("V")
 
@@ -97,12 +100,13 @@ def write_documents(
     is_plain = external is None and copies is None
     if external and external != "view":
         _data_path(folder, os.fsencode(external))
+    find = cache(neighbours)  # before the new files are written, one look is enough
     for path, model in zip(paths, models.values(), strict=True):
         document = model.document
         is_same = copies is not None or is_root(document, folder)
         plan.add(
             document.proto,
-            side_location(path, documents) if is_plain else b"",
+            side_location(path, documents, find) if is_plain else b"",
             is_same_folder=is_same,
             view_location=viewed_name(document, path) if external == "view" else b"",
             copies=_copies(document, path) if is_plain and not is_same else dict(copies or {}),
@@ -114,19 +118,19 @@ def write_documents(
     data_paths = [_data_path(folder, location) for location, _, _, _ in data_files]
     referenced, loaded = plan.referenced, plan.loaded_files()
     for document in documents:
-        if is_replaced(document, paths) and document.edited:
+        if document.edited and may_lose_data(document, paths, folder):
             _core.open_loaded_files(document)
 
-    def check_names() -> list[bytes]:
+    def check_names(find: Finder = neighbours) -> list[bytes]:
         """Refuse names that are in use. Return the side files that nothing uses any longer."""
         if copies is None:
-            check_replaced(paths, data_paths, documents, loaded, options.overwrite)
+            check_replaced(paths, data_paths, documents, loaded, options.overwrite, find)
         if not options.overwrite:
             return []
         keeps = options.keeps_places()
-        return sides_no_longer_used(paths, data_paths, documents, keeps=keeps)
+        return sides_no_longer_used(paths, data_paths, documents, find, keeps=keeps)
 
-    unused_sides = check_names()
+    unused_sides = check_names(find)
     if copies is None:
         check_reachable(folder, documents, loaded)
     total = plan.finish(_checksums(plan) if options.checksum else [])

@@ -12,7 +12,8 @@ import argparse
 import os
 from dataclasses import asdict
 
-from onnxmap._neighbours import MODEL_SUFFIX, neighbours
+from onnxmap._model_files import MODEL_SUFFIX
+from onnxmap._neighbours import neighbours
 from onnxmap._paths import is_url
 from onnxmap.cli.data_files import data_files, has_checksums, new_locations
 from onnxmap.cli.destination import DataPlaces, add_place_arguments, check_free, destination

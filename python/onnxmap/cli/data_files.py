@@ -9,7 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from onnxmap._data_names import names_after
-from onnxmap._neighbours import MODEL_SUFFIX, FileId, file_id
+from onnxmap._model_files import MODEL_SUFFIX
+from onnxmap._neighbours import FileId, file_id
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:

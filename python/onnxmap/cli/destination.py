@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from onnxmap import _core
 from onnxmap._data_names import is_plain
-from onnxmap._neighbours import external_paths, file_id, neighbours
+from onnxmap._model_files import external_paths
+from onnxmap._neighbours import file_id, neighbours
 from onnxmap._paths import is_url
 from onnxmap.cli.completion import complete_with
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnxmap._neighbours import MODEL_SUFFIX, Neighbours, neighbours
+from onnxmap._model_files import MODEL_SUFFIX
+from onnxmap._neighbours import Neighbours, neighbours
 from onnxmap._paths import is_url
 from onnxmap._text import escape
 from onnxmap.cli.data_files import data_files, has_checksums, new_locations, renamed

@@ -66,14 +66,14 @@ LEVELS: list[set[str]] = [
     },
     {
         "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings",
-        "_model_fields", "_neighbours", "_new_attributes", "_new_messages", "_new_tensors",
+        "_model_fields", "_new_attributes", "_new_messages", "_new_tensors",
         "_new_types", "_operator_set", "_own_streams", "_page_cache",
-        "_pickling", "_remote", "_save_paths", "_slicing", "_sparse", "_stats",
+        "_pickling", "_remote", "_slicing", "_sparse", "_stats",
         "_structures", "_tofile", "_weights",
     },
     {
-        "_model_checking", "_model_exchange", "_model_saving", "_model_texts", "_values",
-        "_writing", "interop",
+        "_model_checking", "_model_exchange", "_model_files", "_model_saving", "_model_texts",
+        "_neighbours", "_save_paths", "_values", "_writing", "interop",
     },
     {"_model"},
     {
