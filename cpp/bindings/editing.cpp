@@ -21,9 +21,10 @@ namespace onnxmap::bindings {
 namespace {
 
 Handle loaded(const wire::MessageTable& table, std::shared_ptr<source::Source> source,
-              const tensor::ExternalFolder& folder = {}) {
+              const tensor::ExternalFolder& folder = {}, const model::Limits& limits = {}) {
     model::LoadOptions options;
     options.external = folder;
+    options.limits = limits;
     options.root = &table;
     const DocumentPtr document = model::load_source(std::move(source), options, false);
     return {document, document->root()};
@@ -63,8 +64,33 @@ bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
 // The message of a handle, as the original of a copy. The handle must outlive it.
 model::Original original_of(const Handle& handle) { return {*handle.document, handle.message()}; }
 
+void add_fields(const Handle& handle, const Handle& original) {
+    below_guard(handle, [&] {
+        below_guard(original, [&] {
+            const onnx::Message from = original.message();
+            model::merge_from(*handle.document, to_change(handle), {*original.document, from});
+        });
+    });
+}
+
+// A copy of a message in a document of its own. An edit that takes several steps is made of it:
+// what cannot be copied into the document of `to`, or not be read, fails here, before the first
+// step. The original may also be a part of what the edit changes.
+Handle copied_for(const Handle& to, const Handle& original) {
+    const Handle made = loaded(original.made.table(), std::make_shared<source::OwnedBytes>(0), {},
+                               to.document->limits());
+    add_fields(made, original);
+    return made;
+}
+
+// Whether the first step of an edit makes a message present.
+bool is_absent(const Handle& handle) {
+    return handle.absent && below_guard(handle, [&] { return handle.message().key() == nullptr; });
+}
+
 // Replaces a singular message by a copy of another one.
-void replace(const Handle& handle, const wire::FieldRow& row, const Handle& original) {
+void replace(const Handle& handle, const wire::FieldRow& row, const Handle& given) {
+    const Handle original = is_absent(handle) ? copied_for(handle, given) : given;
     below_guard(handle, [&] {
         const auto from = below_guard(original, [&] { return original_of(original); });
         model::set_message(*handle.document, to_change(handle), row, from);
@@ -160,7 +186,7 @@ Handle original_for(const Handle& to, std::string_view type_name, const py::hand
         below_guard(found, [&] { return model::BroughtValues(*to.document, original_of(found)); });
     if (values.empty()) return found;
     const Handle copied = new_message(found.made.table());
-    merge(copied, found);
+    add_fields(copied, found);
     values.give_to(*copied.document, copied.message());
     return copied;
 }
@@ -193,6 +219,12 @@ void set_fields(const Handle& handle, const py::dict& fields) {
 std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& row,
                                   std::span<const NewElement> added,
                                   std::span<const std::uint64_t> gone) {
+    std::vector<NewElement> copied;
+    if (is_absent(parent)) {
+        for (const NewElement& each : added)
+            copied.push_back({each.i, copied_for(parent, each.original)});
+        added = copied;
+    }
     return below_guard(parent, [&] {
         std::vector<model::Insertion> insertions;
         insertions.reserve(added.size());
@@ -206,7 +238,7 @@ std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& ro
 
 void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others) {
     const std::uint64_t count =
-        below_guard(parent, [&] { return parent.document->index(to_change(parent))->count(row); });
+        below_guard(parent, [&] { return parent.document->index(parent.message())->count(row); });
     std::vector<NewElement> added;
     added.reserve(others.size());
     for (const Handle& each : others) added.push_back({count, each});
@@ -216,23 +248,14 @@ void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<cons
 }
 
 void merge(const Handle& handle, const Handle& original) {
-    below_guard(handle, [&] {
-        below_guard(original, [&] {
-            const onnx::Message from = original.message();
-            model::merge_from(*handle.document, to_change(handle), {*original.document, from});
-        });
-    });
+    add_fields(handle, copied_for(handle, original));
 }
 
 void copy(const Handle& handle, const Handle& original) {
     if (below_guard(handle, [&] { return is_same(handle, original); })) return;
-    // The original may be a part of this message, which is cleared.
-    const Handle kept = new_message(handle.made.table());
-    merge(kept, original);
-    below_guard(handle, [&] {
-        model::clear_all(*handle.document, to_change(handle));
-        merge(handle, kept);
-    });
+    const Handle copied = copied_for(handle, original);
+    below_guard(handle, [&] { model::clear_all(*handle.document, to_change(handle)); });
+    add_fields(handle, copied);
 }
 
 }  // namespace onnxmap::bindings
