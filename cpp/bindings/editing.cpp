@@ -130,9 +130,7 @@ onnx::Message to_change(const Handle& handle) {
     }
     const AbsentMessage& place = *handle.absent;
     const onnx::Message parent = to_change(place.parent);
-    if (document.edits().vacated(parent, *place.row) != place.vacated) {
-        model::fail_removed(handle.made);
-    }
+    if (place.left(parent)) model::fail_removed(handle.made);
     return model::make_present(document, parent, *place.row);
 }
 

@@ -134,6 +134,16 @@ void write_content(std::string& out, const wire::FieldRow& row, const py::handle
     }
 }
 
+// Content with an owner of its own, so that it goes when it is replaced.
+model::NewValue owned_text(std::string_view text) {
+    auto bytes = std::make_shared<source::OwnedBytes>(text.size());
+    std::ranges::copy(as_bytes(text), bytes->writable().begin());
+    model::NewValue made;
+    made.content = bytes->bytes();
+    made.source = std::move(bytes);
+    return made;
+}
+
 }  // namespace
 
 model::NewValue hold(const py::object& buffer) {
@@ -150,7 +160,11 @@ model::NewValue encode(const wire::FieldRow& row, const py::handle& value) {
         if (bytes.size() < model::kLeastHeld) return model::text_value(row, bytes);
         return hold(py::reinterpret_borrow<py::object>(value));
     }
-    if (row.type == wire::Type::string) return model::text_value(row, text_of(row, value));
+    if (row.type == wire::Type::string) {
+        const std::string text = text_of(row, value);
+        const bool is_held = model::is_text_held(row) && text.size() >= model::kLeastHeld;
+        return is_held ? owned_text(text) : model::text_value(row, text);
+    }
     model::NewValue made;
     wire::write_tag(made.encoded, row.number, row.wire_type());
     write_content(made.encoded, row, value);
@@ -175,14 +189,7 @@ std::vector<model::NewValue> encode_all(const wire::FieldRow& row, const py::han
         }
     }
     if (run.empty()) return made;
-    if (run.size() < model::kLeastHeld) {
-        made.push_back(model::text_value(row, run));
-        return made;
-    }
-    // The next change replaces the whole run, and then this memory is released.
-    const auto bytes = std::make_shared<source::OwnedBytes>(run.size());
-    std::ranges::copy(as_bytes(run), bytes->writable().begin());
-    made.push_back({{}, bytes, bytes->bytes()});
+    made.push_back(run.size() < model::kLeastHeld ? model::text_value(row, run) : owned_text(run));
     return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -27,8 +28,8 @@ struct Handle {
     DocumentPtr document;
     onnx::Message made;                                     // the message when the handle was made
     std::shared_ptr<const AbsentMessage> absent = nullptr;  // where it will be, if it was absent
-    // Of an edited message: see Edits::keep_fields().
-    std::shared_ptr<const void> fields = document ? document->edits().keep_fields(made) : nullptr;
+    // Of an added message: see Edits::keep_alive().
+    std::shared_ptr<const void> life = document ? document->keep_alive(made) : nullptr;
 
     [[nodiscard]] onnx::Message message() const;
 };
@@ -41,27 +42,29 @@ struct Handle {
 /// The place of a message that its parent lacks: the first edit puts it there.
 struct AbsentMessage {
     /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
-    AbsentMessage(Handle parent_, const wire::FieldRow* row_, std::uint64_t vacated_)
+    AbsentMessage(Handle parent_, const onnx::Message& message, const wire::FieldRow* row_)
         : parent(std::move(parent_)),
           row(row_),
-          vacated(vacated_),
+          place(parent.document->editable().place_of(message, *row)),
           depth(parent.absent ? parent.absent->depth + 1 : 1) {
         if (depth > parent.document->limits().depth) fail_edited_too_deep();
     }
 
     Handle parent;
     const wire::FieldRow* row;
-    std::uint64_t vacated;  // Edits::vacated() when the handle was made
-    std::uint32_t depth;    // below a message that is present
+    model::Edits::PlacePtr place;
+    std::uint32_t depth;  // below a message that is present
+
+    /// What was there when the place was cleared; nothing if it was not, since then.
+    [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const {
+        return parent.document->edits().left(message, *row, place);
+    }
 };
 
 inline onnx::Message Handle::message() const {
     if (absent) {
         const onnx::Message parent = absent->parent.message();
-        const model::Edits& edits = document->edits();
-        if (edits.vacated(parent, *absent->row) != absent->vacated) {
-            return edits.left(parent, *absent->row, absent->vacated).current();
-        }
+        if (const auto left = absent->left(parent)) return left->current();
         auto present = document->child(parent, *absent->row);
         return present ? *std::move(present) : made;
     }

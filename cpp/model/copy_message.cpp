@@ -16,7 +16,7 @@ namespace {
 
 bool stays_in_source(const wire::FieldRow& row, const wire::Field& field) noexcept {
     const bool is_packed = row.packed && field.type == wire::WireType::length_delimited;
-    return (row.type == wire::Type::bytes || is_packed) && field.bytes.size() >= kLeastHeld;
+    return (is_text_held(row) || is_packed) && field.bytes.size() >= kLeastHeld;
 }
 
 // The content of a message, without the large contents of its fields.
@@ -124,7 +124,7 @@ Copied copy_message(const Document& document, const wire::FieldRow& row, const O
             fields.add(ByteView(field.begin, field.end), known);
         });
         for (; next != owner.fields.end(); ++next) fields.add(next->field);
-        document.editable().set_new(message, std::move(fields).finish());
+        document.editable().set(message, std::move(fields).finish(), 0);
     }
     return made;
 }

@@ -50,6 +50,11 @@ class Document {
     /// For code that edits. A document is shared as an immutable object; its edits are not part of
     /// what was loaded.
     [[nodiscard]] Edits& editable() const noexcept { return edits_; }
+    /// Keeps what is in a message that an edit added; see Edits::keep_alive(). Null for others.
+    [[nodiscard]] std::shared_ptr<const void> keep_alive(const onnx::Message& message) const {
+        if (!was_edited() || store_.holds(message.loaded())) return nullptr;
+        return edits_.keep_alive(message);
+    }
     /// Where the document was saved to. Not part of what was loaded, either.
     [[nodiscard]] SavedStates& saved() const noexcept { return saved_; }
 

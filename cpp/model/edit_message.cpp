@@ -47,8 +47,8 @@ void remove_messages(const Document& document, const onnx::Message& message, Pie
                 document.editable().remove(message.inner(row, field));
             });
         } else if (const auto child = message.child(row)) {
-            document.editable().remove(*child);
             document.editable().note_vacated(message, row, *child);
+            document.editable().remove(*child);
         }
     }
 }
@@ -97,6 +97,12 @@ EncodedField held_field(const Document& document, const wire::FieldRow& row,
     const ByteView kept = document.editable().keep(head);
     if (bytes.empty()) return {kept, &row};
     return {kept, &row, document.editable().hold(std::move(source), bytes)};
+}
+
+bool is_text_held(const wire::FieldRow& row) noexcept {
+    if (row.type == wire::Type::bytes) return true;
+    return row.type == wire::Type::string &&
+           (row.name == "doc_string" || &row == &onnx::field<"StringStringEntryProto.value">);
 }
 
 NewValue text_value(const wire::FieldRow& row, std::string_view text) {
@@ -247,13 +253,13 @@ std::vector<onnx::Message> splice_messages(const Document& document, const onnx:
     std::vector<onnx::Message> copies;
     copies.reserve(made.size());
     for (const Copied& copy : made) copies.push_back(note_added(document, message, row, copy));
-    for (const onnx::Message& each : removed) document.editable().remove(each);
     for (std::size_t i = 0; i < added.size(); ++i) {
         const auto at = std::ranges::lower_bound(gone, added[i].i);
         if (at == gone.end() || *at != added[i].i) continue;
         document.editable().note_replacement(copies[i],
                                              removed[static_cast<std::size_t>(at - gone.begin())]);
     }
+    for (const onnx::Message& each : removed) document.editable().remove(each);
     document.editable().set(message, fields, Pieces::rows(message.table(), row));
     return copies;
 }

@@ -30,6 +30,10 @@ struct NewValue {
 /// Content of at least this many bytes stays where it is; less is copied.
 inline constexpr std::uint64_t kLeastHeld = 4096;
 
+/// Whether this holds for the texts of a field: for bytes, documentation and the values of string
+/// entries. Names are copied, because indexes look at them.
+[[nodiscard]] bool is_text_held(const wire::FieldRow& row) noexcept;
+
 /// Throws Error `edit.removed`.
 [[noreturn]] void fail_removed(const onnx::Message& message);
 

@@ -22,26 +22,51 @@ bool begins_in(ByteView bytes, const wire::Field& field) noexcept {
 
 }  // namespace
 
-std::shared_ptr<Edits::Entry> Edits::entry_of(const std::uint8_t* key) const {
-    const auto found = messages_.find(key);
-    if (found != messages_.end()) return found->second;
-    const auto gone = let_go_.find(key);
-    if (gone == let_go_.end()) return nullptr;
-    if (auto entry = gone->second.lock()) return entry;
-    onnx::fail_edited_meanwhile();  // by another thread: no object of the message is left
-}
-
+// Who held the fields of a removed message may have released them meanwhile, in another thread.
+// What is released may hold Python objects: never below the lock.
 Edits::Fields Edits::find(const std::uint8_t* key) const {
+    Gone gone;
     const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(key);
-    if (found != entries_.end()) return found->second->fields;
-    const auto entry = let_go_.empty() ? nullptr : entry_of(key);
-    return entry ? entry->fields : nullptr;
+    const auto found = fields_.find(key);
+    if (found != fields_.end()) return *found->second;
+    if (let_go_.empty()) return nullptr;
+    const auto left = let_go_.find(key);
+    if (left == let_go_.end()) return nullptr;
+    gone = left->second.lock();
+    if (!gone) onnx::fail_edited_meanwhile();
+    return gone->at(key);
 }
 
-std::shared_ptr<const void> Edits::fields_kept(const std::uint8_t* key) const {
+std::shared_ptr<const void> Edits::keep_alive(const onnx::Message& message) {
+    if (count() == 0) return nullptr;
     const std::lock_guard lock(mutex_);
-    return entry_of(key);
+    return block_of(message.key()) ? life_of(message) : nullptr;
+}
+
+Edits::LifePtr Edits::life_of(const onnx::Message& message) {
+    if (lives_.size() >= most_lives_) {
+        std::erase_if(lives_, [](const auto& each) { return each.second.expired(); });
+        most_lives_ = 2 * lives_.size() + 1024;
+    }
+    std::weak_ptr<Life>& known = lives_[message.key()];
+    LifePtr life = known.lock();
+    if (!life) {
+        life = std::make_shared<Life>(Life{message.loaded(), gone_at(message.key())});
+        known = life;
+    }
+    return life;
+}
+
+// What holds the fields of a removed message: of the messages around it, the innermost that was
+// removed. Null if it is not removed, or with a message that was loaded.
+Edits::Gone Edits::gone_at(const std::uint8_t* key) const {
+    if (gone_.empty() || !is_removed_at(key)) return nullptr;
+    for (auto each = gone_.upper_bound(key); each != gone_.begin();) {
+        const GoneRange& range = (--each)->second;
+        if (range.end < key) continue;
+        if (Gone gone = range.gone.lock()) return gone;
+    }
+    return nullptr;
 }
 
 std::optional<std::size_t> Edits::block_of(const std::uint8_t* p) const {
@@ -142,46 +167,35 @@ void Edits::set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows 
     // The fields that were replaced are released without the lock: they may hold Python objects.
     {
         const std::lock_guard lock(mutex_);
-        auto& entry = messages_[message.key()];
-        if (!entry) {
-            // Apart from its count of references, which may outlive it.
-            // NOLINTNEXTLINE(modernize-make-shared)
-            entry = std::shared_ptr<Entry>(new Entry{nullptr, false});
-            entries_[message.key()] = entry.get();
-        }
-        std::swap(entry->fields, fields);
+        Fields& known = messages_[message.key()];
+        if (!known) fields_[message.key()] = &known;
+        std::swap(known, fields);
         note(message.key());
         log({EditStep::Kind::changed, &message.table(), message.loaded(), changed});
     }
     count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-void Edits::set_new(const onnx::Message& message, Fields fields) {
-    set(message, std::move(fields), 0);
-    const std::lock_guard lock(mutex_);
-    messages_.at(message.key())->from_birth = true;
-}
-
-Edits::Inside Edits::inside(const onnx::Message& message) const {
+Edits::Inside Edits::inside(const onnx::Message& message, const ByKey& edited) {
     Inside found;
     std::vector<ByteView> ranges;
     message.for_each_loaded([&](ByteView bytes) { ranges.push_back(bytes); });
-    if (const auto gone = let_go_.find(message.key()); gone != let_go_.end()) {
-        if (const auto entry = gone->second.lock()) {
-            found.edited.emplace(message.key(), entry->fields);
-        }
-    }
+    add_inside(found, std::move(ranges), edited);
+    return found;
+}
+
+void Edits::add_inside(Inside& found, std::vector<ByteView> ranges, const ByKey& edited) {
     while (!ranges.empty()) {
         const ByteView bytes = ranges.back();
         ranges.pop_back();
         found.ranges.push_back(bytes);
         const std::uint8_t* const end = bytes.data() + bytes.size();
-        for (auto each = messages_.lower_bound(bytes.data());
-             each != messages_.end() && each->first <= end; ++each) {
-            if (!found.edited.emplace(each->first, each->second->fields).second) continue;
+        for (auto each = edited.lower_bound(bytes.data());
+             each != edited.end() && each->first <= end; ++each) {
+            if (!found.edited.insert(*each).second) continue;
             // The fields outside were added. They need not be messages: what is noted about the
             // bytes of other fields is never looked up. Content that is elsewhere is no message.
-            onnx::Pieces::Walk walk(*each->second->fields);
+            onnx::Pieces::Walk walk(*each->second);
             wire::Field field;
             while (walk.next(field)) {
                 const bool is_held = field.begin == field.end;
@@ -192,33 +206,62 @@ Edits::Inside Edits::inside(const onnx::Message& message) const {
             }
         }
     }
-    return found;
 }
 
 void Edits::remove(const onnx::Message& message) {
-    std::shared_ptr<Entry> released;  // without the lock: it may hold Python objects
+    Inside found;  // released without the lock: it may hold Python objects
+    std::vector<LifePtr> lives;
     {
         const std::lock_guard lock(mutex_);
-        const Inside found = inside(message);
-        for (const ByteView bytes : found.ranges) remove_range(bytes);
-        released = let_go(message, found);
+        found = inside(message, messages_);
+        for (const ByteView bytes : found.ranges) {
+            remove_range(bytes);
+            first_in_place_.erase(first_in_place_.lower_bound(bytes.data()),
+                                  first_in_place_.upper_bound(bytes.data() + bytes.size()));
+        }
+        if (block_of(message.key())) {
+            lives = lives_in(found.ranges);
+            let_go(found, lives);
+        }
         log({EditStep::Kind::removed, &message.table(), message.loaded()});
     }
     count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-// Leaves the fields of a removed message to its objects. Not if other edited messages are inside,
-// which the objects do not keep.
-std::shared_ptr<Edits::Entry> Edits::let_go(const onnx::Message& message, const Inside& found) {
-    const auto own = messages_.find(message.key());
-    if (own == messages_.end() || !own->second->from_birth || found.edited.size() != 1) {
-        return nullptr;
+// The messages in some ranges that objects refer to.
+std::vector<Edits::LifePtr> Edits::lives_in(const std::vector<ByteView>& ranges) const {
+    std::vector<LifePtr> lives;
+    for (const ByteView bytes : ranges) {
+        const auto end = lives_.upper_bound(bytes.data() + bytes.size());
+        for (auto each = lives_.lower_bound(bytes.data()); each != end; ++each) {
+            if (LifePtr life = each->second.lock()) lives.push_back(std::move(life));
+        }
     }
-    auto entry = std::move(own->second);
-    let_go_.insert_or_assign(message.key(), entry);
-    entries_.erase(message.key());
-    messages_.erase(own);
-    return entry;
+    return lives;
+}
+
+// Leaves what was in a removed message to those objects of messages in it that have nothing yet:
+// the others were removed before.
+void Edits::let_go(const Inside& found, const std::vector<LifePtr>& lives) {
+    Gone gone;
+    for (const LifePtr& life : lives) {
+        if (life->gone) continue;
+        if (!gone) gone = std::make_shared<const ByKey>(found.edited);
+        life->gone = gone;
+    }
+    for (const auto& [key, fields] : found.edited) {
+        let_go_.insert_or_assign(key, gone);
+        fields_.erase(key);
+        messages_.erase(key);
+    }
+    if (!gone) return;
+    if (gone_.size() >= most_gone_) {
+        std::erase_if(gone_, [](const auto& each) { return each.second.gone.expired(); });
+        most_gone_ = 2 * gone_.size() + 16;
+    }
+    for (const ByteView bytes : found.ranges) {
+        gone_.insert_or_assign(bytes.data(), GoneRange{bytes.data() + bytes.size(), gone});
+    }
 }
 
 void Edits::remove_range(ByteView bytes) {
@@ -242,8 +285,11 @@ bool Edits::is_removed(const onnx::Message& message) const {
 
 void Edits::note_replacement(const onnx::Message& made, const onnx::Message& replaced) {
     const std::lock_guard lock(mutex_);
-    const auto before = first_in_place_.extract(replaced.key());
-    first_in_place_.insert_or_assign(made.key(), before.empty() ? replaced : before.mapped());
+    auto before = first_in_place_.extract(replaced.key());
+    // Without its fields, which may hold arrays.
+    const onnx::Message first = before.empty() ? onnx::Message(replaced.table(), replaced.loaded())
+                                               : std::move(before.mapped());
+    first_in_place_.insert_or_assign(made.key(), first);
 }
 
 onnx::Message Edits::first_in_place(const onnx::Message& message) const {
@@ -252,30 +298,77 @@ onnx::Message Edits::first_in_place(const onnx::Message& message) const {
     return found == first_in_place_.end() ? message : found->second;
 }
 
+struct Edits::Place {
+    bool is_vacated = false;
+    onnx::Message left = {};
+    LifePtr kept = nullptr;  // of it
+};
+
+Edits::PlacePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRow& row) {
+    if (count() == 0) return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (places_.size() >= most_places_) {
+        std::erase_if(places_, [](const auto& each) {
+            return !each.second.first && each.second.now.expired();
+        });
+        most_places_ = 2 * places_.size() + 16;
+    }
+    Places& places = places_[{parent.key(), &row}];
+    std::shared_ptr<Place> place = places.now.lock();
+    if (!place) {
+        place = std::make_shared<Place>();
+        places.now = place;
+    }
+    return place;
+}
+
 void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
-                         onnx::Message left) {
+                         const onnx::Message& left) {
+    std::shared_ptr<Place> now;  // released without the lock: it may hold Python objects
     const std::lock_guard lock(mutex_);
-    vacated_[{parent.key(), &row}].push_back(std::move(left));
+    const std::pair place_key(parent.key(), &row);
+    const auto found = places_.find(place_key);
+    if (found != places_.end()) now = std::exchange(found->second.now, {}).lock();
+    std::shared_ptr<Place> first;
+    const bool is_added = block_of(left.key()).has_value();
+    if ((is_added || left.key() == nullptr) && !block_of(parent.key())) {
+        auto& known = places_[place_key].first;
+        if (!known) known = std::make_shared<Place>();
+        first = known;
+    }
+    for (Place* const place : {now.get(), first.get()}) {
+        if (place == nullptr || place->is_vacated) continue;
+        *place = {true, left, is_added ? life_of(left) : nullptr};
+    }
 }
 
-std::uint64_t Edits::vacated(const onnx::Message& parent, const wire::FieldRow& row) const {
+std::optional<onnx::Message> Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
+                                         const PlacePtr& place) const {
+    if (count() == 0) return std::nullopt;
     const std::lock_guard lock(mutex_);
-    const auto found = vacated_.find({parent.key(), &row});
-    return found == vacated_.end() ? 0 : found->second.size();
+    const Place* known = place.get();
+    if (known == nullptr) {
+        const auto found = places_.find({parent.key(), &row});
+        if (found != places_.end()) known = found->second.first.get();
+    }
+    return known != nullptr && known->is_vacated ? std::optional(known->left) : std::nullopt;
 }
 
-onnx::Message Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
-                          std::uint64_t i) const {
-    const std::lock_guard lock(mutex_);
-    return vacated_.at({parent.key(), &row}).at(i);
-}
-
+// The objects of messages that were added keep what they show.
 void Edits::revert() {
-    Entries messages;
+    ByKey messages;  // released without the lock, as all that follows
+    Inside found;
+    std::vector<LifePtr> lives;
     {
         const std::lock_guard lock(mutex_);
+        for (const auto& [key, known] : lives_) {
+            LifePtr life = known.lock();
+            if (life && !life->gone) add_inside(found, {life->loaded}, messages_);
+            if (life) lives.push_back(std::move(life));
+        }
+        let_go(found, lives);
         messages.swap(messages_);
-        entries_.clear();
+        fields_.clear();
         removed_.clear();
         first_in_place_.clear();
         reverted_ = blocks_.size();
@@ -284,6 +377,8 @@ void Edits::revert() {
         if (!blocks_.empty()) used_ = blocks_.back()->size();
         next_block_ = kFirstEditBlock;
         forget_all();
+        std::erase_if(let_go_, [](const auto& each) { return each.second.expired(); });
+        for (const auto& [key, gone] : let_go_) note(key);
         log_begin_ += log_.size() + 1;
         log_.clear();
     }
@@ -291,8 +386,10 @@ void Edits::revert() {
 }
 
 Edits::ByKey Edits::messages_in(const onnx::Message& message) const {
+    Gone gone;
     const std::lock_guard lock(mutex_);
-    return inside(message).edited;
+    gone = gone_at(message.key());
+    return inside(message, gone ? *gone : messages_).edited;
 }
 
 }  // namespace onnxmap::model

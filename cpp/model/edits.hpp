@@ -75,15 +75,12 @@ class Edits final : public onnx::Changes {
 
     /// Gives a message other fields. `changed`: those that may differ from what they were.
     void set(const onnx::Message& message, Fields fields, onnx::Pieces::Rows changed);
-    /// Gives a new message its fields, before anybody knows it.
-    void set_new(const onnx::Message& message, Fields fields);
 
-    /// Keeps the fields of an edited message as long as the result lives, also after the message
-    /// was removed; null if it was not edited. Objects of a message do so, and the arrays of a
-    /// replaced tensor are then released with the last object of the tensor.
-    [[nodiscard]] std::shared_ptr<const void> keep_fields(const onnx::Message& message) const {
-        return may_have(message.key()) ? fields_kept(message.key()) : nullptr;
-    }
+    /// Keeps what is in an added message as long as the result lives, also after the message was
+    /// removed. Null for a message that was loaded: what is in it stays as long as the document.
+    /// Objects of a message do so, and what edits put into a removed message is therefore released
+    /// with the last object of a message in it.
+    [[nodiscard]] std::shared_ptr<const void> keep_alive(const onnx::Message& message);
 
     /// Notes that a new message is about to be in a list of another one.
     void note_added(const onnx::Message& made, const onnx::Message& parent,
@@ -99,15 +96,19 @@ class Edits final : public onnx::Changes {
     /// message itself if there is none.
     [[nodiscard]] onnx::Message first_in_place(const onnx::Message& message) const;
 
-    /// Counts how often the place of a singular message was cleared. A handle of an absent message
-    /// stands for the place until then. `left`: what was there, which may be nothing (an empty
-    /// message without bytes).
-    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row, onnx::Message left);
-    [[nodiscard]] std::uint64_t vacated(const onnx::Message& parent,
-                                        const wire::FieldRow& row) const;
-    /// What left the place when it was cleared for the i-th time, i < vacated().
-    [[nodiscard]] onnx::Message left(const onnx::Message& parent, const wire::FieldRow& row,
-                                     std::uint64_t i) const;
+    /// The place of a singular message, until it is cleared. A handle of an absent message stands
+    /// for it. Null before the first edit.
+    struct Place;
+    using PlacePtr = std::shared_ptr<const Place>;
+    [[nodiscard]] PlacePtr place_of(const onnx::Message& parent, const wire::FieldRow& row);
+    /// Notes that a place is cleared, before `left` is removed: what is there, which may be nothing
+    /// (an empty message without bytes).
+    void note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
+                      const onnx::Message& left);
+    /// What left the place when it was cleared; nothing if it was not, since place_of() gave it.
+    [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& parent,
+                                                    const wire::FieldRow& row,
+                                                    const PlacePtr& place) const;
 
     /// Undoes all edits. Messages that were added then count as removed.
     void revert();
@@ -118,11 +119,22 @@ class Edits final : public onnx::Changes {
   private:
     static constexpr std::uint64_t kFirstEditBlock = 4 << 10;
 
-    struct Entry {
-        Fields fields;
-        bool from_birth;  // everybody who knows the message keeps the entry
+    // What was in a message that was removed.
+    using Gone = std::shared_ptr<const ByKey>;
+    // An added message that objects refer to.
+    struct Life {
+        ByteView loaded;
+        Gone gone;  // once it is removed
     };
-    using Entries = std::map<const std::uint8_t*, std::shared_ptr<Entry>>;
+    using LifePtr = std::shared_ptr<Life>;
+    struct GoneRange {
+        const std::uint8_t* end;
+        std::weak_ptr<const ByKey> gone;
+    };
+    struct Places {
+        std::shared_ptr<Place> first;  // of handles that were made before the first edit
+        std::weak_ptr<Place> now;
+    };
 
     // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the
     // others are fields that were added to messages in it.
@@ -138,10 +150,12 @@ class Edits final : public onnx::Changes {
     using Intervals = std::map<const std::uint8_t*, const std::uint8_t*>;  // both ends belong to it
 
     void log(const EditStep& step);
-    [[nodiscard]] std::shared_ptr<const void> fields_kept(const std::uint8_t* key) const;
-    [[nodiscard]] std::shared_ptr<Entry> entry_of(const std::uint8_t* key) const;
-    std::shared_ptr<Entry> let_go(const onnx::Message& message, const Inside& found);
-    [[nodiscard]] Inside inside(const onnx::Message& message) const;
+    [[nodiscard]] LifePtr life_of(const onnx::Message& message);
+    [[nodiscard]] std::vector<LifePtr> lives_in(const std::vector<ByteView>& ranges) const;
+    void let_go(const Inside& found, const std::vector<LifePtr>& lives);
+    [[nodiscard]] Gone gone_at(const std::uint8_t* key) const;
+    static void add_inside(Inside& found, std::vector<ByteView> ranges, const ByKey& edited);
+    static Inside inside(const onnx::Message& message, const ByKey& edited);
     [[nodiscard]] std::optional<std::size_t> block_of(const std::uint8_t* p) const;
     void remove_range(ByteView bytes);
     [[nodiscard]] bool is_removed_at(const std::uint8_t* key) const;
@@ -151,16 +165,19 @@ class Edits final : public onnx::Changes {
     bool is_logged_ = false;
     std::vector<EditStep> log_;    // the newest steps
     std::uint64_t log_begin_ = 0;  // the place of the first of them
-    Entries messages_;
-    std::unordered_map<const std::uint8_t*, Entry*> entries_;  // the same, for find()
-    // Of removed messages: the objects of each keep it.
-    std::unordered_map<const std::uint8_t*, std::weak_ptr<Entry>> let_go_;
+    ByKey messages_;
+    std::unordered_map<const std::uint8_t*, const Fields*> fields_;  // the same, for find()
+    std::map<const std::uint8_t*, std::weak_ptr<Life>> lives_;
+    std::size_t most_lives_ = 1024;  // when those that are gone are forgotten next
+    // Of removed messages that were added: the objects of messages in them keep what was in them.
+    std::unordered_map<const std::uint8_t*, std::weak_ptr<const ByKey>> let_go_;
+    std::map<const std::uint8_t*, GoneRange> gone_;  // the same, by the ranges of their bytes
+    std::size_t most_gone_ = 16;
     Intervals removed_;
-    // Of each place, what left it each time.
-    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, std::vector<onnx::Message>>
-        vacated_;
-    std::unordered_map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
-    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;                // the newest last
+    std::map<std::pair<const std::uint8_t*, const wire::FieldRow*>, Places> places_;
+    std::size_t most_places_ = 16;
+    std::map<const std::uint8_t*, onnx::Message> first_in_place_;  // by the newest
+    std::vector<std::shared_ptr<source::OwnedBytes>> blocks_;      // the newest last
     std::size_t reverted_ = 0;  // so many of them belong to edits that were reverted
     std::map<const std::uint8_t*, std::size_t> block_at_;  // by the first byte
     std::uint64_t used_ = 0;                               // of the newest block

@@ -242,7 +242,7 @@ TEST_CASE("edit_message: messages are added and removed in one step") {
     }
 }
 
-TEST_CASE("edit_message: the fields of a removed copy end with the last who keeps them") {
+TEST_CASE("edit_message: what is in a removed copy ends with the last who keeps it alive") {
     const auto& row = field<"GraphProto.initializer">;
     const Bytes content(5000, 3);
     const EditedDocument other(blob(8, "w"), message<"TensorProto">);
@@ -253,13 +253,27 @@ TEST_CASE("edit_message: the fields of a removed copy end with the last who keep
     const Message copy =
         model::splice_messages(*edited, edited.graph(), row, added, {}).front().current();
     const Message known(copy.table(), copy.loaded(), copy.changes());
-    auto kept = (*edited).edits().keep_fields(known);
+    CHECK((*edited).keep_alive(edited.graph()) == nullptr);  // it was loaded
+    auto kept = (*edited).keep_alive(known);
     REQUIRE(kept != nullptr);
     const std::vector<std::uint64_t> gone{0};
     model::splice_messages(*edited, edited.graph(), row, {}, gone);
     CHECK(known.current().find(field<"TensorProto.raw_data">)->bytes.size() == content.size());
     CHECK(edited.flat(known).size() > content.size());
+    const auto also = (*edited).keep_alive(known);  // of an object that is made after the removal
     kept.reset();
+    CHECK(known.current().find(field<"TensorProto.raw_data">)->bytes.size() == content.size());
+    (*edited).editable().revert();
+    CHECK(known.current().find(field<"TensorProto.raw_data">)->bytes.size() == content.size());
+}
+
+TEST_CASE("edit_message: nobody reads what was in a removed copy that nobody kept alive") {
+    const auto& row = field<"GraphProto.initializer">;
+    const EditedDocument edited(model(graph_with({})));
+    const Message copy = model::insert(*edited, edited.graph(), row, 0, std::nullopt);
+    model::set_value(*edited, copy, field<"TensorProto.name">, new_value(blob(8, "w")));
+    const std::uint64_t first[] = {0};
+    model::erase(*edited, edited.graph(), row, first);
     const Message again(copy.table(), copy.loaded());
     CHECK(code_of([&] { std::ignore = again.with((*edited).edits()); }) == "edit.concurrent");
 }
@@ -273,10 +287,13 @@ TEST_CASE("edit_message: a message that is made present clears the other members
     const Message old = edited.child(tensor);
     CHECK(model::make_present(*edited, edited.root(), tensor).key() == old.key());
     CHECK_FALSE((*edited).edits().any());
+    model::set_value(*edited, edited.root(), field<"TypeProto.denotation">,
+                     new_value(blob(6, "d")));
+    const auto place = (*edited).editable().place_of(edited.root(), tensor);
     const Message made = model::make_present(*edited, edited.root(), sequence);
     CHECK(edited.flat() == join(blob(6, "d"), blob(4, Bytes{})));
     CHECK((*edited).edits().is_removed(old));
-    CHECK((*edited).edits().vacated(edited.root(), tensor) == 1);
+    CHECK((*edited).edits().left(edited.root(), tensor, place)->key() == old.key());
     CHECK(edited.root().which("value") == &sequence);
     static_cast<void>(model::make_present(*edited, made, field<"TypeProto.Sequence.elem_type">));
     CHECK(edited.flat() == join(blob(6, "d"), blob(4, blob(1, Bytes{}))));
