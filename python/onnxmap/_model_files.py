@@ -14,8 +14,8 @@ MODEL_SUFFIX = ".onnx"
 _IN_PROGRESS = (".onnxmap-tmp", ".onnxmap-old")  # files of a save that goes on, or was killed
 _HEAD_BYTES = 4096
 # How protobuf writes a model: the field ir_version, which every valid model has, and the next tag.
-# Weights hardly ever begin so.
-_FIRST_FIELD = re.compile(rb'\x08[\x01-\x7f][\x12\x1a"(2:Br\xa2\xca\xd2]')
+# Weights hardly ever begin so. A model in onnx's own text, which onnxmap does not read, has <.
+_FIRST_FIELD = re.compile(rb'\x08[\x01-\x7f][\x12\x1a"(2:Br\xa2\xca\xd2]|\s*<\s*ir_version\b')
 
 
 def is_model(path: str) -> bool:

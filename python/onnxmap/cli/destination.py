@@ -138,7 +138,7 @@ class DataPlaces:
     def _is_replaced(self, path: str) -> bool:
         try:
             own = {file_id(each) for each in external_paths(self._out)}
-        except (OnnxMapError, OSError):  # there is no old model
+        except (OnnxMapError, OSError, ImportError):  # there is no old model
             return False
         old = [] if is_url(os.fsencode(self._file)) else [os.path.abspath(self._file)]
         others = neighbours([self._folder, os.path.dirname(path)], [self._out], old)

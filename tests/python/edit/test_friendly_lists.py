@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable, MutableSequence
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from support.edited_models import rich, saved
@@ -234,6 +235,24 @@ def test_a_loop_leaves_out_what_was_removed_meanwhile() -> None:
         model.revert()  # also what was added
         assert [node.name for node in again] == NODES[::2]
     assert [node.name for node in model.graph.nodes] == NODES
+
+
+def test_a_loop_over_a_mapping_goes_on_with_the_keys_of_its_start() -> None:
+    model = onnxmap.from_arrays({name: np.zeros(2) for name in "abc"})
+    model.metadata_props.update(dict.fromkeys("abc", "x"))
+    for mapping in (model.initializers, model.metadata_props):
+        keys = []
+        for key in mapping:
+            keys.append(key)
+            del mapping[key]
+        assert keys == ["a", "b", "c"]
+        assert len(mapping) == 0
+    model.metadata_props.update(dict.fromkeys("abc", "x"))
+    items = iter(model.metadata_props.items())
+    assert next(items) == ("a", "x")
+    del model.metadata_props["b"]
+    with pytest.raises(KeyError):
+        next(items)
 
 
 def test_a_loop_over_a_removed_message_goes_on() -> None:

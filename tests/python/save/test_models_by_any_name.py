@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from support.save_models import SAVE_MODELS
 
@@ -120,6 +121,14 @@ class TestNotReadable:
             edit(path, number)
         part.write_bytes(data)
         assert number_in(part) == 1
+
+    def test_a_form_that_only_onnx_reads(self, path: Path, tmp_path: Path) -> None:
+        edit(path, 1)
+        (tmp_path / "m.onnxtxt").write_text(
+            onnx.printer.to_text(onnx.load(path, load_external_data=False))
+        )
+        edit(path, 2)
+        assert sides(tmp_path) == ["model.onnx.2.edited.data", SIDE]
 
     @pytest.mark.parametrize("name", ["pointer.onnx", "pointer.txt"])
     def test_what_is_older_than_the_side_file(self, name: str, path: Path, tmp_path: Path) -> None:
