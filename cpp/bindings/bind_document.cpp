@@ -156,7 +156,7 @@ void bind_document(py::module_& module) {
             [](const DocumentPtr& self) { return py::bytes(self->store().external.root()); },
             "The folder or URL that external locations are relative to; empty: none.")
         .def_property_readonly("edited",
-                               [](const DocumentPtr& self) { return self->edits().any(); })
+                               [](const DocumentPtr& self) { return self->edits().edited(); })
         .def("revert", [](const DocumentPtr& self) { self->editable().revert(); })
         .def("tensors", guarded(tensors))
         .def("shape_tensors", guarded(shape_tensors),

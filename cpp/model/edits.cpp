@@ -385,6 +385,11 @@ void Edits::revert() {
     count_.fetch_add(1, std::memory_order_acq_rel);
 }
 
+bool Edits::edited() const {
+    const std::lock_guard lock(mutex_);
+    return !messages_.empty();
+}
+
 Edits::ByKey Edits::messages_in(const onnx::Message& message) const {
     Gone gone;
     const std::lock_guard lock(mutex_);

@@ -48,6 +48,9 @@ class Edits final : public onnx::Changes {
     [[nodiscard]] Fields find(const std::uint8_t* key) const override;
     [[nodiscard]] bool is_added(const std::uint8_t* key) const override;
 
+    /// Whether messages differ from what was loaded. any() may also be true if they no longer do.
+    [[nodiscard]] bool edited() const;
+
     /// Counts the edits, so that what was derived from an earlier state can be recognised.
     [[nodiscard]] std::uint64_t count() const noexcept {
         return count_.load(std::memory_order_acquire);

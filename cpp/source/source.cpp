@@ -33,7 +33,10 @@ std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
 
 void Source::check_unchanged(Moment since) const {
     if (since == kRecently) since = now() - look_every();
-    if (looked_at_.load(std::memory_order_relaxed) >= since) return;
+    if (looked_at_.load(std::memory_order_relaxed) < since) check_unchanged();
+}
+
+void Source::check_unchanged() const {
     const Moment looked_at = now();
     // If the check throws, the next call checks again.
     looked_at_.store(Moment::min(), std::memory_order_relaxed);

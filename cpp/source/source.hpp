@@ -115,9 +115,11 @@ class Source {
     /// text. Empty if the source is not remote.
     [[nodiscard]] virtual std::string remote_state() const { return {}; }
 
-    /// Throws Error `file.changed` if the file has changed since it was opened. Does not check
-    /// again if it was checked at `since` or later; kRecently means look_every() ago.
-    void check_unchanged(Moment since = now()) const;
+    /// Throws Error `file.changed` if the file has changed since it was opened.
+    void check_unchanged() const;
+    /// The same, but does not check again if it was checked at `since` or later, on a clock that
+    /// goes by milliseconds; kRecently means look_every() ago.
+    void check_unchanged(Moment since) const;
 
     /// Whether the bytes are those of a local file, whose pages the page cache may hold.
     [[nodiscard]] virtual bool in_file() const noexcept { return false; }

@@ -72,6 +72,20 @@ struct Loaded {
 
 }  // namespace
 
+TEST_CASE("source_changes: a check notices a change right after another check") {
+    const TemporaryFolder folder;
+    for (int round = 0; round < 20; ++round) {  // most of them within one tick of the clock
+        const auto source = open_source(folder.write("f", "0123456789"), source::IoMode::mmap);
+        source->check_unchanged();
+        std::filesystem::resize_file(folder / "f", 5);
+        const auto check = [&] {
+            source->check_unchanged();
+            return 0;
+        };
+        CHECK(code_of(check) == "file.changed");
+    }
+}
+
 TEST_CASE("source_changes: the file is checked unless it was checked since the given moment") {
     for (const source::IoMode mode : kBothModes) {
         const TemporaryFolder folder;

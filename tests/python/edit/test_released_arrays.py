@@ -171,12 +171,13 @@ def test_a_handle_keeps_its_message_when_the_edits_are_reverted() -> None:
     removed = model.graph.nodes.pop()
     for _ in range(2):
         model.revert()
+        assert not model.edited
         for each in (added, removed):
             assert (each.name, list(each.inputs)) == ("second", ["r"])
             with pytest.raises(onnxmap.EditError):
                 each.name = "third"
         model.graph.name = "edited again"
-    assert not model.edited or len(model.graph.nodes) == 1
+    assert len(model.graph.nodes) == 1
 
 
 def test_a_loaded_message_is_back_when_its_removal_is_reverted() -> None:
