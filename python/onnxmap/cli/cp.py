@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     out = destination(arguments)
     with open_model(arguments.file, arguments) as model:
-        places = DataPlaces(out, arguments)
+        places = DataPlaces(out, arguments, may_stay=False)
         copies = _copies(arguments.file, out, data_files(model), places)
         check_free(out, copies.values(), arguments)
         with SavingBar() as bar:

@@ -112,12 +112,14 @@ class DataPlaces:
     Args:
         out: the path of the new model.
         arguments: with `overwrite`, data files that only the old model at `out` uses are replaced.
+        may_stay: whether a file of the old model may be a file of the new one in the same folder.
     """
 
-    def __init__(self, out: str, arguments: argparse.Namespace) -> None:
+    def __init__(self, out: str, arguments: argparse.Namespace, *, may_stay: bool) -> None:
         self._out = out
         self._folder = os.path.dirname(out)
         self._overwrite = arguments.overwrite
+        self._may_stay = may_stay
         self._file = arguments.file
         self._is_same = not is_url(os.fsencode(self._file)) and os.path.samefile(
             self._folder, os.path.dirname(os.path.abspath(self._file))
@@ -129,7 +131,7 @@ class DataPlaces:
         A name that is taken is refused later, unless `overwrite` lets another name be chosen.
         """
         if self._is_same and location == old_location:
-            return True  # it stays
+            return self._may_stay
         if not is_plain(location, self._folder):
             return False
         path = os.path.join(self._folder, location)

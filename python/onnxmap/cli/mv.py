@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if os.path.islink(file):
         raise UsageError(f"{arguments.file} is a symbolic link; move the file that it leads to")
     with open_model(file, arguments) as model:
-        plan = _plan(model, file, out, DataPlaces(out, arguments))
+        plan = _plan(model, file, out, DataPlaces(out, arguments, may_stay=True))
         check_free(out, [*plan.moves.values(), *plan.copies.values()], arguments)
         left_over = _carry_out(plan, model, file, arguments)
     _tell(plan, file, left_over, arguments)

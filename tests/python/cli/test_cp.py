@@ -52,6 +52,26 @@ class TestNames:
         assert values_of(tmp_path / "n.onnx") == values
         assert names_in(tmp_path) == {"n.onnx", str(Path(new))}
 
+    @pytest.mark.parametrize(
+        ("options", "locations"),
+        [((), {"a": "m.data"}), (("--overwrite",), {"a": "m.data", "b": "m.m.data"})],
+    )
+    @pytest.mark.parametrize("new", ["m", "m.pb"])
+    def test_a_model_of_the_same_stem(
+        self,
+        run: Run,
+        tmp_path: Path,
+        new: str,
+        options: tuple[str, ...],
+        locations: dict[str, str | None],
+    ) -> None:
+        values = save_weighted(tmp_path / "m.onnx", locations)
+        before = contents(tmp_path)
+        assert run("cp", *options, tmp_path / "m.onnx", tmp_path / new).status == 0
+        assert contents(tmp_path).items() > before.items()
+        assert values_of(tmp_path / "m.onnx") == values_of(tmp_path / new) == values
+        assert not set(locations_of(tmp_path / new).values()) & before.keys()
+
     def test_names_that_would_be_equal(self, run: Run, tmp_path: Path) -> None:
         locations = {"a": "w", "b": "m.w", "c": "m.m.w"}
         values = save_weighted(tmp_path / "m.onnx", locations)
