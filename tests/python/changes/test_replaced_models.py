@@ -74,7 +74,8 @@ def without_data(path: Path) -> None:
 
 
 REPLACED: dict[str, Callable[[Path], None]] = {
-    way.__name__: way for way in (by_rename, by_a_save, in_place, moved_aside, both_aside, without_data)
+    way.__name__: way
+    for way in (by_rename, by_a_save, in_place, moved_aside, both_aside, without_data)
 }
 READS: dict[str, Callable[[onnxmap.Model], Any]] = {
     "one": lambda model: model.initializers["a"].numpy(),
