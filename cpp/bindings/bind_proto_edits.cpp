@@ -64,7 +64,7 @@ void merge_from(const ProtoView& self, const py::object& other) {
 }
 
 void copy_from(const ProtoView& self, const py::object& other) {
-    copy(self, message_for(self.made.table().name, other));
+    copy(self, message_for(self.made.table().name, other), model::AbsentFields::waiting);
 }
 
 // The bytes, loaded as a message of the same type. Throws ParseError.

@@ -249,10 +249,10 @@ void merge(const Handle& handle, const Handle& original) {
     add_fields(handle, copied_for(handle, original));
 }
 
-void copy(const Handle& handle, const Handle& original) {
+void copy(const Handle& handle, const Handle& original, model::AbsentFields absent) {
     if (below_guard(handle, [&] { return is_same(handle, original); })) return;
     const Handle copied = copied_for(handle, original);
-    below_guard(handle, [&] { model::clear_all(*handle.document, to_change(handle)); });
+    below_guard(handle, [&] { model::clear_all(*handle.document, to_change(handle), absent); });
     add_fields(handle, copied);
 }
 

@@ -93,7 +93,8 @@ std::vector<onnx::Message> splice(const Handle& parent, const wire::FieldRow& ro
 void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<const Handle> others);
 
 /// Replaces all fields of a message by those of another one of its type.
-void copy(const Handle& handle, const Handle& original);
+void copy(const Handle& handle, const Handle& original,
+          model::AbsentFields absent = model::AbsentFields::cleared);
 
 /// Adds the fields of `original` to a message; see model::merge_from().
 void merge(const Handle& handle, const Handle& original);

@@ -211,9 +211,13 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
     document.editable().set(message, fields->replace(rows, std::nullopt, {}), rows);
 }
 
-void clear_all(const Document& document, const onnx::Message& message) {
+void clear_all(const Document& document, const onnx::Message& message, AbsentFields absent) {
     check_editable(document, message);
-    for (const wire::FieldRow& row : message.table().fields) note_cleared(document, message, row);
+    if (absent == AbsentFields::cleared) {
+        for (const wire::FieldRow& row : message.table().fields) {
+            note_cleared(document, message, row);
+        }
+    }
     remove_messages(document, message, ~Pieces::Rows{0});
     const auto before = fields_of(message);
     document.editable().set(message, Pieces::Builder(message.table(), before->merged()).finish(),

@@ -61,8 +61,13 @@ void append_values(const Document& document, const onnx::Message& message,
 /// Removes all occurrences of a field.
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row);
 
+/// What a handle of an absent message shows when the message that lacks it is cleared and filled
+/// again: nothing, or the new message. Source: upb's Clear and CopyFrom.
+enum class AbsentFields { cleared, waiting };
+
 /// Removes all fields, unknown ones included.
-void clear_all(const Document& document, const onnx::Message& message);
+void clear_all(const Document& document, const onnx::Message& message,
+               AbsentFields absent = AbsentFields::cleared);
 
 /// A message in another document, or in the same one.
 struct Original {

@@ -219,3 +219,38 @@ def test_an_empty_slice_is_the_place_before_its_start(start: int, stop: int) -> 
     values[start:stop] = [1, 2]
     expected[start:stop] = [1, 2]
     assert list(values) == expected
+
+
+def fill(message: Any) -> Any:
+    message.graph.name = "new"
+    return message
+
+
+# What happens to a model without a graph while somebody holds its absent graph.
+WHILE_ABSENT: dict[str, Callable[[Any, Any], object]] = {
+    "CopyFrom": lambda m, new: m.CopyFrom(new),
+    "CopyFrom of an empty one, and of a full one": lambda m, new: (
+        m.CopyFrom(type(new)() if isinstance(new, ModelProto) else onnxmap.new("ModelProto")),
+        m.CopyFrom(new),
+    ),
+    "MergeFrom": lambda m, new: m.MergeFrom(new),
+    "ParseFromString": lambda m, new: m.ParseFromString(new.SerializeToString()),
+    "MergeFromString": lambda m, new: m.MergeFromString(new.SerializeToString()),
+    "Clear": lambda m, new: (m.Clear(), m.MergeFrom(new)),
+    "ClearField": lambda m, new: (m.ClearField("graph"), m.MergeFrom(new)),
+    "an edit": lambda m, new: fill(m),
+}
+
+
+@pytest.mark.parametrize("change", WHILE_ABSENT)
+def test_who_holds_an_absent_message_sees_what_protobuf_shows(change: str) -> None:
+    """Which of these changes fill the message depends on protobuf's implementation: it is upb."""
+    shown = []
+    for message, new in (
+        (ModelProto(), fill(ModelProto())),
+        (onnxmap.new("ModelProto"), fill(onnxmap.new("ModelProto"))),
+    ):
+        held = message.graph
+        WHILE_ABSENT[change](message, new)
+        shown.append((held.name, message.graph.name))
+    assert shown[0] == shown[1]
