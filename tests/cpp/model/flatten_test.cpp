@@ -265,6 +265,7 @@ TEST_CASE("flatten: a part of an edited document has the edits below it") {
     CHECK(edited.flat(edited.node(0)) == node("A"));
     CHECK(edited.flat(edited.graph()) ==
           join(blob(1, node("A")), blob(1, blob(5, blob(1, "n"))), blob(1, node("B"))));
+    const auto kept = (*edited).keep_alive(added);
     const std::uint64_t one[] = {1};
     model::erase(*edited, edited.graph(), field<"GraphProto.node">, one);
     CHECK(edited.flat(added.current()) == blob(5, blob(1, "n")));  // it can still be read
