@@ -82,8 +82,11 @@ std::map<std::uint64_t, std::string> take_locations(const model::Document& docum
         found.push_back(message);
     });
     for (const onnx::Message& message : found) {
-        model::clear(document, message, field<"TensorProto.external_data">);
-        model::clear(document, message, field<"TensorProto.data_location">);
+        const auto rows = onnx::Pieces::rows(message.table(), field<"TensorProto.external_data">) |
+                          onnx::Pieces::rows(message.table(), field<"TensorProto.data_location">);
+        document.editable().set(message, model::fields_of(message)->replace(rows, std::nullopt, {}),
+                                rows);
+        static_cast<void>(model::Tensor(document, message.current()).values());
     }
     return locations;
 }

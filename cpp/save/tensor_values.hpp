@@ -1,4 +1,4 @@
-// What a save finds out about the values of one tensor.
+// What a save finds out about the values of tensors, and whether these or a location counts.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class Role { initializer, attribute, other };
 
 /// Removes the locations of tensors that have values as well, which then count: so onnx's
 /// convert_model_to_external_data leaves them. Returns the locations by the positions of the
-/// tensors among all of the document. Throws Error `ext.*`.
+/// tensors among all of the document. Throws Error `ext.*`; `tensor.*` if the values do not fit.
 [[nodiscard]] std::map<std::uint64_t, std::string> take_locations(const model::Document& document);
 
 }  // namespace onnxmap::save

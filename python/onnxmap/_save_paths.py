@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._data_names import is_text
+from onnxmap._data_names import is_plain, is_text, names_after
 from onnxmap._model_files import external_paths, is_model
 from onnxmap._neighbours import Neighbours, file_id, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
@@ -123,6 +123,37 @@ def check_replaced(
             raise _own_data(data_name, f"{user!r} has values there", advice)
         if others.owner_of(data_name) is not None:
             raise _own_data(data_name, "that is a model")
+
+
+def names_of_data(
+    locations: Iterable[bytes], path: bytes, follow_symlinks: bool
+) -> dict[bytes, bytes]:
+    """Return the names of new data files of a model at `path`, by the locations that it names.
+
+    Whoever made the model chose these. A name stays if it is plainly that of a data file, and is
+    free or belongs to a data file of the old model. Others are named after the new model.
+
+    Raises:
+        UnsafePathError: a location leads out of the folder.
+    """
+    if follow_symlinks:
+        path = os.path.realpath(path)
+    folder, model = map(os.fsdecode, os.path.split(path))
+    own = _ids_of_data(path)
+    named: dict[bytes, bytes] = {}
+
+    def is_free(name: str) -> bool:
+        place = os.path.join(folder, name)
+        is_taken = os.path.lexists(place) and file_id(place) not in own
+        return not is_taken and os.fsencode(name) not in named.values()
+
+    for location in sorted(set(locations)):
+        check_location(os.fsencode(folder), location)
+        name = os.fsdecode(location)
+        if not is_plain(name, folder) or not is_free(name):
+            name = next(filter(is_free, names_after(model, os.path.basename(name))))
+        named[location] = os.fsencode(name)
+    return named
 
 
 def side_location(path: bytes, documents: Iterable[_core.Document], find: Finder) -> bytes:

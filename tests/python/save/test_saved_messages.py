@@ -20,7 +20,7 @@ from support.saved_models import stored_bytes
 from support.tensor_oracle import tensors_of
 
 import onnxmap
-from onnxmap.errors import MissingDataError, SaveError, UnsafePathError
+from onnxmap.errors import MissingDataError, SaveError, TensorError, UnsafePathError
 
 PROGRAMS = 20_000 if LONG else 2_000 if EXHAUSTIVE else 150
 WEIGHT, BIAS = np.arange(600, dtype=np.float32), np.arange(2000, dtype=np.float32) / 3
@@ -61,7 +61,7 @@ def test_values_go_to_the_file_that_the_message_names(tmp_path: Path) -> None:
 def test_each_tensor_may_name_a_file_of_its_own(tmp_path: Path) -> None:
     message = given_locations(message_of(w=WEIGHT, b=BIAS), all_tensors_to_one_file=False)
     onnxmap.save(message, tmp_path / "m.onnx")
-    assert {path.name for path in tmp_path.iterdir()} == {"m.onnx", "w", "b"}
+    assert {path.name for path in tmp_path.iterdir()} == {"m.onnx", "m.w.data", "m.b.data"}
     assert read_back(tmp_path / "m.onnx") == EXPECTED
 
 
@@ -117,11 +117,48 @@ def test_a_location_cannot_lead_out_of_the_folder(tmp_path: Path, location: str)
 
 def test_data_of_another_model_are_not_replaced(tmp_path: Path) -> None:
     onnxmap.save(message_of(w=WEIGHT), tmp_path / "other.onnx", "w.data")
-    message = given_locations(message_of(b=BIAS), location="w.data")
-    with pytest.raises(SaveError) as caught:
+    for values in (BIAS, -BIAS):  # the second save replaces the first one
+        message = given_locations(message_of(b=values), location="w.data")
         onnxmap.save(message, tmp_path / "m.onnx")
-    assert caught.value.code == "save.own_data"
+        assert read_back(tmp_path / "m.onnx") == {"b": values.tolist()}
     assert read_back(tmp_path / "other.onnx") == {"w": WEIGHT.tolist()}
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"other.onnx", "w.data", "m.onnx", "m.w.data"}
+
+
+@pytest.mark.parametrize("location", [".bashrc", "setup.py", "new/w.data", "notes.bin", "m.onnx"])
+def test_who_made_the_message_does_not_choose_which_files_appear(
+    tmp_path: Path, location: str
+) -> None:
+    if "/" not in location:
+        (tmp_path / location).write_bytes(b"mine")
+    message = message_of(w=WEIGHT)
+    message.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    message.graph.initializer[0].external_data.add(key="location", value=location)
+    onnxmap.save(message, tmp_path / "m.onnx")
+    assert read_back(tmp_path / "m.onnx") == {"w": WEIGHT.tolist()}
+    if location != "m.onnx" and "/" not in location:
+        assert (tmp_path / location).read_bytes() == b"mine"
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        "m.onnx", location, next(path.name for path in tmp_path.glob("m.*.*"))
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [{"raw_data": b""}, {"raw_data": None, "float_data": [0.0]}])
+def test_values_that_do_not_fit(tmp_path: Path, values: dict[str, Any]) -> None:
+    message = message_of(w=WEIGHT)
+    onnxmap.save(message, tmp_path / "m.onnx", "w.data")
+    message = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    message.graph.initializer[0].MergeFrom(TensorProto(**values))
+    with pytest.raises(TensorError):
+        onnxmap.save(message, tmp_path / "n.onnx")
+    assert not (tmp_path / "n.onnx").exists()
+
+
+def test_a_location_goes_with_values_that_stay_in_the_model(tmp_path: Path) -> None:
+    message = given_locations(message_of(w=WEIGHT), location="w.data")
+    onnxmap.save(message, tmp_path / "m.onnx", external_data=False)
+    assert not onnx.load(tmp_path / "m.onnx").graph.initializer[0].external_data
 
 
 def test_a_message_may_come_from_another_folder(tmp_path: Path) -> None:
