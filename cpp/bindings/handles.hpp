@@ -1,6 +1,7 @@
 // The C++ values of bound objects: a share of the document, and a view of one of its messages.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,19 +46,26 @@ struct AbsentMessage {
     AbsentMessage(Handle parent_, const onnx::Message& message, const wire::FieldRow* row_)
         : parent(std::move(parent_)),
           row(row_),
-          place(parent.document->editable().place_of(message, *row)),
+          is_parent_absent(message.key() == nullptr),
+          place(is_parent_absent ? nullptr : parent.document->editable().place_of(message, *row)),
           depth(parent.absent ? parent.absent->depth + 1 : 1) {
         if (depth > parent.document->limits().depth) fail_edited_too_deep();
     }
 
     Handle parent;
     const wire::FieldRow* row;
-    model::Edits::PlacePtr place;
-    std::uint32_t depth;  // below a message that is present
+    bool is_parent_absent;                              // when the handle was made
+    mutable std::atomic<model::Edits::PlacePtr> place;  // null: the first; or not yet known
+    std::uint32_t depth;                                // below a message that is present
 
     /// What was there when the place was cleared; nothing if it was not, since then.
     [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const {
-        return parent.document->edits().left(message, *row, place);
+        model::Edits::PlacePtr known = place.load();
+        if (known == nullptr && is_parent_absent && message.key() != nullptr) {
+            known = parent.document->editable().place_of(message, *row);
+            place.store(known);
+        }
+        return parent.document->edits().left(message, *row, known);
     }
 };
 

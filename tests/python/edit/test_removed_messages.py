@@ -242,6 +242,20 @@ WHILE_ABSENT: dict[str, Callable[[Any, Any], object]] = {
 }
 
 
+@pytest.mark.parametrize("message", [ModelProto(), onnxmap.new("ModelProto")], ids=type)
+def test_a_message_that_was_absent_in_an_absent_one_ends_when_it_is_cleared(message: Any) -> None:
+    tensor = message.graph.node.add().attribute.add().t
+    segment = tensor.segment
+    segment.begin = 5
+    tensor.ClearField("segment")
+    assert (segment.begin, tensor.HasField("segment")) == (5, False)
+    tensor.segment.begin = 6
+    if not isinstance(message, ModelProto):
+        with pytest.raises(onnxmap.EditError):
+            segment.end = 1
+    assert (segment.begin, tensor.segment.begin, tensor.segment.end) == (5, 6, 0)
+
+
 @pytest.mark.parametrize("change", WHILE_ABSENT)
 def test_who_holds_an_absent_message_sees_what_protobuf_shows(change: str) -> None:
     """Which of these changes fill the message depends on protobuf's implementation: it is upb."""
