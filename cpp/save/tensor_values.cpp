@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/edit_message.hpp"
+#include "model/copy_message.hpp"
 #include "model/message_walk.hpp"
 #include "save/external_use.hpp"
 #include "source/owned_bytes.hpp"
