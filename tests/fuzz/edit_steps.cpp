@@ -49,6 +49,7 @@ EditSteps::Handle EditSteps::choose() {
         handle.message = document(handle).root();
     }
     for (std::size_t i = random_.below(kMostDown); i > 0 && descend(handle); --i) {}
+    handle.life = document(handle).keep_alive(handle.message);
     if (handles_.size() < kMostHandles) {
         handles_.push_back(handle);
     } else {

@@ -30,6 +30,7 @@ class EditSteps {
     struct Handle {
         std::size_t document;
         onnx::Message message;
+        std::shared_ptr<const void> life = nullptr;  // as an object of the message has it
     };
     /// Messages that were chosen so far, some of them removed since.
     [[nodiscard]] const std::vector<Handle>& handles() const noexcept { return handles_; }

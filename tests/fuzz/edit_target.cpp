@@ -2,6 +2,7 @@
 // the flat form must mean the same when it is loaded.
 //
 // The input: the type, the number of steps, two bytes for each step, and the message.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -17,10 +18,10 @@
 #include "fuzz/read_everything.hpp"
 #include "fuzz/work_limit.hpp"
 #include "memory_source.hpp"
-#include "model/chunk_names.hpp"
 #include "model/equality.hpp"
 #include "model/load.hpp"
 #include "model/message_hash.hpp"
+#include "model/named_list.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::fuzz {
@@ -72,8 +73,8 @@ void compare_with_flat_form(const model::Document& document, const onnx::Message
             "the flat form of an edited message has another hash");
 }
 
-// The tables of the chunks of an edited graph must find what is in the list.
-void find_names_in_chunks(const model::Document& document) {
+// A look-up by name must find what is in the list of nodes, at every place that has the name.
+void find_names(const model::Document& document) {
     const wire::FieldRow& list = onnx::field<"GraphProto.node">;
     const wire::FieldRow& name_field = onnx::field<"NodeProto.name">;
     onnx::Message graph = document.root();
@@ -83,15 +84,12 @@ void find_names_in_chunks(const model::Document& document) {
     }
     if (&graph.table() != &onnx::message<"GraphProto"> || !graph.edited()) return;
     const auto fields = document.index(graph);
-    const model::ChunkNames names(*fields, list, name_field, nullptr);
+    const model::NamedList names(document, *fields, list, name_field);
     std::uint64_t position = 0;
     fields->for_each(list, [&](const wire::Field& element) {
         const std::string_view name = graph.inner(list, element).text(name_field);
-        const auto found = name.empty() ? model::ChunkNames::Found{} : names.find(name);
-        using enum model::ChunkNames::Found::Count;
-        require(name.empty() || found.count == several ||
-                    (found.count == one && found.position == position),
-                "a name is not found in the chunk that has it");
+        const auto found = names.positions(name);
+        require(std::ranges::binary_search(found, position), "a name is not found where it is");
         ++position;
     });
 }
@@ -111,7 +109,7 @@ void run(ByteView input) {
     for (const DocumentPtr& document : documents) {
         compare_with_flat_form(*document, document->root());
         if (flat_form(*document, document->root())) read_document(*document);
-        find_names_in_chunks(*document);
+        find_names(*document);
     }
     std::size_t looked_at = 0;
     for (const EditSteps::Handle& handle : edits.handles()) {
