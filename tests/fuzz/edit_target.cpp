@@ -2,13 +2,13 @@
 // the flat form must mean the same when it is loaded.
 //
 // The input: the type, the number of steps, two bytes for each step, and the message.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "flat_bytes.hpp"
@@ -21,7 +21,6 @@
 #include "model/equality.hpp"
 #include "model/load.hpp"
 #include "model/message_hash.hpp"
-#include "model/named_list.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::fuzz {
@@ -73,10 +72,9 @@ void compare_with_flat_form(const model::Document& document, const onnx::Message
             "the flat form of an edited message has another hash");
 }
 
-// A look-up by name must find what is in the list of nodes, at every place that has the name.
-void find_names(const model::Document& document) {
+// What tells positions by keys must agree with the order of the list of nodes.
+void find_positions(const model::Document& document) {
     const wire::FieldRow& list = onnx::field<"GraphProto.node">;
-    const wire::FieldRow& name_field = onnx::field<"NodeProto.name">;
     onnx::Message graph = document.root();
     if (&graph.table() == &onnx::message<"ModelProto">) {
         const auto child = document.child(graph, onnx::field<"ModelProto.graph">);
@@ -84,14 +82,14 @@ void find_names(const model::Document& document) {
     }
     if (&graph.table() != &onnx::message<"GraphProto"> || !graph.edited()) return;
     const auto fields = document.index(graph);
-    const model::NamedList names(document, *fields, list, name_field);
-    std::uint64_t position = 0;
+    std::vector<const std::uint8_t*> keys;
     fields->for_each(list, [&](const wire::Field& element) {
-        const std::string_view name = graph.inner(list, element).text(name_field);
-        const auto found = names.positions(name);
-        require(std::ranges::binary_search(found, position), "a name is not found where it is");
-        ++position;
+        keys.push_back(graph.inner(list, element).key());
     });
+    const std::vector<std::uint64_t> positions = fields->ordinals(list, keys);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        require(positions[i] == i, "a message is not found where it is");
+    }
 }
 
 void run(ByteView input) {
@@ -109,7 +107,7 @@ void run(ByteView input) {
     for (const DocumentPtr& document : documents) {
         compare_with_flat_form(*document, document->root());
         if (flat_form(*document, document->root())) read_document(*document);
-        find_names(*document);
+        find_positions(*document);
     }
     std::size_t looked_at = 0;
     for (const EditSteps::Handle& handle : edits.handles()) {
