@@ -90,6 +90,14 @@ void find_positions(const model::Document& document) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         require(positions[i] == i, "a message is not found where it is");
     }
+    const std::vector<const std::uint8_t*> foreign{graph.key()};
+    require(!fields->ordinal(list, foreign.front()), "the graph is found among its nodes");
+    try {
+        static_cast<void>(fields->ordinals(list, foreign));
+        require(false, "the graph has a position among its nodes");
+    } catch (const Error& error) {
+        require(error.code == "edit.concurrent", error.code.c_str());
+    }
 }
 
 void run(ByteView input) {
