@@ -72,7 +72,7 @@ class OutputFolder {
 
     /// False if the name is taken.
     [[nodiscard]] bool make_folder(const std::string& name, const std::string& path) const;
-    /// If it is empty; one that cannot be removed stays, without a word.
+    /// Removes a folder if it is empty. One that cannot be removed stays, and that is no error.
     void remove_folder(const std::string& name) const noexcept;
 
     /// Waits until the disk has the names of the folder. Does nothing on a file system that cannot

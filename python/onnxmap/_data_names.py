@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MODEL_SUFFIX = ".onnx"
 _LONGEST_NAME = 255  # bytes
@@ -67,20 +67,27 @@ def names_after(model: str, name: str) -> Iterator[str]:
         number += 1
 
 
-def copied_locations(locations: Iterable[str], folder: str, model: str) -> dict[str, str]:
+def copied_locations(
+    locations: Iterable[str],
+    folder: str,
+    model: str,
+    is_free: Callable[[str], bool] = lambda _: True,
+) -> dict[str, str]:
     """Return the new locations of data files that cannot keep theirs in the folder of a new model.
 
     Args:
         locations: the locations of all data files of the model.
         folder: the folder of the new model.
         model: its name.
+        is_free: whether a data file may have a location. By default, the save finds out.
     """
     plain = {each: posixpath.normpath(each) for each in locations}
-    taken = {model, *(each for each in plain.values() if is_plain(each, folder))}
+    kept = {each for each in plain.values() if is_plain(each, folder) and is_free(each)} - {model}
+    taken = {model, *kept}
     named: dict[str, str] = {}
-    for location in sorted(set(plain.values()) - taken):
+    for location in sorted(set(plain.values()) - kept):
         names = names_after(model, posixpath.basename(location))
-        named[location] = next(name for name in names if name not in taken)
+        named[location] = next(name for name in names if name not in taken and is_free(name))
         taken.add(named[location])
     return {each: named[location] for each, location in plain.items() if location in named}
 

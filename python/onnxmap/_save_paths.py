@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._data_names import is_plain, is_text, names_after
+from onnxmap._data_names import copied_locations, is_text
 from onnxmap._model_files import external_paths, is_model
 from onnxmap._neighbours import Neighbours, file_id, neighbours
 from onnxmap._paths import absolute_path, is_url, without_file_scheme
@@ -125,35 +125,29 @@ def check_replaced(
             raise _own_data(data_name, "that is a model")
 
 
-def names_of_data(
-    locations: Iterable[bytes], path: bytes, follow_symlinks: bool
-) -> dict[bytes, bytes]:
-    """Return the names of new data files of a model at `path`, by the locations that it names.
+def new_locations(locations: Mapping[int, bytes], path: bytes) -> dict[int, bytes]:
+    """Return where the data files that a message names go beside a model at `path`.
 
-    Whoever made the model chose these. A name stays if it is plainly that of a data file, and is
+    Whoever made the message chose the names. One stays if it is plainly that of a data file, and is
     free or belongs to a data file of the old model. Others are named after the new model.
 
     Raises:
         UnsafePathError: a location leads out of the folder.
     """
-    if follow_symlinks:
-        path = os.path.realpath(path)
+    if not locations:
+        return {}
     folder, model = map(os.fsdecode, os.path.split(path))
     own = _ids_of_data(path)
-    named: dict[bytes, bytes] = {}
 
     def is_free(name: str) -> bool:
         place = os.path.join(folder, name)
-        is_taken = os.path.lexists(place) and file_id(place) not in own
-        return not is_taken and os.fsencode(name) not in named.values()
+        return not os.path.lexists(place) or file_id(place) in own
 
-    for location in sorted(set(locations)):
-        check_location(os.fsencode(folder), location)
-        name = os.fsdecode(location)
-        if not is_plain(name, folder) or not is_free(name):
-            name = next(filter(is_free, names_after(model, os.path.basename(name))))
-        named[location] = os.fsencode(name)
-    return named
+    for each in locations.values():
+        check_location(os.fsencode(folder), each)
+    given = {position: os.fsdecode(each) for position, each in locations.items()}
+    named = copied_locations(given.values(), folder, model, is_free)
+    return {position: os.fsencode(named.get(each, each)) for position, each in given.items()}
 
 
 def side_location(path: bytes, documents: Iterable[_core.Document], find: Finder) -> bytes:

@@ -14,7 +14,7 @@ from onnxmap._model import Model
 from onnxmap._options import Options
 from onnxmap._own_streams import own_descriptor
 from onnxmap._save_options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
-from onnxmap._save_paths import folder_of, local_path, names_of_data
+from onnxmap._save_paths import folder_of
 from onnxmap._writing import Written, write_document, write_documents
 
 if TYPE_CHECKING:
@@ -294,9 +294,6 @@ def _of_message(
         external_root = folder_of(path, follow_symlinks)
     document = open_buffer(data, "ModelProto", Options(), external_root, "loads")
     locations = _core.take_locations(document)
-    if is_file:
-        named = names_of_data(locations.values(), local_path(path), follow_symlinks)
-        locations = {position: named[each] for position, each in locations.items()}
     return Written(document, locations=locations, needed="all" if is_file else "none")
 
 

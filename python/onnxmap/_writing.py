@@ -26,6 +26,7 @@ from onnxmap._save_paths import (
     is_root,
     local_path,
     may_lose_data,
+    new_locations,
     plain_path,
     side_location,
     sides_no_longer_used,
@@ -111,7 +112,7 @@ def write_documents(
             view_location=viewed_name(document, path) if external == "view" else b"",
             copies=_copies(document, path) if is_plain and not is_same else dict(copies or {}),
             replaces_copies=copies is not None and options.overwrite,
-            locations=model.locations,
+            locations=new_locations(model.locations, path) if is_plain else {},
             needed=model.needed,
         )
     data_files = plan.data_files()

@@ -115,6 +115,14 @@ def test_a_location_cannot_lead_out_of_the_folder(tmp_path: Path, location: str)
     assert [path.name for path in tmp_path.rglob("*")] == ["models"]
 
 
+@pytest.mark.parametrize("external_data", [False, "x.data"])
+def test_a_location_that_is_not_used_may_lead_anywhere(tmp_path: Path, external_data: Any) -> None:
+    message = given_locations(message_of(w=WEIGHT))
+    message.graph.initializer[0].external_data[0].value = "/elsewhere/w.data"
+    onnxmap.save(message, tmp_path / "m.onnx", external_data)
+    assert read_back(tmp_path / "m.onnx") == {"w": WEIGHT.tolist()}
+
+
 def test_data_of_another_model_are_not_replaced(tmp_path: Path) -> None:
     onnxmap.save(message_of(w=WEIGHT), tmp_path / "other.onnx", "w.data")
     for values in (BIAS, -BIAS):  # the second save replaces the first one
