@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "onnx/schema.hpp"
@@ -357,18 +358,26 @@ std::optional<onnx::Message> Edits::left(const onnx::Message& parent, const wire
 // The objects of messages that were added keep what they show.
 void Edits::revert() {
     ByKey messages;  // released without the lock, as all that follows
-    Inside found;
-    std::vector<LifePtr> lives;
+    std::map<LifePtr, Inside> lives;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& [key, known] : lives_) {
             LifePtr life = known.lock();
-            if (life && !life->gone) add_inside(found, {life->loaded}, messages_);
-            if (life) lives.push_back(std::move(life));
+            if (life) lives.emplace(std::move(life), Inside{});
         }
-        let_go(found, lives);
+        std::set<LifePtr> inner;  // they share what the outermost of them keeps
+        for (auto& [life, found] : lives) {
+            if (life->gone) continue;
+            add_inside(found, {life->loaded}, messages_);
+            for (const LifePtr& each : lives_in(found.ranges)) {
+                if (each != life) inner.insert(each);
+            }
+        }
         messages.swap(messages_);
         fields_.clear();
+        for (const auto& [life, found] : lives) {
+            if (!life->gone && !inner.contains(life)) let_go(found, lives_in(found.ranges));
+        }
         removed_.clear();
         first_in_place_.clear();
         reverted_ = blocks_.size();

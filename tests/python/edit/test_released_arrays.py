@@ -160,6 +160,41 @@ def test_what_was_removed_is_released(change: Callable[[Any, int], Any]) -> None
     assert shown(kept) == before
 
 
+def test_an_object_keeps_only_its_own_message_when_the_edits_are_reverted() -> None:
+    """Each `revert` once left all it took away to all objects."""
+    model = loaded()
+    kept, first = [], resident_bytes()
+    for number in range(CYCLES):
+        model.graph.nodes.append(onnxmap.make_node("Z", [], [], name=str(number)))
+        kept.append(model.graph.nodes[-1])
+        kept[-1].inputs = ["x"]
+        model.initializers["v"] = array(number)
+        tensor = model.initializers["v"]
+        model.revert()
+    del tensor
+    gc.collect()
+    assert resident_bytes() - first < MOST_KEPT
+    assert [(node.name, *node.inputs) for node in kept] == [(str(i), "x") for i in range(CYCLES)]
+
+
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_objects_within_each_other_keep_what_they_show(last: int) -> None:
+    """They share it after `revert`, whichever of them goes first."""
+    model = loaded()
+    model.graph.nodes.append(onnxmap.make_node("Z", [], [], a=onnxmap.make_tensor("t", 1, [0], [])))
+    node = model.graph.nodes[-1]
+    attribute = node.proto.attribute[0]
+    objects = [attribute.t, node.proto, attribute]
+    objects[0].name, objects[1].name, objects[2].name = "tensor", "node", "attribute"
+    before = [shown(each) for each in objects]
+    del node, attribute
+    model.revert()
+    assert [shown(each) for each in objects] == before
+    objects[:] = [objects[last]]
+    gc.collect()
+    assert shown(objects[0]) == before[last]
+
+
 def test_a_handle_keeps_its_message_when_the_edits_are_reverted() -> None:
     """A removed node once lost the edits that were made between its addition and its removal."""
     model = loaded()
