@@ -35,11 +35,6 @@ struct Handle {
     [[nodiscard]] onnx::Message message() const;
 };
 
-/// Whether both are handles of the same message.
-[[nodiscard]] inline bool is_same(const Handle& a, const Handle& b) {
-    return a.document == b.document && a.message().is(b.message());
-}
-
 /// The place of a message that its parent lacks: the first edit puts it there.
 struct AbsentMessage {
     /// Throws Error `limit.depth`: the messages around it are absent, too, and are too many.
@@ -77,6 +72,13 @@ inline onnx::Message Handle::message() const {
         return present ? *std::move(present) : made;
     }
     return made.current();
+}
+
+/// Whether both are handles of the same message. An absent message is known by its place.
+[[nodiscard]] inline bool is_same(const Handle& a, const Handle& b) {
+    if (a.document != b.document || !a.message().is(b.message())) return false;
+    if (!a.absent || !b.absent || a.message().key() != nullptr) return true;
+    return a.absent->row == b.absent->row && is_same(a.absent->parent, b.absent->parent);
 }
 
 // One C++ type per Python class, so that pybind11 can tell them apart.

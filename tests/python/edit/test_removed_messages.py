@@ -268,3 +268,23 @@ def test_who_holds_an_absent_message_sees_what_protobuf_shows(change: str) -> No
         WHILE_ABSENT[change](message, new)
         shown.append((held.name, message.graph.name))
     assert shown[0] == shown[1]
+
+
+def copies_of_absent_messages(model: Any) -> list[bool]:
+    first, second = (
+        value.type.tensor_type.shape for value in (model.graph.input[0], model.graph.output[0])
+    )
+    first.CopyFrom(second)
+    present = [model.graph.input[0].type.tensor_type.HasField("shape")]
+    second.CopyFrom(model.graph.output[0].type.tensor_type.shape)  # a copy of itself
+    present.append(model.graph.output[0].HasField("type"))
+    return present
+
+
+def test_an_absent_message_is_known_by_its_place() -> None:
+    """Two absent messages of one type once counted as the same, so `CopyFrom` did nothing."""
+    given = ModelProto()
+    given.graph.input.add()
+    given.graph.output.add()
+    model = onnxmap.loads_proto(given.SerializeToString(), "ModelProto")
+    assert copies_of_absent_messages(model) == copies_of_absent_messages(given) == [True, False]
