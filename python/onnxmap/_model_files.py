@@ -13,9 +13,14 @@ from onnxmap.errors import OnnxMapError, ParseError
 MODEL_SUFFIX = ".onnx"
 _IN_PROGRESS = (".onnxmap-tmp", ".onnxmap-old")  # files of a save that goes on, or was killed
 _HEAD_BYTES = 4096
+_CHUNK_BYTES = 1 << 20
+_EXTERNAL_DATA = re.compile(rb"external_data|externalData")
 # How protobuf writes a model: the field ir_version, which every valid model has, and the next tag.
 # Weights hardly ever begin so. A model in onnx's own text, which onnxmap does not read, has <.
-_FIRST_FIELD = re.compile(rb'\x08[\x01-\x7f][\x12\x1a"(2:Br\xa2\xca\xd2]|\s*<\s*ir_version\b')
+_OTHER_FIELD = rb'[\x12\x1a"(2:Br\xa2\xca\xd2]'
+_FIRST_FIELD = re.compile(rb"\x08[\x01-\x7f]" + _OTHER_FIELD + rb"|\s*<\s*ir_version\b")
+# How others may write it. Weights begin so now and then.
+_ANY_FIELD = re.compile(rb"\x08|" + _OTHER_FIELD)
 
 
 def is_model(path: str) -> bool:
@@ -49,7 +54,8 @@ def external_paths(model: str) -> list[str]:
 def names_of_models(folder: str, *, all_names: bool) -> list[str]:
     """Return the names of `*.onnx` files in a folder.
 
-    With `all_names`, also of other regular files that may be models by how they begin.
+    With `all_names`, also of other regular files that may be models by how they begin, or that are
+    models with data files.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -60,7 +66,7 @@ def names_of_models(folder: str, *, all_names: bool) -> list[str]:
             return sorted(
                 each.name
                 for each in entries
-                if _is_named(each.name) or (all_names and _may_be_model(each, descriptor))
+                if _is_named(each.name) or (all_names and _may_be_model(each, folder, descriptor))
             )
     except OSError:
         return []
@@ -82,15 +88,28 @@ def _is_named(path: str) -> bool:
     return path.lower().endswith(MODEL_SUFFIX)
 
 
-def _may_be_model(entry: os.DirEntry[str], folder: int) -> bool:
+def _may_be_model(entry: os.DirEntry[str], folder: str, descriptor: int) -> bool:
     if entry.name.endswith(_IN_PROGRESS):
         return False
     try:
-        return entry.is_file() and _begins_as_model(_head(entry.name, folder))
+        if not entry.is_file():
+            return False
+        head = _head(entry.name, descriptor)
     except FileNotFoundError:
         return False
     except OSError:  # nobody knows
         return True
+    if _begins_as_model(head):
+        return True
+    # Other bytes may read as a model by chance, but not as one with data files.
+    return _ANY_FIELD.match(head) is not None and _has_data(os.path.join(folder, entry.name))
+
+
+def _has_data(path: str) -> bool:
+    try:
+        return bool(external_paths(path))
+    except (OnnxMapError, OSError, ImportError):
+        return False
 
 
 def _head(path: str, folder: int | None = None) -> bytes:
@@ -117,14 +136,24 @@ def _opened(model: str) -> _core.Document:
     return _core.load_file(name, "ModelProto", Options(check="lazy"), folder, folder)
 
 
+def _occurs(pattern: re.Pattern[bytes], path: str) -> bool:
+    """Whether something short is in a file, which may be one line of gigabytes."""
+    end = b""
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            if pattern.search(end + chunk):
+                return True
+            end = chunk[-_HEAD_BYTES:]
+    return False
+
+
 def _locations_in_text(model: str) -> list[bytes] | None:
     """The locations in a text form of a model; None if the file does not look like one."""
     if not _looks_like_text(_head(model)):
         return None
-    with open(model, "rb") as file:
-        # No need to parse a text without the field, in either form.
-        if not any(b"external_data" in line or b"externalData" in line for line in file):
-            return []
+    # No need to parse a text without the field, in either form.
+    if not _occurs(_EXTERNAL_DATA, model):
+        return []
     from onnxmap._model_texts import bytes_of_text_file
 
     found = bytes_of_text_file(os.fsencode(model))

@@ -17,6 +17,7 @@ from support.save_models import SAVE_MODELS
 import onnxmap
 from onnxmap.cli import main
 
+MIB = 1 << 20
 ROUNDS = 4
 SIDE = "model.onnx.edited.data"
 
@@ -59,12 +60,29 @@ def linked(path: Path, name: str) -> Path:
     return path.with_name(name)
 
 
+def begun_by(field: bytes) -> Callable[[Path, str], Path]:
+    """A copy with another field first, where protobuf writes ir_version."""
+
+    def made(path: Path, name: str) -> Path:
+        data = path.read_bytes()
+        assert data[:1] == b"\x08"
+        assert data[1] < 0x80
+        copy = path.with_name(name)
+        copy.write_bytes(field + data[2:] + data[:2])
+        return copy
+
+    return made
+
+
 NAMES: dict[str, Callable[[Path, str], Path]] = {
     "model.onnx.bak": copied,
     "model.ort.model": copied,
     "model": copied,
     "m.pb": copied,
     "m.data": copied,
+    "late version": begun_by(b""),
+    "large version": begun_by(b"\x08\xff\x01"),
+    "metadata first": begun_by(b"r\x03\n\x01k"),
     "linked": linked,
     "m.textproto": as_text,
     "m.json": as_text,
@@ -92,6 +110,21 @@ def test_a_copy_keeps_its_values(name: str, path: Path, tmp_path: Path) -> None:
     if name != "linked":  # one file is not saved over its other name
         with pytest.raises(onnxmap.SaveError, match="that is a model"):
             onnxmap.load(path).save(path, external_data=name)
+
+
+@pytest.mark.parametrize("before", [0, 1, 6, 13, 14])
+def test_a_long_text(before: int, path: Path, tmp_path: Path) -> None:
+    """It is searched for data files by the MiB."""
+    edit(path, 1)
+    tensor = 'name: "w" dims: 400 data_type: FLOAT data_location: EXTERNAL'
+    entry = f'external_data {{ key: "location" value: "{SIDE}" }}'
+    text = f"graph {{ initializer {{ {tensor} {entry} }} }}"
+    padding = MIB - before - text.index("external_data") - len('doc_string: "" ')
+    text = f'doc_string: "{"x" * padding}" {text}'
+    assert text.index("external_data") == MIB - before
+    (tmp_path / "m.textproto").write_text(text)
+    edit(path, 2)
+    assert sides(tmp_path) == ["model.onnx.2.edited.data", SIDE]
 
 
 @pytest.mark.parametrize("command", ["mv", "cp --overwrite"])
@@ -145,10 +178,13 @@ class TestNotReadable:
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "gone").symlink_to("nowhere")
         (tmp_path / "folder").mkdir()
-        for i, data in enumerate((b"", b"\x08" * 100, b"((((", b"\x08\x01", b"graph { :", b'{"ir')):
+        contents = b"", b"\x08" * 100, b"\x12" * 40, b"((((", b"\x08\x01", b"graph { :", b'{"ir'
+        for i, data in enumerate(contents):
             (tmp_path / f"{i}").write_bytes(data)
-        with (tmp_path / "large").open("wb") as large:
-            large.truncate(1 << 40)  # to read it would take hours
+        for name, head in (("large", b""), ("text", b"ir_version: 9\n#")):
+            with (tmp_path / name).open("wb") as large:
+                large.write(head)
+                large.truncate(1 << 40)  # to read it would take hours
         before = set(tmp_path.iterdir())
         for number in range(ROUNDS):
             edit(path, number)
