@@ -55,6 +55,12 @@ def values_in(path: Path) -> Values | None:
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
+def uses_model(path: Path) -> bool:
+    """Whether a file of the model is a model itself, which saves replace. Only views notice."""
+    files = [tensor.file for _, tensor in onnxmap.load(path).tensors() if tensor.is_external]
+    return any(os.path.realpath(file).endswith(".onnx") for file in files if file)
+
+
 class Program:
     """Steps in a folder `models`, with a folder `outside` beside it."""
 
@@ -204,7 +210,7 @@ class Program:
             is_written = str(Path(os.path.realpath(each)).relative_to(self.root)) in written
             is_written |= str(each.relative_to(self.root)) in written
             if found is not None and not is_written and each != moved:
-                assert values_in(each) == found, each
+                assert values_in(each) == found or uses_model(each), each
 
     def run(self) -> None:
         for _ in range(STEPS):
