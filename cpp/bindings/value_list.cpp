@@ -190,7 +190,7 @@ std::optional<wire::Field> walk_to(const onnx::Message& message, const wire::Fie
     onnx::Message::Walk walk(message);
     wire::Field field;
     while (position >= 0 && walk.next(field)) {
-        if (message.known_row(field) == &row && position-- == 0) return field;
+        if (onnx::Message::belongs(field, row) && position-- == 0) return field;
     }
     return std::nullopt;
 }

@@ -30,7 +30,7 @@ class Values {
             wire::Field found;
             do {
                 if (!walk_.next(found)) return false;
-            } while (message_->known_row(found) != row_);
+            } while (!Message::belongs(found, *row_));
             if (found.type == row_->wire_type()) {
                 value = found;
                 return true;

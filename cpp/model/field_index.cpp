@@ -29,7 +29,7 @@ FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
 wire::Field FieldIndex::find(const wire::FieldRow& row, onnx::Message::Walk& walk) const {
     wire::Field field;
     while (walk.next(field)) {
-        if (message_.known_row(field) == &row) return field;
+        if (onnx::Message::belongs(field, row)) return field;
     }
     fail_changed();
 }

@@ -97,7 +97,7 @@ class FieldIndex {
         const ByteView bytes = message_.loaded();
         wire::Reader reader(origin_ + entry(row).before(0).offset, bytes.data() + bytes.size());
         while (reader.next(field)) {
-            if (message_.known_row(field) != &row) continue;
+            if (!onnx::Message::belongs(field, row)) continue;
             visit(field);
             if (--left == 0) return;
         }

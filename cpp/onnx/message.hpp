@@ -141,8 +141,8 @@ class Message {
     /// Calls visit(value) for each value of a repeated field, packed or not.
     template <class Visit>
     void for_each_value(const wire::FieldRow& row, Visit&& visit) const {
-        for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
-            if (known == &row) unpack(row, field, visit);
+        read_fields([&](const wire::Field& field) {
+            if (belongs(field, row)) unpack(row, field, visit);
         });
     }
 
@@ -174,12 +174,14 @@ class Message {
     /// The row of the schema that a field belongs to, or null; see for_each_field.
     [[nodiscard]] const wire::FieldRow* known_row(const wire::Field& field) const noexcept {
         const wire::FieldRow* row = table_->find(field.number);
-        if (row == nullptr || !row->accepts(field.type)) return nullptr;
-        if (row->type == wire::Type::enumeration &&
-            kSchema.enum_of(*row).find(field.int32()) == nullptr) {
-            return nullptr;
-        }
-        return row;
+        return row != nullptr && belongs(field, *row) ? row : nullptr;
+    }
+    /// Whether known_row(field) is this row of the message's table.
+    [[nodiscard]] static bool belongs(const wire::Field& field,
+                                      const wire::FieldRow& row) noexcept {
+        return field.number == row.number && row.accepts(field.type) &&
+               (row.type != wire::Type::enumeration ||
+                kSchema.enum_of(row).find(field.int32()) != nullptr);
     }
 
     /// Calls visit(value) for each value that one occurrence of a repeated field holds.
