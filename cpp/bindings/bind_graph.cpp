@@ -61,13 +61,15 @@ py::list node_column(const Graph& self, Make&& make) {
     });
 }
 
-// A list of make(tensor) for each initializer.
+// A list of make(tensor, header) for each initializer.
 template <class Make>
 py::list tensor_column(const Graph& self, Make&& make) {
     const auto graph = self.graph();
     const model::Initializers& initializers = graph->initializers();
     return column(self, initializers.count(), [&](auto&& append) {
-        initializers.for_each_tensor([&](const model::Tensor& tensor) { append(make(tensor)); });
+        initializers.for_each([&](const onnx::Message& tensor) {
+            append(make(tensor, tensor::read_header(tensor)));
+        });
     });
 }
 
@@ -124,22 +126,22 @@ py::list initializer_names(const Graph& self) {
 
 py::list shapes(const Graph& self) {
     SharedObjects share;
-    return tensor_column(self, [&](const model::Tensor& tensor) {
-        const auto dims = tensor.header().dims();
+    return tensor_column(self, [&](const onnx::Message&, const tensor::Header& header) {
+        const auto dims = header.dims();
         const std::string_view key(reinterpret_cast<const char*>(dims.data()), dims.size_bytes());
         return share(key, [&] { return to_tuple(dims); });
     });
 }
 
 py::list dtypes(const Graph& self) {
-    return tensor_column(self, [](const model::Tensor& tensor) {
-        return data_type_or_int(tensor.header().data_type);
+    return tensor_column(self, [](const onnx::Message&, const tensor::Header& header) {
+        return data_type_or_int(header.data_type);
     });
 }
 
 py::list nbytes(const Graph& self) {
-    return tensor_column(self, [](const model::Tensor& tensor) {
-        return py::int_(tensor::stored_nbytes(tensor.message(), tensor.header()));
+    return tensor_column(self, [](const onnx::Message& tensor, const tensor::Header& header) {
+        return py::int_(tensor::stored_nbytes(tensor, header));
     });
 }
 
