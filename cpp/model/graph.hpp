@@ -40,7 +40,7 @@ class Graph {
     template <class Visit>
     void for_each_node(Visit&& visit) const {
         fields_->for_each(kNode, [&](const wire::Field& element) {
-            visit(Node(fields_->message().inner(kNode, element)));
+            visit(Node(fields_->message(), kNode, element));
         });
     }
 

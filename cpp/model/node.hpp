@@ -18,6 +18,9 @@ namespace onnxmap::model {
 class Node {
   public:
     explicit Node(onnx::Message message) : message_(std::move(message)) {}
+    /// The node that an element of a list holds. Loops over nodes feel the copy of a Message.
+    Node(const onnx::Message& around, const wire::FieldRow& list, const wire::Field& element)
+        : message_(around.inner(list, element)) {}
 
     [[nodiscard]] const onnx::Message& message() const noexcept { return message_; }
 

@@ -77,7 +77,7 @@ class OuterUses {
     /// than `depth_left` graphs are nested in it.
     void find_in(const onnx::Message& graph, std::uint32_t depth_left) {
         graph.for_each_value(kNodes, [&](const wire::Field& element) {
-            find_in_node(Node(graph.inner(kNodes, element)), depth_left);
+            find_in_node(Node(graph, kNodes, element), depth_left);
         });
         std::uint32_t index = 0;
         graph.for_each_value(kOutputs, [&](const wire::Field& element) {
