@@ -361,15 +361,14 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     std::vector<std::pair<const wire::FieldRow*, Copied>> made;
     Pieces::Rows changed = 0;
     from.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
-        if (row != nullptr) {
-            changed |= Pieces::rows(message.table(), *row);
-        } else {
+        if (row != nullptr) changed |= Pieces::rows(message.table(), *row);
+        if (row == nullptr || row->retired) {
             const ByteView bytes(field.begin, field.end);
-            unknown.push_back({document.editable().keep(as_text(bytes)), nullptr});
+            unknown.push_back({document.editable().keep(as_text(bytes)), row});
         }
     });
     for (const wire::FieldRow& row : message.table().fields) {
-        if (row.repeated()) continue;
+        if (row.repeated() || row.retired) continue;
         if (row.is_message()) {
             if (from.child(row)) inner.push_back(&row);
         } else if (const auto value = from.find(row)) {
@@ -380,7 +379,7 @@ void merge(const Document& document, const onnx::Message& message, const Origina
     remove_messages(document, message, replaced);
     fields = fields->replace(replaced, std::nullopt, singular);
     for (const wire::FieldRow& row : message.table().fields) {
-        if (!row.repeated()) continue;
+        if (!row.repeated() || row.retired) continue;
         std::vector<EncodedField> added;
         from.for_each_field([&](const wire::Field& field, const wire::FieldRow* known) {
             if (known != &row) return;
