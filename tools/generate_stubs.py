@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from types import GetSetDescriptorType
 
-from list_stubs import LISTS
+from container_stubs import CONTAINERS
 from pybind11_stubgen import main as stubgen_main
 
 from onnxmap import AttributeType, DataLocation, DataType, OperatorStatus, Version, _core
@@ -39,7 +39,6 @@ RETURNS = {
     "SavePlan.write": "dict[str, Any]",
     "SavePlan.write_model_to": "tuple[int, int]",
     "check_rules": "tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]",
-    "entries_named": "builtins.list[int]",
     "external_locations": "builtins.list[bytes]",
     "external_use": "dict[str, tuple[int, int]]",
     "take_locations": "dict[int, bytes]",
@@ -156,15 +155,12 @@ RETURNS = {
     "SparseTensor._dense_bytes": "int",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",
-    "attribute_entries": "dict[str, Attribute]",
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "external_file": "ExternalFile | None",
     "document_of": "Document | None",
     "friendly": "Any",
     "loaded_raw_data": "tuple[int, int] | None",
-    "opset_versions": "dict[str, int]",
-    "string_entries": "dict[str, str]",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
     "map_keys": "builtins.list[Any]",
@@ -189,7 +185,8 @@ SETS = {
 }
 IMPORTS = """
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -197,7 +194,6 @@ from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
-from onnxmap._mappings import AttributeMapping, OpsetMapping, StringMapping
 from onnxmap.types import ExternalData, MessageType
 from typing_extensions import Self
 
@@ -226,9 +222,9 @@ class ReturnTypes(ast.NodeTransformer):
         self.unknown: list[str] = []
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Note the class of the methods that follow. Replace lists and iterators."""
-        if node.name in LISTS:
-            return list_class(node)
+        """Note the class of the methods that follow. Replace lists, mappings, iterators."""
+        if node.name in CONTAINERS:
+            return container_class(node)
         self.class_name = node.name
         node.body += properties(getattr(_core, node.name))
         self.generic_visit(node)
@@ -292,9 +288,9 @@ def properties(cls: type) -> list[ast.stmt]:
 VAGUE = {"typing.Any", "list", "dict", "tuple", "..."}
 
 
-def list_class(node: ast.ClassDef) -> ast.ClassDef:
-    """Return the stub of a list or an iterator, with the docstrings of the bound class."""
-    made = ast.parse(LISTS[node.name]).body[0]
+def container_class(node: ast.ClassDef) -> ast.ClassDef:
+    """Return the stub of a list or a mapping, with the docstrings of the bound class."""
+    made = ast.parse(CONTAINERS[node.name]).body[0]
     assert isinstance(made, ast.ClassDef)
     members = [*node.body, *properties(getattr(_core, node.name))]
     described = [one for one in members if isinstance(one, ast.FunctionDef)]

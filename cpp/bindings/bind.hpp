@@ -18,6 +18,7 @@ void bind_list_edits(GuardedClass<MessageList>& cls);
 void bind_lists(py::module_& module);
 void bind_value_lists(py::module_& module);
 void bind_unknown_fields(py::module_& module);
+void bind_mappings(py::module_& module);
 void bind_messages(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_graph_values(GuardedClass<Graph>& cls);

@@ -33,38 +33,6 @@ void bind_plain(py::module_& module, const char* name, const char* message) {
     bind_display(cls);
 }
 
-py::dict attribute_entries(const ProtoView& self, std::string_view field) {
-    const auto found = model::attributes(self.message(), row_named(self, field));
-    warn_if_repeated(found.repeated, field);
-    py::dict mapping;
-    for (const model::Attribute& attribute : found.entries) {
-        mapping[to_str(attribute.name())] = Attribute{{self.document, attribute.message()}};
-    }
-    return mapping;
-}
-
-py::dict opset_versions(const ProtoView& self) {
-    py::dict versions;
-    for (const auto& [domain, version] : model::opset_imports(*self.document, self.message())) {
-        versions[to_str(domain)] = version;
-    }
-    return versions;
-}
-
-py::list entries_named(const ProtoView& self, std::string_view field, const py::object& name) {
-    py::list positions;
-    const auto text = name_in_file(name);
-    if (!text) return positions;
-    const auto fields = self.document->index(self.message());
-    const auto entries = model::named_entries(*self.document, *fields, row_named(self, field));
-    for (const std::uint64_t each : entries.positions(*text)) positions.append(each);
-    return positions;
-}
-
-py::object opset_imports(const ProtoView& view) {
-    return package::opset_mapping()(view, "opset_import");
-}
-
 void hold_raw_data(const ProtoView& tensor, const py::object& buffer) {
     const model::NewValue held = hold(buffer);
     below_guard(tensor, [&] { model::set_raw_data(*tensor.document, to_change(tensor), held); });
@@ -91,15 +59,6 @@ py::object loaded_raw_data(const ProtoView& tensor) {
 
 void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nbytes) {
     model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
-}
-
-// A property that is a mapping. To assign to it replaces all entries.
-template <class Class, class Get>
-void bind_mapping(GuardedClass<Class>& cls, const char* name, Get get, const char* doc) {
-    cls.def_property(name, get, unguarded([get](const Class& self, const py::object& items) {
-                         package::set_entries()(get(self), items);
-                     }),
-                     doc);
 }
 
 py::object attribute_value(const Attribute& self) {
@@ -133,10 +92,8 @@ void bind_node(py::module_& module) {
     GuardedClass<Node> cls(module, "Node", "A node of a graph or function.");
     bind_fields(cls, "NodeProto", {"attribute"});
     bind_html_display(cls);
-    bind_mapping(
-        cls, "attributes",
-        [](const Node& self) { return package::attribute_mapping()(ProtoView{self}, "attribute"); },
-        R"(The attributes as a mapping of names to Attribute, in file order.
+    bind_field(cls, "NodeProto", "attribute", "attributes",
+               R"(The attributes as a mapping of names to Attribute, in file order.
 
 To assign a number, text, bytes, list, array, Tensor, Graph or type makes an attribute of it. If a
 name is repeated, its last attribute counts, and you get a RepeatedKeyWarning.)");
@@ -194,15 +151,10 @@ void bind_function(py::module_& module) {
     GuardedClass<Function> cls(module, "Function", "A function that the model defines.");
     bind_fields(cls, "FunctionProto", {"opset_import", "attribute_proto"});
     bind_html_display(cls);
-    bind_mapping(
-        cls, "opset_imports", [](const Function& self) { return opset_imports(ProtoView{self}); },
-        "The imported operator sets as a mapping of domains to versions.");
-    bind_mapping(
-        cls, "attribute_protos",
-        [](const Function& self) {
-            return package::attribute_mapping()(ProtoView{self}, "attribute_proto");
-        },
-        "The attributes that have a default, as a mapping of names to Attribute.");
+    bind_field(cls, "FunctionProto", "opset_import", "opset_imports",
+               "The imported operator sets as a mapping of domains to versions.");
+    bind_field(cls, "FunctionProto", "attribute_proto", "attribute_protos",
+               "The attributes that have a default, as a mapping of names to Attribute.");
 }
 
 }  // namespace
@@ -222,27 +174,6 @@ void bind_messages(py::module_& module) {
     bind_plain<SimpleShardedDim>(module, "SimpleShardedDim", "SimpleShardedDimProto");
     bind_plain<IntIntListEntry>(module, "IntIntListEntry", "IntIntListEntryProto");
     bind_plain<QuantizationAnnotation>(module, "QuantizationAnnotation", "TensorAnnotation");
-    module.def("opset_imports", guarded([](const ProtoView& view) { return opset_imports(view); }));
-    module.def("attribute_entries", guarded(attribute_entries), py::arg("view"), py::arg("field"));
-    module.def("string_entries", guarded([](const ProtoView& view, std::string_view field) {
-                   return string_entries(view, row_named(view, field));
-               }),
-               py::arg("view"), py::arg("field"));
-    module.def("entries_named", guarded(entries_named), py::arg("view"), py::arg("field"),
-               py::arg("name"),
-               "Return the positions of the entries with this key, domain or name, ascending.");
-    module.def(
-        "entry_count", guarded([](const ProtoView& view, std::string_view field) {
-            const auto fields = view.document->index(view.message());
-            return model::named_entries(*view.document, *fields, row_named(view, field)).names();
-        }),
-        py::arg("view"), py::arg("field"),
-        "Return how many different keys, domains or names the entries have.");
-    module.def(
-        "is_indexed",
-        [](const ProtoView& view) { return view.document->is_followed(view.message()); },
-        py::arg("view"), "Return whether an entry of the message is found without a walk.");
-    module.def("opset_versions", guarded(opset_versions), py::arg("view"));
     module.def("hold_raw_data", hold_raw_data, py::arg("tensor"), py::arg("buffer"),
                "Set the raw_data of a TensorProto to the bytes of an object, which is not copied.");
     module.def(
@@ -264,9 +195,6 @@ void bind_messages(py::module_& module) {
             return py::cast(std::const_pointer_cast<model::Document>(view.document));
         },
         py::arg("view"), "Return the document that a view is the whole of, or None.");
-    module.def(
-        "edit_count", [](const ProtoView& view) { return view.document->edits().count(); },
-        py::arg("view"), "Return a number that every edit of the document changes.");
     module.def("state_variables", guarded([](const ProtoView& view) {
                    py::list names;
                    for (const auto name : model::state_variables(*view.document, view.message())) {

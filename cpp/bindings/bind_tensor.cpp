@@ -78,8 +78,8 @@ py::object offset(const Tensor& tensor) {
 }
 
 void bind_facts(GuardedClass<Tensor>& cls) {
-    bind_field(cls, "TensorProto", "doc_string", "The documentation in Markdown.");
-    bind_field(cls, "TensorProto", "metadata_props",
+    bind_field(cls, "TensorProto", "doc_string", "doc_string", "The documentation in Markdown.");
+    bind_field(cls, "TensorProto", "metadata_props", "metadata_props",
                "The metadata as a mapping of names to values.");
     cls.def_property_readonly(
            "name", [](const Tensor& self) { return to_str(core_of(self).header().name); },

@@ -110,14 +110,9 @@ class Remade {
     template <class Make>
     Made get(const model::Document& document, Make&& make) const {
         const std::uint64_t count = document.edits().count();
-        Made known;
-        {
-            const std::lock_guard lock(state_->mutex);
-            known = state_->made;
-            if (known && state_->made_at == count) return known;
-        }
+        if (Made known = made_of(count)) return known;
         Made made = make();
-        known = made;
+        Made known = made;
         {
             const std::lock_guard lock(state_->mutex);
             known.swap(state_->made);  // what it replaces is released without the lock
@@ -126,7 +121,17 @@ class Remade {
         return made;
     }
 
+    /// What was made of the document as it is now; null if nothing was.
+    [[nodiscard]] Made known(const model::Document& document) const {
+        return made_of(document.edits().count());
+    }
+
   private:
+    [[nodiscard]] Made made_of(std::uint64_t count) const {
+        const std::lock_guard lock(state_->mutex);
+        return state_->made_at == count ? state_->made : nullptr;
+    }
+
     struct State {
         os::ForkSafeMutex mutex;
         Made made;

@@ -92,6 +92,17 @@ PyObject* call_for_python(Work&& work) noexcept {
     }
 }
 
+/// What `work` returns, or -1 with an error set.
+template <class Work>
+auto number_for_python(Work&& work) noexcept -> decltype(work()) {
+    try {
+        return work();
+    } catch (...) {
+        raise_current();
+        return -1;
+    }
+}
+
 namespace detail {
 
 /// Makes a class. `slots` do not have the ends of it that all native classes share.
@@ -145,13 +156,10 @@ int set_property(PyObject* self, PyObject* value, const Set& set,
         PyErr_SetString(PyExc_AttributeError, "a property cannot be deleted");
         return -1;
     }
-    try {
+    return number_for_python([&] {
         set(as_first<First, T>(self), py::reinterpret_borrow<py::object>(value));
         return 0;
-    } catch (...) {
-        raise_current();
-        return -1;
-    }
+    });
 }
 
 template <class F>

@@ -8,7 +8,7 @@
 /// use.
 namespace onnxmap::bindings::package {
 
-inline constexpr auto attribute_mapping = python_object<"onnxmap._mappings", "AttributeMapping">;
+inline constexpr auto attribute_of = python_object<"onnxmap._new_attributes", "attribute_of">;
 inline constexpr auto attribute_type = python_object<"onnxmap._enums", "AttributeType">;
 inline constexpr auto data_type = python_object<"onnxmap._enums", "DataType">;
 inline constexpr auto describe = python_object<"onnxmap._display", "describe">;
@@ -26,15 +26,12 @@ inline constexpr auto operator_status = python_object<"onnxmap._enums", "Operato
 inline constexpr auto optional_type = python_object<"onnxmap.types", "OptionalType">;
 inline constexpr auto read_slice = python_object<"onnxmap._slicing", "read_slice">;
 inline constexpr auto reduce_tensor = python_object<"onnxmap._pickling", "reduce_tensor">;
-inline constexpr auto opset_mapping = python_object<"onnxmap._mappings", "OpsetMapping">;
 inline constexpr auto sequence_type = python_object<"onnxmap.types", "SequenceType">;
 inline constexpr auto sparse_tensor_type = python_object<"onnxmap.types", "SparseTensorType">;
 inline constexpr auto set_dtype = python_object<"onnxmap._new_types", "set_dtype">;
-inline constexpr auto set_entries = python_object<"onnxmap._mappings", "set_entries">;
 inline constexpr auto set_shape = python_object<"onnxmap._new_types", "set_shape">;
 inline constexpr auto set_type = python_object<"onnxmap._new_types", "set_type">;
 inline constexpr auto set_value = python_object<"onnxmap._new_attributes", "set_value">;
-inline constexpr auto string_mapping = python_object<"onnxmap._mappings", "StringMapping">;
 inline constexpr auto tensor_type = python_object<"onnxmap.types", "TensorType">;
 inline constexpr auto to_dict = python_object<"onnxmap._proto_json", "to_dict">;
 inline constexpr auto to_json = python_object<"onnxmap._proto_json", "to_json">;

@@ -5,6 +5,7 @@
 
 #include "bindings/editing.hpp"
 #include "bindings/field_encoding.hpp"
+#include "bindings/field_mapping.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_list.hpp"
@@ -68,9 +69,7 @@ py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, b
 }
 
 py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
-    if (model::holds_strings(row)) {
-        return package::string_mapping()(ProtoView{handle}, to_str(row.name));
-    }
+    if (py::object mapping = mapping_of(handle, row)) return mapping;
     if (row.repeated()) return repeated_to_python(handle, row, false);
     if (row.is_message()) {
         auto child = handle.document->child(handle.message(), row);
@@ -107,8 +106,8 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
-    if (model::holds_strings(row)) {
-        package::set_entries()(friendly_value(handle, row), value);
+    if (const py::object mapping = mapping_of(handle, row)) {
+        set_entries(mapping, value);
     } else if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
@@ -129,14 +128,6 @@ void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::obj
     } else {
         set_fields(handle, py::dict(py::arg(std::string(row.name).c_str()) = value));
     }
-}
-
-py::dict string_entries(const Handle& handle, const wire::FieldRow& row) {
-    const auto found = model::string_entries(*handle.document, handle.message(), row);
-    warn_if_repeated(found.repeated, row.name);
-    py::dict mapping;
-    for (const auto& [key, value] : found.entries) mapping[to_str(key)] = to_str(value);
-    return mapping;
 }
 
 void warn_if_repeated(std::optional<std::string_view> name, std::string_view field) {

@@ -43,9 +43,6 @@ void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::obj
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
-/// A dict of the keys of a field to the values. Warns of a repeated key.
-[[nodiscard]] py::dict string_entries(const Handle& handle, const wire::FieldRow& row);
-
 /// Warns that a mapping of a field lacks a value of this name, if there is one.
 void warn_if_repeated(std::optional<std::string_view> name, std::string_view field);
 
@@ -68,15 +65,15 @@ PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* na
 /// as to read it.
 int set_or_explain(PyObject* self, PyObject* name, PyObject* value);
 
-/// A property for one field of the message.
+/// A property for one field of the message, of another name or the same one.
 template <class Class>
-void bind_field(GuardedClass<Class>& cls, std::string_view message, const char* name,
-                const char* doc) {
-    const auto* row = onnx::find_message(message)->find(name);
+void bind_field(GuardedClass<Class>& cls, std::string_view message, std::string_view field,
+                const char* property, const char* doc) {
+    const wire::FieldRow& row = *onnx::find_message(message)->find(field);
     cls.def_property(
-        name, [row](const Class& self) { return friendly_value(self, *row); },
+        property, [&row](const Class& self) { return friendly_value(self, row); },
         unguarded(
-            [row](const Class& self, const py::object& value) { set_friendly(self, *row, value); }),
+            [&row](const Class& self, const py::object& value) { set_friendly(self, row, value); }),
         doc);
 }
 
@@ -100,13 +97,7 @@ template <class Class>
 void bind_fields(GuardedClass<Class>& cls, std::string_view message,
                  std::initializer_list<std::string_view> except = {}) {
     for (const FieldProperty& property : field_properties(message, except)) {
-        cls.def_property(
-            property.name.c_str(),
-            [row = property.row](const Class& self) { return friendly_value(self, *row); },
-            unguarded([row = property.row](const Class& self, const py::object& value) {
-                set_friendly(self, *row, value);
-            }),
-            property.doc.c_str());
+        bind_field(cls, message, property.row->name, property.name.c_str(), property.doc.c_str());
     }
     bind_proto(cls);
 }

@@ -81,13 +81,10 @@ PyObject* next_element(PyObject* self) {
 
 template <class List>
 Py_ssize_t length_slot(PyObject* self) {
-    try {
+    return number_for_python([&] {
         const List& list = cpp_value<List>(self);
         return below_guard(list, [&] { return length(list); });
-    } catch (...) {
-        raise_current();
-        return -1;
-    }
+    });
 }
 
 template <class List>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,20 @@ struct StringEntry {
                                                  const onnx::Message& message,
                                                  const wire::FieldRow& row);
 
-/// The entries of a field of the message that `fields` indexes by their key, domain or name.
+/// The repeated fields that are mappings, by what their entries are.
+enum class EntryKind : std::uint8_t { attribute, operator_set, string };
+[[nodiscard]] std::optional<EntryKind> entry_kind(const wire::FieldRow& field) noexcept;
+
+/// The field that names the entries of a repeated field: their key, domain or name.
+[[nodiscard]] const wire::FieldRow& name_of_entries(const wire::FieldRow& row) noexcept;
+/// The field with their value. Null for attributes, which have a field for each type.
+[[nodiscard]] const wire::FieldRow* value_of_entries(const wire::FieldRow& row) noexcept;
+
+/// Whether an entry counts if another one of its name stands before it: the last one, but of
+/// operator sets the highest version. Source: onnx.proto, ModelProto.opset_import.
+[[nodiscard]] bool counts_after(const onnx::Message& entry, const onnx::Message& before);
+
+/// The entries of a field of the message that `fields` indexes, by name.
 [[nodiscard]] NamedList named_entries(const Document& document, const FieldIndex& fields,
                                       const wire::FieldRow& row);
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from onnxmap._core import AttributeMapping, OpsetMapping, StringMapping
 from onnxmap._graph import Graph, Initializers, SparseInitializers
-from onnxmap._mappings import FieldMapping
 from onnxmap._model import Model
 from onnxmap._operator_set import OperatorSet
 
 # Reading a property or an item of these only reads the file. The classes of the core are left out:
 # IPython puts the methods of a class into a set, and those of pybind11 have no hash.
 _READ_ATTRIBUTES = (Model, Graph, OperatorSet)
-_READ_ITEMS = (Initializers, SparseInitializers, FieldMapping)
+_READ_ITEMS = (
+    Initializers, SparseInitializers, AttributeMapping, OpsetMapping, StringMapping,
+)  # fmt: skip
 
 
 def let_ipython_complete() -> None:

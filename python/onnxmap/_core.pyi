@@ -2,7 +2,8 @@
 # ruff: noqa
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import MutableSequence, Sequence
 from typing import Any, TypeVar
 
 import numpy
@@ -10,7 +11,6 @@ from numpy import ndarray as _ndarray
 from onnxmap._enums import AttributeType, DataType, OperatorStatus
 from onnxmap._graph import Graph as _Graph
 from onnxmap._graph import Use
-from onnxmap._mappings import AttributeMapping, OpsetMapping, StringMapping
 from onnxmap.types import ExternalData, MessageType
 from typing_extensions import Self
 
@@ -24,6 +24,7 @@ import typing
 
 __all__: list[str] = [
     "Attribute",
+    "AttributeMapping",
     "Bulk",
     "DeviceConfiguration",
     "Document",
@@ -39,6 +40,7 @@ __all__: list[str] = [
     "Node",
     "NodeDeviceConfiguration",
     "Operator",
+    "OpsetMapping",
     "ProtoView",
     "QuantizationAnnotation",
     "SIDE_END",
@@ -49,6 +51,7 @@ __all__: list[str] = [
     "SparseTensor",
     "Stats",
     "Stream",
+    "StringMapping",
     "Tensor",
     "TensorNames",
     "TrainingInfo",
@@ -59,7 +62,6 @@ __all__: list[str] = [
     "ValueInfo",
     "ValueList",
     "append_bytes",
-    "attribute_entries",
     "check_in_place",
     "check_output",
     "check_rules",
@@ -68,9 +70,6 @@ __all__: list[str] = [
     "data_type_bits",
     "data_type_facts",
     "document_of",
-    "edit_count",
-    "entries_named",
-    "entry_count",
     "enum_values",
     "external_file",
     "external_locations",
@@ -80,7 +79,6 @@ __all__: list[str] = [
     "hold_loaded",
     "hold_raw_data",
     "hold_values",
-    "is_indexed",
     "is_safe_location",
     "is_stopped",
     "kernel_paths",
@@ -94,8 +92,6 @@ __all__: list[str] = [
     "new_beside",
     "numpy_dtype",
     "open_loaded_files",
-    "opset_imports",
-    "opset_versions",
     "option_names",
     "optional_value",
     "plan_bulk",
@@ -109,7 +105,6 @@ __all__: list[str] = [
     "set_friendly",
     "start_stream",
     "state_variables",
-    "string_entries",
     "sync_folder",
     "take_locations",
     "tensor_path",
@@ -581,6 +576,138 @@ class ProtoView:
 
         A sequence of UnknownField.
         """
+
+class AttributeMapping(MutableMapping[str, Attribute]):
+    """
+    Attributes by name, in file order.
+
+    A new value is a number, text, bytes, list, array, Tensor, Graph or type, or an Attribute, which is
+    copied. If a name is repeated, its last attribute counts, and you get a RepeatedKeyWarning. A copy or
+    a pickle is a dict.
+    """
+
+    def __getitem__(self, key: str) -> Attribute:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __or__(self, other: Mapping[str, Attribute]) -> dict[str, Attribute]: ...
+    def __ror__(self, other: Mapping[str, Attribute]) -> dict[str, Attribute]: ...
+    def setdefault(self, key: str, default: Any = None) -> Attribute:
+        """
+        Return the value of a key; if there is none, give it the default first.
+        """
+        ...
+
+    def clear(self) -> None:
+        """
+        Remove all entries.
+        """
+        ...
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+
+class OpsetMapping(MutableMapping[str, int]):
+    """
+    Versions of operator sets by domain.
+
+    If a domain is repeated, its highest version counts. A copy or a pickle is a dict.
+    """
+
+    def __getitem__(self, key: str) -> int:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __setitem__(self, key: str, value: int) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __or__(self, other: Mapping[str, int]) -> dict[str, int]: ...
+    def __ror__(self, other: Mapping[str, int]) -> dict[str, int]: ...
+    def setdefault(self, key: str, default: Any = None) -> int:
+        """
+        Return the value of a key; if there is none, give it the default first.
+        """
+        ...
+
+    def clear(self) -> None:
+        """
+        Remove all entries.
+        """
+        ...
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+
+class StringMapping(MutableMapping[str, str]):
+    """
+    Strings by key, such as `metadata_props`.
+
+    If a key is repeated, its last value counts, and you get a RepeatedKeyWarning. A copy or a pickle is
+    a dict.
+    """
+
+    def __getitem__(self, key: str) -> str:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __setitem__(self, key: str, value: str) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __or__(self, other: Mapping[str, str]) -> dict[str, str]: ...
+    def __ror__(self, other: Mapping[str, str]) -> dict[str, str]: ...
+    def setdefault(self, key: str, default: Any = None) -> str:
+        """
+        Return the value of a key; if there is none, give it the default first.
+        """
+        ...
+
+    def clear(self) -> None:
+        """
+        Remove all entries.
+        """
+        ...
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
 
 class Node:
     """
@@ -2031,7 +2158,6 @@ def append_bytes(document: Document, path: bytes, bytes: bytes, sync: bool) -> N
     Append bytes to the file that a document was loaded from.
     """
 
-def attribute_entries(view: ProtoView, field: str) -> dict[str, Attribute]: ...
 def check_in_place(document: Document) -> None:
     """
     Raise FileChangedError if the loaded file is no longer at its path, or has changed.
@@ -2079,21 +2205,6 @@ def document_of(view: ProtoView) -> Document | None:
     Return the document that a view is the whole of, or None.
     """
 
-def edit_count(view: ProtoView) -> int:
-    """
-    Return a number that every edit of the document changes.
-    """
-
-def entries_named(view: ProtoView, field: str, name: Any) -> builtins.list[int]:
-    """
-    Return the positions of the entries with this key, domain or name, ascending.
-    """
-
-def entry_count(view: ProtoView, field: str) -> int:
-    """
-    Return how many different keys, domains or names the entries have.
-    """
-
 def enum_values(name: str) -> dict[str, int]:
     """
     Return the members of an enum of the schema.
@@ -2137,11 +2248,6 @@ def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
 def hold_values(tensor: ProtoView, values: Tensor) -> bool:
     """
     Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
-    """
-
-def is_indexed(view: ProtoView) -> bool:
-    """
-    Return whether an entry of the message is found without a walk.
     """
 
 def is_safe_location(location: bytes) -> bool:
@@ -2215,8 +2321,6 @@ def open_loaded_files(document: Document) -> None:
     Open the data files of a model as it was loaded, so that they may be replaced.
     """
 
-def opset_imports(arg0: ProtoView) -> OpsetMapping: ...
-def opset_versions(view: ProtoView) -> dict[str, int]: ...
 def option_names() -> dict[str, tuple[str, ...]]:
     """
     Return the names that each option with several choices accepts.
@@ -2293,7 +2397,6 @@ def start_stream(
     threads: typing.SupportsInt | typing.SupportsIndex,
 ) -> Stream: ...
 def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
-def string_entries(view: ProtoView, field: str) -> dict[str, str]: ...
 def sync_folder(path: bytes) -> None:
     """
     Wait until the disk has the names of a folder, if it can tell.

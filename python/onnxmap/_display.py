@@ -265,13 +265,16 @@ def _node_rows(node: Any) -> list[tuple[str, object]]:
     from onnxmap import _core
 
     # Not `node.attributes`, which warns of a repeated name.
-    attributes = _core.friendly(node.proto, "attribute")
+    attributes = node.proto.attribute
     return [
         ("name", node.name),
         ("op_type", qualified(node.domain, node.op_type)),
         ("inputs", _names(node.inputs)),
         ("outputs", _names(node.outputs)),
-        ("attributes", "; ".join(map(_attribute, islice(attributes, _MOST_NAMES)))),
+        (
+            "attributes",
+            "; ".join(map(_attribute, map(_core.wrap, islice(attributes, _MOST_NAMES)))),
+        ),
     ]
 
 

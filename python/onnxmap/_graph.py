@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
+    from onnxmap._core import StringMapping
     from onnxmap._enums import DataType
-    from onnxmap._mappings import StringMapping
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from onnxmap import _core
-from onnxmap._mappings import set_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from onnxmap._mappings import OpsetMapping, StringMapping
+    from onnxmap._core import OpsetMapping, StringMapping
 
 
 class ModelFields(ABC):
@@ -41,11 +40,11 @@ class ModelFields(ABC):
         are two spellings of the default domain. Each is kept as the file spells it, which is
         nearly always "": `model.opset_imports[""]`.
         """
-        return _core.opset_imports(self.proto)
+        return _core.friendly(self.proto, "opset_import")
 
     @opset_imports.setter
     def opset_imports(self, items: Mapping[str, int]) -> None:
-        set_entries(self.opset_imports, items)
+        _core.set_friendly(self.proto, "opset_import", items)
 
     @property
     def producer_name(self) -> str:
@@ -102,7 +101,7 @@ class ModelFields(ABC):
 
     @metadata_props.setter
     def metadata_props(self, items: Mapping[str, str]) -> None:
-        set_entries(self.metadata_props, items)
+        _core.set_friendly(self.proto, "metadata_props", items)
 
     @property
     def functions(self) -> _core.MessageList[_core.Function]:

@@ -30,7 +30,8 @@ FUNCTION_RECORD = type(_core.load_file.__self__)  # type: ignore[attr-defined]
 # A copy of a tensor is the tensor itself, and its pickle refers to its file. Other messages are
 # copied and pickled with their bytes.
 # A copy of a list of values is a list.
-COPIED = {_core.Tensor, _core.ValueList, *_pickled_models._MESSAGES}
+MAPPINGS = {_core.AttributeMapping, _core.OpsetMapping, _core.StringMapping}
+COPIED = {_core.Tensor, _core.ValueList, *MAPPINGS, *_pickled_models._MESSAGES}
 
 
 def model_with_everything() -> onnxmap.Model:

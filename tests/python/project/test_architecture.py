@@ -65,7 +65,7 @@ LEVELS: list[set[str]] = [
         "_progress", "_proto_json", "_save_options", "_schema", "_text_heads", "types",
     },
     {
-        "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph", "_mappings",
+        "_bulk", "_checking", "_checksums", "_data_names", "_differences", "_graph",
         "_model_fields", "_new_attributes", "_new_messages", "_new_tensors",
         "_new_types", "_operator_set", "_own_streams", "_page_cache",
         "_pickling", "_remote", "_slicing", "_sparse", "_stats",
@@ -217,6 +217,7 @@ GENERIC |= {"proto_fields.cpp", "proto_fields.hpp"}
 # And those that edit any field, which is known by its row.
 GENERIC |= {"bind_proto_edits.cpp", "editing.cpp", "editing.hpp", "handles.hpp"}
 GENERIC |= {"field_encoding.cpp", "field_encoding.hpp", "value_list.cpp", "value_list.hpp"}
+GENERIC |= {"field_mapping.cpp", "field_mapping.hpp"}
 
 
 def test_bindings_hold_no_rule_of_the_format() -> None:

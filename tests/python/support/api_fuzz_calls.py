@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, ValuesView
 from typing import Any
 
-from onnxmap._mappings import FieldMapping
+from onnxmap._core import AttributeMapping, OpsetMapping, StringMapping
 from support.api_fuzz_rules import ALLOWED, is_ours
 
 
@@ -18,7 +18,9 @@ def some(value: Any, depth: int = 5) -> Any:
         value = next(value)
     if isinstance(value, ValuesView):
         value = list(value)
-    is_plain = isinstance(value, FieldMapping) or not is_ours(value)
+    is_plain = isinstance(value, (AttributeMapping, OpsetMapping, StringMapping)) or not is_ours(
+        value
+    )
     if isinstance(value, Mapping) and value and is_plain:
         value = list(value.values())
     is_plain = not is_ours(value) and not hasattr(value, "_fields")

@@ -1,0 +1,88 @@
+// The entries of a repeated field by name, for Python: attributes, metadata, operator sets. A
+// mapping always shows the field as it is now, and to change it changes the field.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/handles.hpp"
+#include "model/name_table.hpp"
+
+namespace onnxmap::bindings {
+
+namespace py = pybind11;
+
+/// A repeated field of a message, whose entries have names.
+struct FieldMapping : Handle {
+    FieldMapping(const Handle& message, const wire::FieldRow& field)
+        : Handle(message), row(&field) {}
+
+    const wire::FieldRow* row;
+
+    /// The entries that count, in the order in which the field first has their names.
+    struct Entries {
+        model::NameTable names{model::NameTable::Text::copied};
+        std::vector<onnx::Message> counting;  // by position in `names`
+        std::optional<std::string> repeated;  // the first name that occurs twice
+    };
+    Remade<Entries> entries = {};
+
+    /// Notes a look-up, and returns whether a walk over the field should find the entry. More than
+    /// a few of them in one state of the document are worth reading all entries.
+    [[nodiscard]] bool walks() const {
+        const std::uint64_t count = document->edits().count();
+        if (asked_at.exchange(count) != count) asked = 0;
+        return ++asked <= kFew;
+    }
+
+    static constexpr std::uint32_t kFew = 8;
+    mutable std::atomic<std::uint32_t> asked = 0;     // so many look-ups
+    mutable std::atomic<std::uint64_t> asked_at = 0;  // when there were so many edits
+};
+
+struct AttributeMapping : FieldMapping {
+    using FieldMapping::FieldMapping;
+};
+struct OpsetMapping : FieldMapping {
+    using FieldMapping::FieldMapping;
+};
+struct StringMapping : FieldMapping {
+    using FieldMapping::FieldMapping;
+};
+
+ONNXMAP_NATIVE_NAME(AttributeMapping);
+ONNXMAP_NATIVE_NAME(OpsetMapping);
+ONNXMAP_NATIVE_NAME(StringMapping);
+
+/// The mapping of a field of attributes, operator sets or strings; null for other fields.
+[[nodiscard]] py::object mapping_of(const Handle& message, const wire::FieldRow& row);
+
+/// Replaces all entries of such a field by those of another mapping, or by pairs of names and
+/// values. Throws TypeError for a name or value of a wrong type.
+void set_entries(const py::object& mapping, const py::object& items);
+
+/// The entries that count. Warns of a repeated name.
+[[nodiscard]] std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self);
+
+/// The value of a name, or null. Warns of a repeated name.
+[[nodiscard]] py::object find_value(const FieldMapping& self, const py::object& name);
+[[nodiscard]] py::object value_of(const FieldMapping& self, const onnx::Message& entry);
+
+/// Whether an entry has this name.
+[[nodiscard]] bool has_entry(const FieldMapping& self, const py::object& name);
+
+/// How many different names the entries have.
+[[nodiscard]] std::uint64_t count_names(const FieldMapping& self);
+
+/// Gives the entry of a name another value, or adds one.
+void set_entry(const FieldMapping& self, const py::object& name, const py::object& value);
+
+/// Removes all entries of a name. False if there is none.
+[[nodiscard]] bool remove_entries(const FieldMapping& self, const py::object& name);
+
+}  // namespace onnxmap::bindings
