@@ -1,4 +1,7 @@
 // The mappings of messages: attributes, metadata and other strings, and versions of operator sets.
+#include <tuple>
+#include <utility>
+
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
 #include "bindings/field_mapping.hpp"
@@ -11,7 +14,8 @@ namespace {
 py::object borrowed(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
 
 [[noreturn]] void fail_no_key(const py::object& key) {
-    PyErr_SetObject(PyExc_KeyError, key.ptr());
+    // A bare tuple would become the arguments of the error.
+    PyErr_SetObject(PyExc_KeyError, py::make_tuple(key).ptr());
     throw py::error_already_set();
 }
 
@@ -80,29 +84,26 @@ py::dict items_of(const FieldMapping& self) {
     return items;
 }
 
-// `otherwise` is empty, or the default.
-py::object pop_key(const py::object& self, const py::object& key, const py::args& otherwise) {
-    if (otherwise.size() > 1) throw py::type_error("pop() takes a key and a default");
-    if (!otherwise.empty() && !self.contains(key)) return otherwise[0];
-    const py::object value = self[key];
-    if (PyObject_DelItem(self.ptr(), key.ptr()) != 0) throw py::error_already_set();
-    return value;
+// `otherwise`: null if there is no default.
+py::object pop_key(const FieldMapping& self, const py::object& key, const py::object& otherwise) {
+    const py::object value = below_guard(self, [&] { return find_value(self, key); });
+    if (value && remove_entries(self, key)) return value;
+    if (!otherwise) fail_no_key(key);
+    return otherwise;
 }
 
-py::object set_default(const py::object& self, const py::object& key, const py::object& value) {
-    if (!self.contains(key)) self[key] = value;
-    return self[key];
+py::object set_default(const FieldMapping& self, const py::object& key, const py::object& value) {
+    const auto find = [&] { return below_guard(self, [&] { return find_value(self, key); }); };
+    if (py::object found = find()) return found;
+    set_entry(self, key, value);
+    return find();
 }
 
-// A dict of the first mapping, updated with the second.
-py::object merged(const py::object& first, const py::object& second) {
-    const py::object& mapping = python_object<"collections.abc", "Mapping">();
-    if (!py::isinstance(first, mapping) || !py::isinstance(second, mapping)) {
-        return borrowed(Py_NotImplemented);
-    }
-    py::dict items(first);
-    items.attr("update")(second);
-    return items;
+bool is_mapping(const py::object& object) { return py::hasattr(object, "keys"); }
+
+py::object merged(py::dict items, const py::object& others) {
+    items.attr("update")(others);
+    return std::move(items);
 }
 
 // Adds the methods that collections.abc.MutableMapping derives from the methods of the class.
@@ -137,10 +138,21 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
            },
            py::arg("key"), py::arg("default") = py::none(),
            "Return the value of a key, or `default`.")
-        .def("setdefault", unguarded(set_default), py::arg("key"), py::arg("default") = py::none(),
+        .def("setdefault",
+             unguarded([](const Mapping& self, const py::object& key, const py::object& value) {
+                 return set_default(self, key, value);
+             }),
+             py::arg("key"), py::arg("default") = py::none(),
              "Return the value of a key; if there is none, give it the default first.")
-        .def("pop", unguarded(pop_key), py::arg("key"), py::pos_only(),
-             "Remove a key and return its value; if there is none, return the default.")
+        .def("pop", unguarded([](const Mapping& self, const py::object& key) {
+                 return pop_key(self, key, {});
+             }),
+             py::arg("key"), "Remove a key and return its value.")
+        .def("pop",
+             unguarded([](const Mapping& self, const py::object& key, const py::object& otherwise) {
+                 return pop_key(self, key, otherwise);
+             }),
+             py::arg("key"), py::arg("default"), "If there is no such key, return the default.")
         .def("clear", unguarded([](const Mapping& self) { replace_all(self, *self.row, {}); }),
              "Remove all entries.")
         .def("__repr__", [](const Mapping& self) { return py::repr(items_of(self)); })
@@ -149,11 +161,18 @@ void bind_mapping(py::module_& module, const char* name, const char* doc) {
                  return py::make_tuple(python_object<"builtins", "dict">(),
                                        py::make_tuple(items_of(self)));
              })
-        .def("__or__", unguarded(merged))
-        .def("__ror__", unguarded([](const py::object& self, const py::object& other) {
-                 return merged(other, self);
-             }))
+        .def("__or__",
+             [](const Mapping& self, const py::object& other) {
+                 return is_mapping(other) ? merged(items_of(self), other)
+                                          : borrowed(Py_NotImplemented);
+             })
+        .def("__ror__",
+             [](const Mapping& self, const py::object& other) {
+                 return is_mapping(other) ? merged(new_dict(other), items_of(self))
+                                          : borrowed(Py_NotImplemented);
+             })
         .def("__ior__", unguarded([](const py::object& self, const py::object& other) {
+                 std::ignore = checked_value<Mapping>(self);
                  self.attr("update")(other);
                  return self;
              }))

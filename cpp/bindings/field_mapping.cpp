@@ -1,8 +1,12 @@
 #include "bindings/field_mapping.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bindings/editing.hpp"
 #include "bindings/package_seam.hpp"
@@ -14,8 +18,17 @@ namespace onnxmap::bindings {
 
 namespace {
 
-bool warns_of_repeated(const FieldMapping& self) {
-    return model::entry_kind(*self.row) != model::EntryKind::operator_set;
+// Once in each state of the document. A warning may raise.
+void warn_of_repeated(const FieldMapping& self, std::optional<std::string_view> name) {
+    if (!name || model::entry_kind(*self.row) == model::EntryKind::operator_set) return;
+    const std::uint64_t now = self.document->edits().count() + 1;
+    if (self.warned_at == now) return;
+    warn_if_repeated(name, self.row->name);
+    self.warned_at = now;
+}
+
+std::string type_name(const py::handle& object) {
+    return to_printable(py::type::handle_of(object).attr("__name__"));
 }
 
 // Calls work(entry) for each entry of a name, in order.
@@ -37,25 +50,29 @@ void for_each_named(const FieldMapping& self, std::string_view name, Work&& work
     });
 }
 
-// The entry of a name that counts.
-std::optional<onnx::Message> find_entry(const FieldMapping& self, const py::object& key) {
+struct Found {
+    std::optional<onnx::Message> entry;  // the one that counts
+    bool is_repeated = false;
+};
+
+Found find_entry(const FieldMapping& self, const py::object& key) {
     const auto name = name_in_file(key);
-    if (!name) return std::nullopt;
+    if (!name) return {};
     auto known = self.entries.known(*self.document);
-    if (!known && !self.walks() && !self.document->is_followed(self.message())) {
+    if (!known && !self.is_one_of_few() && !self.document->is_followed(self.message())) {
         known = entries_of(self);
     }
     if (known) {
         const auto position = known->names.find(*name);
-        return position ? std::optional(known->counting[*position]) : std::nullopt;
+        return position ? Found{known->counting[*position]} : Found{};
     }
-    std::optional<onnx::Message> found;
-    bool is_repeated = false;
+    Found found;
     for_each_named(self, *name, [&](onnx::Message entry) {
-        is_repeated = found.has_value();
-        if (!found || model::counts_after(entry, *found)) found = std::move(entry);
+        found.is_repeated = found.entry.has_value();
+        if (!found.entry || model::counts_after(entry, *found.entry)) {
+            found.entry = std::move(entry);
+        }
     });
-    if (is_repeated && warns_of_repeated(self)) warn_if_repeated(*name, self.row->name);
     return found;
 }
 
@@ -88,43 +105,44 @@ Handle attribute_of(const FieldMapping& self, const py::str& name, const py::obj
                        package::attribute_of()(name, value, ProtoView{self}, like));
 }
 
-// Sets the field of an entry that is its value.
-void set_value(const FieldMapping& self, const Handle& entry, const py::str& name,
-               const py::object& value) {
+// A new entry. `like`: the attribute whose value changes, or None.
+Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value,
+                 const py::object& like = py::none()) {
+    const wire::FieldRow* const field = model::value_of_entries(*self.row);
+    if (field == nullptr) return attribute_of(self, name, value, like);
     if (model::entry_kind(*self.row) == model::EntryKind::string &&
         !py::isinstance<py::str>(value)) {
         throw py::type_error("the value of " + to_printable(py::repr(name)) +
-                             " must be a str, not " + Py_TYPE(value.ptr())->tp_name);
-    }
-    assign(entry, *model::value_of_entries(*self.row), value);
-}
-
-Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value) {
-    if (model::value_of_entries(*self.row) == nullptr) {
-        return attribute_of(self, name, value, py::none());
+                             " must be a str, not " + type_name(value));
     }
     const Handle entry = new_message(onnx::kSchema.message_of(*self.row));
     assign(entry, model::name_of_entries(*self.row), name);
-    set_value(self, entry, name, value);
+    assign(entry, *field, value);
     return entry;
 }
 
 // Gives all operator sets of a domain another version, in one step.
 void set_versions(const FieldMapping& self, std::span<const std::uint64_t> positions,
-                  const py::str& name, const py::object& value) {
+                  const py::object& version) {
     std::vector<NewElement> changed;
     for (const Handle& each : handles_at(self, positions)) {
         const Handle entry = new_message(each.made.table());
         copy(entry, each);
-        set_value(self, entry, name, value);
+        assign(entry, *model::value_of_entries(*self.row), version);
         changed.push_back({positions[changed.size()], entry});
     }
     splice(self, *self.row, changed, positions);
 }
 
+std::optional<Handle> find_last(const FieldMapping& self, const py::str& name) {
+    const auto positions = positions_in(self, name);
+    if (positions.empty()) return std::nullopt;
+    return handles_at(self, std::span(positions).last(1)).front();
+}
+
 py::str checked_name(const py::handle& key) {
     if (!py::isinstance<py::str>(key)) {
-        throw py::type_error(std::string("a key is a str, not ") + Py_TYPE(key.ptr())->tp_name);
+        throw py::type_error("a key is a str, not " + type_name(key));
     }
     return py::reinterpret_borrow<py::str>(key);
 }
@@ -148,8 +166,15 @@ py::object mapping_of(const Handle& message, const wire::FieldRow& row) {
     return make_object<StringMapping>(message, row);
 }
 
+py::dict new_dict(const py::object& items) {
+    PyObject* const made =
+        PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr());
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::dict>(made);
+}
+
 void set_entries(const py::object& mapping, const py::object& items) {
-    const py::dict given(items);
+    const py::dict given = new_dict(items);
     if (given.equal(mapping)) return;  // `node.metadata_props |= {...}` assigns what it has changed
     const FieldMapping& self = any_mapping(mapping);
     std::vector<Handle> entries;
@@ -161,8 +186,7 @@ void set_entries(const py::object& mapping, const py::object& items) {
 }
 
 std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self) {
-    std::optional<std::string> repeated;
-    auto found = self.entries.get(*self.document, [&] {
+    return self.entries.get(*self.document, [&] {
         const auto made = std::make_shared<FieldMapping::Entries>();
         const onnx::Message message = self.message();
         const wire::FieldRow& names = model::name_of_entries(*self.row);
@@ -178,16 +202,16 @@ std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self
             onnx::Message& before = made->counting[position];
             if (model::counts_after(entry, before)) before = std::move(entry);
         });
-        repeated = made->repeated;
+        warn_of_repeated(self, made->repeated);
         return made;
     });
-    if (warns_of_repeated(self)) warn_if_repeated(repeated, self.row->name);
-    return found;
 }
 
 py::object find_value(const FieldMapping& self, const py::object& name) {
-    const auto found = find_entry(self, name);
-    return found ? value_of(self, *found) : py::object();
+    const Found found = find_entry(self, name);
+    if (!found.entry) return {};
+    if (found.is_repeated) warn_of_repeated(self, name_in_file(name));
+    return value_of(self, *found.entry);
 }
 
 py::object value_of(const FieldMapping& self, const onnx::Message& entry) {
@@ -197,7 +221,7 @@ py::object value_of(const FieldMapping& self, const onnx::Message& entry) {
 }
 
 bool has_entry(const FieldMapping& self, const py::object& name) {
-    return find_entry(self, name).has_value();
+    return find_entry(self, name).entry.has_value();
 }
 
 std::uint64_t count_names(const FieldMapping& self) {
@@ -209,23 +233,27 @@ std::uint64_t count_names(const FieldMapping& self) {
 
 void set_entry(const FieldMapping& self, const py::object& key, const py::object& value) {
     const py::str name = checked_name(key);
+    py::object like = py::none();
+    if (model::value_of_entries(*self.row) == nullptr) {
+        if (const auto last = find_last(self, name)) like = py::cast(ProtoView{*last});
+    }
+    const Handle made = new_entry(self, name, value, like);
+    // The conversion of a value may run any Python code: only now are the positions those of it.
     const auto positions = positions_in(self, name);
     if (positions.empty()) {
-        const Handle made = new_entry(self, name, value);
         const std::uint64_t count = below_guard(
             self, [&] { return self.document->index(self.message())->count(*self.row); });
         splice(self, *self.row, std::vector<NewElement>{{count, made}});
         return;
     }
-    if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
-        set_versions(self, positions, name, value);
-        return;
-    }
-    const Handle entry = handles_at(self, std::span(positions).last(1)).front();
-    if (model::value_of_entries(*self.row) != nullptr) {
-        set_value(self, entry, name, value);
+    const wire::FieldRow* const field = model::value_of_entries(*self.row);
+    const Handle last = handles_at(self, std::span(positions).last(1)).front();
+    if (field == nullptr) {
+        copy(last, made);
+    } else if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
+        set_versions(self, positions, friendly_value(made, *field));
     } else {
-        copy(entry, attribute_of(self, name, value, py::cast(ProtoView{entry})));
+        assign(last, *field, value);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,9 +33,9 @@ struct FieldMapping : Handle {
     };
     Remade<Entries> entries = {};
 
-    /// Notes a look-up, and returns whether a walk over the field should find the entry. More than
-    /// a few of them in one state of the document are worth reading all entries.
-    [[nodiscard]] bool walks() const {
+    /// Notes a look-up, and returns whether it is one of the first few in this state of the
+    /// document. More are worth reading all entries. Threads may disturb the count.
+    [[nodiscard]] bool is_one_of_few() const {
         const std::uint64_t count = document->edits().count();
         if (asked_at.exchange(count) != count) asked = 0;
         return ++asked <= kFew;
@@ -43,6 +44,8 @@ struct FieldMapping : Handle {
     static constexpr std::uint32_t kFew = 8;
     mutable std::atomic<std::uint32_t> asked = 0;     // so many look-ups
     mutable std::atomic<std::uint64_t> asked_at = 0;  // when there were so many edits
+    // One more than the edits when somebody was warned of a repeated name.
+    mutable std::atomic<std::uint64_t> warned_at = 0;
 };
 
 struct AttributeMapping : FieldMapping {
@@ -62,6 +65,9 @@ ONNXMAP_NATIVE_NAME(StringMapping);
 /// The mapping of a field of attributes, operator sets or strings; null for other fields.
 [[nodiscard]] py::object mapping_of(const Handle& message, const wire::FieldRow& row);
 
+/// A new dict of a mapping, or of pairs of names and values.
+[[nodiscard]] py::dict new_dict(const py::object& items);
+
 /// Replaces all entries of such a field by those of another mapping, or by pairs of names and
 /// values. Throws TypeError for a name or value of a wrong type.
 void set_entries(const py::object& mapping, const py::object& items);
@@ -71,6 +77,8 @@ void set_entries(const py::object& mapping, const py::object& items);
 
 /// The value of a name, or null. Warns of a repeated name.
 [[nodiscard]] py::object find_value(const FieldMapping& self, const py::object& name);
+
+/// The value of an entry of the mapping.
 [[nodiscard]] py::object value_of(const FieldMapping& self, const onnx::Message& entry);
 
 /// Whether an entry has this name.

@@ -86,7 +86,7 @@ Scalar scalar_of(const model::Document& document, const wire::FieldRow& row,
 class Scalars {
   public:
     Scalars(const Placed& in, const wire::FieldRow& row)
-        : document_(in.document), message_(in.message), row_(row), walk_(in.message) {}
+        : document_(in.document), row_(row), walk_(in.message) {}
 
     bool next(wire::Field& value) {
         while (true) {
@@ -129,7 +129,6 @@ class Scalars {
     }
 
     const model::Document& document_;
-    const Message& message_;
     const wire::FieldRow& row_;
     Message::Walk walk_;
     ByteView run_;

@@ -1,27 +1,10 @@
 #include "model/entries.hpp"
 
-#include <algorithm>
-
 #include "model/name_table.hpp"
 
 namespace onnxmap::model {
 
 using onnx::field;
-
-bool holds_strings(const wire::FieldRow& field) noexcept {
-    return field.type_name == "StringStringEntryProto";
-}
-
-ByName<StringEntry> string_entries(const Document& document, const onnx::Message& message,
-                                   const wire::FieldRow& row) {
-    LastByName<StringEntry> entries;
-    document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message entry = message.inner(row, value);
-        const std::string_view key = entry.text(field<"StringStringEntryProto.key">);
-        entries.set(key, {key, entry.text(field<"StringStringEntryProto.value">)});
-    });
-    return std::move(entries).found();
-}
 
 std::optional<EntryKind> entry_kind(const wire::FieldRow& row) noexcept {
     if (!row.repeated() || !row.is_message()) return std::nullopt;
@@ -70,24 +53,6 @@ std::vector<std::string_view> state_variables(const Document& document,
         });
     });
     return names;
-}
-
-std::vector<OpsetImport> opset_imports(const Document& document, const onnx::Message& message) {
-    NameTable domains;
-    std::vector<OpsetImport> imports;
-    const wire::FieldRow& row = *message.table().find("opset_import");
-    document.index(message)->for_each(row, [&](const wire::Field& value) {
-        const onnx::Message opset = message.inner(row, value);
-        const std::string_view domain = opset.text(field<"OperatorSetIdProto.domain">);
-        const std::int64_t version = opset.int64(field<"OperatorSetIdProto.version">);
-        const auto [position, is_new] = domains.add(domain);
-        if (is_new) {
-            imports.push_back({domain, version});
-        } else {
-            imports[position].version = std::max(imports[position].version, version);
-        }
-    });
-    return imports;
 }
 
 }  // namespace onnxmap::model

@@ -1,4 +1,4 @@
-// Repeated fields of name-value pairs, as mappings: metadata and other strings, and operator sets.
+// Repeated fields whose entries have names: attributes, operator sets, metadata and other strings.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,15 @@
 #include <vector>
 
 #include "model/document.hpp"
-#include "model/last_by_name.hpp"
 #include "model/named_list.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
 
-struct StringEntry {
-    std::string_view key;
-    std::string_view value;
-};
-
-/// Whether a field holds string entries. ONNX has no singular one.
-[[nodiscard]] bool holds_strings(const wire::FieldRow& field) noexcept;
-
-/// The entries of a field of a message of the document. If a key is repeated, the last entry
-/// counts.
-[[nodiscard]] ByName<StringEntry> string_entries(const Document& document,
-                                                 const onnx::Message& message,
-                                                 const wire::FieldRow& row);
-
 /// The repeated fields that are mappings, by what their entries are.
 enum class EntryKind : std::uint8_t { attribute, operator_set, string };
-[[nodiscard]] std::optional<EntryKind> entry_kind(const wire::FieldRow& field) noexcept;
+[[nodiscard]] std::optional<EntryKind> entry_kind(const wire::FieldRow& row) noexcept;
 
 /// The field that names the entries of a repeated field: their key, domain or name.
 [[nodiscard]] const wire::FieldRow& name_of_entries(const wire::FieldRow& row) noexcept;
@@ -49,15 +34,5 @@ enum class EntryKind : std::uint8_t { attribute, operator_set, string };
 /// ModelProto, each once. Source: onnx.proto, TrainingInfoProto.update_binding.
 [[nodiscard]] std::vector<std::string_view> state_variables(const Document& document,
                                                             const onnx::Message& model);
-
-struct OpsetImport {
-    std::string_view domain;
-    std::int64_t version;
-};
-
-/// The operator sets that a ModelProto or FunctionProto imports. If a domain is repeated, the
-/// highest version counts. Source: onnx.proto, ModelProto.opset_import.
-[[nodiscard]] std::vector<OpsetImport> opset_imports(const Document& document,
-                                                     const onnx::Message& message);
 
 }  // namespace onnxmap::model

@@ -23,7 +23,7 @@ constexpr std::size_t kPart = std::size_t{1} << 20;
 class Values {
   public:
     Values(const Document& document, const Message& message, const wire::FieldRow& row)
-        : document_(&document), message_(&message), row_(&row), walk_(message) {}
+        : document_(&document), row_(&row), walk_(message) {}
 
     bool next(wire::Field& value) {
         while (!next_in_run(value)) {
@@ -53,7 +53,6 @@ class Values {
     }
 
     const Document* document_;
-    const Message* message_;
     const wire::FieldRow* row_;
     Message::Walk walk_;
     ByteView run_;                             // of fixed width

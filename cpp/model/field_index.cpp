@@ -26,7 +26,7 @@ FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
     });
 }
 
-wire::Field FieldIndex::find(const wire::FieldRow& row, onnx::Message::Walk& walk) const {
+wire::Field FieldIndex::next_of(const wire::FieldRow& row, onnx::Message::Walk& walk) {
     wire::Field field;
     while (walk.next(field)) {
         if (onnx::Message::belongs(field, row)) return field;
@@ -42,8 +42,8 @@ wire::Field FieldIndex::at(const wire::FieldRow& row, std::uint64_t i) const {
     if (i >= entry(row).count) onnx::fail_edited_meanwhile();
     const auto& checkpoint = entry(row).before(i);
     onnx::Message::Walk walk(message_, origin_ + checkpoint.offset);
-    for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) find(row, walk);
-    return find(row, walk);
+    for (std::uint64_t skip = i - checkpoint.ordinal; skip > 0; --skip) next_of(row, walk);
+    return next_of(row, walk);
 }
 
 std::optional<std::uint64_t> FieldIndex::ordinal(const wire::FieldRow& row,
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> FieldIndex::ordinal(const wire::FieldRow& row,
     const auto& checkpoint = *std::prev(behind);
     onnx::Message::Walk walk(message_, origin_ + checkpoint.offset);
     for (std::uint64_t i = checkpoint.ordinal; i < count; ++i) {
-        const wire::Field field = find(row, walk);
+        const wire::Field field = next_of(row, walk);
         if (field.bytes.data() == key) return i;
         if (field.bytes.data() > key) break;
     }
@@ -95,7 +95,7 @@ std::optional<wire::Field> FieldIndex::last(const wire::FieldRow& row) const {
     const auto& found = entry(row);
     if (found.count == 0) return std::nullopt;
     onnx::Message::Walk walk(message_, origin_ + found.last);
-    return find(row, walk);
+    return next_of(row, walk);
 }
 
 bool FieldIndex::Cursor::next(wire::Field& field) {
@@ -108,7 +108,7 @@ bool FieldIndex::Cursor::next(wire::Field& field) {
         ++place_.index;
         return true;
     }
-    field = index_->find(*row_, walk_);
+    field = next_of(*row_, walk_);
     return true;
 }
 
@@ -124,7 +124,7 @@ void FieldIndex::Cursor::skip_to(std::uint64_t i) {
         walk_ = onnx::Message::Walk(index_->message_, index_->origin_ + checkpoint.offset);
         position_ = checkpoint.ordinal;
     }
-    for (; position_ < i; ++position_) index_->find(*row_, walk_);
+    for (; position_ < i; ++position_) next_of(*row_, walk_);
 }
 
 }  // namespace onnxmap::model

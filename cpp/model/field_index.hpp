@@ -109,7 +109,7 @@ class FieldIndex {
         return occurrences_.at(message_.table().position_of(row));
     }
     /// The next field that belongs to `row`. Throws Error if the bytes changed after loading.
-    wire::Field find(const wire::FieldRow& row, onnx::Message::Walk& walk) const;
+    static wire::Field next_of(const wire::FieldRow& row, onnx::Message::Walk& walk);
 
     onnx::Message message_;
     const std::uint8_t* origin_;

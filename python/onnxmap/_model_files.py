@@ -19,8 +19,8 @@ _EXTERNAL_DATA = re.compile(rb"external_data|externalData")
 # Weights hardly ever begin so. A model in onnx's own text, which onnxmap does not read, has <.
 _OTHER_FIELD = rb'[\x12\x1a"(2:Br\xa2\xca\xd2]'
 _FIRST_FIELD = re.compile(rb"\x08[\x01-\x7f]" + _OTHER_FIELD + rb"|\s*<\s*ir_version\b")
-# How others may write it. Weights begin so now and then.
-_ANY_FIELD = re.compile(rb"\x08|" + _OTHER_FIELD)
+# Others may write any field first. Weights begin so now and then.
+_KNOWN_FIELD = re.compile(rb"\x08|" + _OTHER_FIELD)
 
 
 def is_model(path: str) -> bool:
@@ -102,7 +102,7 @@ def _may_be_model(entry: os.DirEntry[str], folder: str, descriptor: int) -> bool
     if _begins_as_model(head):
         return True
     # Other bytes may read as a model by chance, but not as one with data files.
-    return _ANY_FIELD.match(head) is not None and _has_data(os.path.join(folder, entry.name))
+    return _KNOWN_FIELD.match(head) is not None and _has_data(os.path.join(folder, entry.name))
 
 
 def _has_data(path: str) -> bool:

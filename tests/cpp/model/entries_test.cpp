@@ -2,41 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "loaded_model.hpp"
 
 namespace onnxmap::test {
-
-namespace {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-Pairs pairs(const model::ByName<model::StringEntry>& all) {
-    Pairs found;
-    for (const auto& [key, value] : all.entries) found.emplace_back(key, value);
-    return found;
-}
-
-}  // namespace
-
-TEST_CASE("entries: the last of a repeated key counts, in the place of the first") {
-    const Bytes graph =
-        join(blob(16, string_entry("a", "1")), blob(16, string_entry("b", "2")),
-             blob(16, string_entry("a", "3")), blob(16, string_entry("", "4")), blob(16, Bytes{}));
-    const LoadedModel loaded(graph);
-    const onnx::Message& message = loaded.graph.fields()->message();
-    const auto found =
-        model::string_entries(*loaded.document, message, onnx::field<"GraphProto.metadata_props">);
-    CHECK(pairs(found) == Pairs{{"a", "3"}, {"b", "2"}, {"", ""}});
-    CHECK(found.repeated == "a");
-    const auto none = model::string_entries(*loaded.document, loaded.document->root(),
-                                            onnx::field<"ModelProto.metadata_props">);
-    CHECK(none.entries.empty());
-    CHECK_FALSE(none.repeated);
-}
 
 TEST_CASE("entries: all entries of a name are found, whatever field names them") {
     const Bytes attributes = join(blob(5, blob(1, "a")), blob(5, Bytes{}), blob(5, blob(1, "a")));
@@ -70,24 +41,31 @@ TEST_CASE("entries: the state variables are the keys of all update bindings, eac
     CHECK(model::state_variables(*untrained, untrained->root()).empty());
 }
 
-TEST_CASE("entries: only repeated StringStringEntryProto can be found by key") {
-    CHECK(model::holds_strings(onnx::field<"GraphProto.metadata_props">));
-    CHECK(model::holds_strings(onnx::field<"TensorProto.external_data">));
-    CHECK_FALSE(model::holds_strings(onnx::field<"GraphProto.node">));
-    CHECK_FALSE(model::holds_strings(onnx::field<"GraphProto.name">));
+TEST_CASE("entries: the repeated fields that are mappings") {
+    using model::EntryKind;
+    CHECK(model::entry_kind(onnx::field<"GraphProto.metadata_props">) == EntryKind::string);
+    CHECK(model::entry_kind(onnx::field<"TensorProto.external_data">) == EntryKind::string);
+    CHECK(model::entry_kind(onnx::field<"NodeProto.attribute">) == EntryKind::attribute);
+    CHECK(model::entry_kind(onnx::field<"FunctionProto.attribute_proto">) == EntryKind::attribute);
+    CHECK(model::entry_kind(onnx::field<"ModelProto.opset_import">) == EntryKind::operator_set);
+    CHECK_FALSE(model::entry_kind(onnx::field<"GraphProto.node">));
+    CHECK_FALSE(model::entry_kind(onnx::field<"GraphProto.name">));
+    CHECK_FALSE(model::entry_kind(onnx::field<"FunctionProto.attribute">));
+    CHECK(model::value_of_entries(onnx::field<"NodeProto.attribute">) == nullptr);
 }
 
-TEST_CASE("entries: operator sets are found by domain, and the highest of a domain counts") {
-    const auto opset = [](std::string_view domain, std::uint64_t version) {
-        return blob(8, join(blob(1, domain), scalar(2, version)));
-    };
-    const auto document =
-        LoadedModel::whole(join(opset("", 9), opset("ai.onnx.ml", 3), opset("", 12), opset("", 7)));
-    std::vector<std::pair<std::string, std::int64_t>> found;
-    for (const auto& [domain, version] : model::opset_imports(*document, document->root())) {
-        found.emplace_back(domain, version);
-    }
-    CHECK(found == std::vector<std::pair<std::string, std::int64_t>>{{"", 12}, {"ai.onnx.ml", 3}});
+TEST_CASE("entries: of one name the last counts, of operator sets the highest version") {
+    const auto& opset = onnx::message<"OperatorSetIdProto">;
+    const Bytes twelve = scalar(2, 12);
+    const Bytes nine = scalar(2, 9);
+    const onnx::Message newer(opset, twelve);
+    const onnx::Message older(opset, nine);
+    CHECK(model::counts_after(newer, older));
+    CHECK_FALSE(model::counts_after(older, newer));
+    CHECK_FALSE(model::counts_after(older, older));
+    const Bytes pair = string_entry("k", "v");
+    const onnx::Message entry(onnx::message<"StringStringEntryProto">, pair);
+    CHECK(model::counts_after(entry, entry));
 }
 
 }  // namespace onnxmap::test

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
+from collections import OrderedDict
 from typing import Any
 
 import onnx
@@ -226,3 +228,86 @@ def test_setdefault_returns_what_the_mapping_has_then() -> None:
     assert found.setdefault("new", 5) == found["new"]
     assert found["new"].value == 5
     assert found.setdefault("new", 6).value == 5
+
+
+@pytest.mark.filterwarnings("ignore::onnxmap.RepeatedKeyWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_mappings_stay_what_they_are(kind: str) -> None:
+    """`dict | mapping` once changed the dict."""
+    mapping = mapping_of(repeated(), kind)
+    given = {"new": 1}
+    assert list(given | mapping) == ["new", *mapping]
+    assert given == {"new": 1}
+    assert list(mapping | given) == [*mapping, "new"]
+    assert "new" not in mapping
+    with pytest.raises(TypeError):
+        mapping | [1]
+
+
+@pytest.mark.filterwarnings("ignore::onnxmap.RepeatedKeyWarning")
+def test_any_mapping_is_assigned_as_dict_reads_it() -> None:
+    class Own(dict[str, str]):
+        def keys(self) -> Any:
+            return ["shown"]
+
+        def __iter__(self) -> Any:
+            return iter(["shown"])
+
+        def __getitem__(self, key: str) -> str:
+            return "value"
+
+    model = repeated()
+    model.metadata_props = Own(hidden="x")
+    assert dict(model.metadata_props) == {"shown": "value"}
+    moved = OrderedDict(a="1", b="2")
+    moved.move_to_end("a")
+    model.metadata_props = moved
+    assert list(model.metadata_props) == ["b", "a"]
+
+
+@pytest.mark.filterwarnings("ignore::onnxmap.RepeatedKeyWarning")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("key", [(1, 2), None, KeyError("inner"), "absent"], ids=repr)
+def test_a_key_that_is_absent_is_in_the_error(key: Any, kind: str) -> None:
+    mapping = mapping_of(repeated(), kind)
+    for look in (mapping.__getitem__, mapping.__delitem__, mapping.pop):
+        with pytest.raises(KeyError) as caught:
+            look(key)
+        assert caught.value.args == (key,)
+    assert mapping.pop(key, 5) == mapping.pop(key, default=5) == mapping.get(key, 5) == 5
+
+
+def test_a_warning_that_is_an_error_comes_again() -> None:
+    mapping = repeated().metadata_props
+    for read in (list, list, dict, lambda found: found["k"], lambda found: found.get("k")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(onnxmap.RepeatedKeyWarning):
+                read(mapping)
+
+
+def test_one_state_of_a_mapping_warns_once() -> None:
+    mapping = repeated().metadata_props
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(20):
+            assert mapping["k"] == "last"
+        assert mapping.setdefault("k", "x") == "last"
+        assert list(mapping) == ["k", "l"]
+    assert len(caught) == 1
+
+
+def test_the_conversion_of_a_version_may_edit_the_model() -> None:
+    """The positions of the domain were once found before."""
+
+    class Version:
+        def __init__(self, model: onnxmap.Model) -> None:
+            self.model = model
+
+        def __index__(self) -> int:
+            self.model.proto.opset_import.reverse()
+            return 17
+
+    model = repeated()
+    model.opset_imports["d"] = Version(model)  # type: ignore[assignment]
+    assert entries(saved(model), "opset_imports") == [("", 6), ("", 7), ("d", 17), ("", 5)]
