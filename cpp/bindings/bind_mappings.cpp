@@ -1,6 +1,5 @@
 // The mappings of messages: attributes, metadata and other strings, and versions of operator sets.
 #include <tuple>
-#include <utility>
 
 #include "bindings/bind.hpp"
 #include "bindings/editing.hpp"
@@ -103,7 +102,7 @@ bool is_mapping(const py::object& object) { return py::hasattr(object, "keys"); 
 
 py::object merged(py::dict items, const py::object& others) {
     items.attr("update")(others);
-    return std::move(items);
+    return items;
 }
 
 // Adds the methods that collections.abc.MutableMapping derives from the methods of the class.
