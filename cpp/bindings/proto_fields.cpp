@@ -69,8 +69,10 @@ py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, b
 }
 
 py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
-    if (py::object mapping = mapping_of(handle, row)) return mapping;
-    if (row.repeated()) return repeated_to_python(handle, row, false);
+    if (row.repeated()) {
+        py::object mapping = mapping_of(handle, row);
+        return mapping ? mapping : repeated_to_python(handle, row, false);
+    }
     if (row.is_message()) {
         auto child = handle.document->child(handle.message(), row);
         return child ? wrap_message({handle.document, std::move(*child)}) : py::none();
