@@ -5,6 +5,7 @@
 #include "bindings/editing.hpp"
 #include "bindings/field_mapping.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/sequence_class.hpp"
 
 namespace onnxmap::bindings {
 
@@ -111,9 +112,7 @@ void derive_mapping(const py::object& cls) {
     for (const char* const each : {"__eq__", "items", "keys", "popitem", "update", "values"}) {
         py::setattr(cls, each, mixin.attr(each));
     }
-    py::setattr(
-        cls, "__class_getitem__",
-        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+    make_generic(cls);
     // Lets `match` see a mapping. register() does not do that for sealed classes.
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_MAPPING;
     mixin.attr("register")(cls);

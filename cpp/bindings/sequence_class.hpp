@@ -143,15 +143,20 @@ py::object equals(const py::object& self, const py::object& other) {
     return py::bool_(true);
 }
 
+// Lets annotations name the elements of a class: `MessageList[Node]`.
+inline void make_generic(const py::object& cls) {
+    py::setattr(
+        cls, "__class_getitem__",
+        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+}
+
 // Adds the methods that collections.abc.Sequence derives from the methods of the class.
 inline void derive_sequence(const py::object& cls) {
     const py::object& sequence = python_object<"collections.abc", "Sequence">();
     for (const char* name : {"__contains__", "__reversed__", "count", "index"}) {
         py::setattr(cls, name, sequence.attr(name));
     }
-    py::setattr(
-        cls, "__class_getitem__",
-        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+    make_generic(cls);
 }
 
 template <class List>

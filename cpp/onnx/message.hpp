@@ -174,14 +174,12 @@ class Message {
     /// The row of the schema that a field belongs to, or null; see for_each_field.
     [[nodiscard]] const wire::FieldRow* known_row(const wire::Field& field) const noexcept {
         const wire::FieldRow* row = table_->find(field.number);
-        return row != nullptr && belongs(field, *row) ? row : nullptr;
+        return row != nullptr && is_value(field, *row) ? row : nullptr;
     }
     /// Whether known_row(field) is this row of the message's table.
     [[nodiscard]] static bool belongs(const wire::Field& field,
                                       const wire::FieldRow& row) noexcept {
-        return field.number == row.number && row.accepts(field.type) &&
-               (row.type != wire::Type::enumeration ||
-                kSchema.enum_of(row).find(field.int32()) != nullptr);
+        return field.number == row.number && is_value(field, row);
     }
 
     /// Calls visit(value) for each value that one occurrence of a repeated field holds.
@@ -239,6 +237,12 @@ class Message {
     };
 
   private:
+    // Whether a field of the row's number is a value of it.
+    [[nodiscard]] static bool is_value(const wire::Field& field,
+                                       const wire::FieldRow& row) noexcept {
+        return row.accepts(field.type) && (row.type != wire::Type::enumeration ||
+                                           kSchema.enum_of(row).find(field.int32()) != nullptr);
+    }
     // Whether the last field with the number and wire type of the row is its value, whatever other
     // fields there are.
     [[nodiscard]] static bool is_plain(const wire::FieldRow& row) noexcept {
