@@ -7,7 +7,7 @@ BENCH_OPTIONS ?=
 MINUTES ?= 10
 MUTANTS ?= 300000
 
-.PHONY: help setup test torch cpp plain asan tsan fuzz differential check fix stubs rules bench against pythons
+.PHONY: help setup test torch cpp plain asan tsan fuzz differential lint check fix stubs rules bench against pythons
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -47,10 +47,13 @@ fuzz: ## the fuzz targets on their corpus, then all of them side by side for MIN
 	$(IN_BIN) cmake --workflow --preset fuzz
 	tools/fuzz_corpus && tools/fuzz $$((60 * $(MINUTES)))
 
-# clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core.
-check: ## formatting, lint and types; changes nothing but build/tidy
-	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy && $(IN_BIN) basedpyright
+lint: ## the quick part of `make check`; changes nothing
+	$(IN_BIN) ruff format --check && $(IN_BIN) ruff check && $(IN_BIN) mypy
 	git ls-files -z 'cpp/*.?pp' 'tests/cpp/*.?pp' 'tests/fuzz/*.?pp' | $(IN_BIN) xargs -0r clang-format --dry-run --Werror
+
+# clang-tidy looks at the core alone: a binding takes ten times as long as a file of the core.
+check: lint ## formatting, lint and types; changes nothing but build/tidy
+	$(IN_BIN) basedpyright
 	$(IN_BIN) cmake --preset tidy --log-level=WARNING && $(IN_BIN) cmake --build --preset tidy
 
 fix: ## formatting and what lint can mend, in place

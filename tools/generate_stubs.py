@@ -24,6 +24,7 @@ from types import GetSetDescriptorType
 from container_stubs import CONTAINERS
 from pybind11_stubgen import main as stubgen_main
 
+import onnxmap
 from onnxmap import AttributeType, DataLocation, DataType, OperatorStatus, Version, _core
 
 PACKAGE = Path(__file__).parents[1] / "python" / "onnxmap"
@@ -33,14 +34,14 @@ ARRAY = "_ndarray[Any, Any]"  # Tensor.numpy hides the module in its class
 # The type that a member returns, by `Class.member`, by `member` for all classes, or by function.
 RETURNS = {
     "Document.shape_tensors": "builtins.list[bool]",
-    "SavePlan.data_files": "builtins.list[tuple[bytes, int, int, bool]]",
-    "SavePlan.files_with_unused_bytes": "dict[str, tuple[int, int]]",
-    "SavePlan.loaded_files": "dict[str, tuple[int, int]]",
-    "SavePlan.write": "dict[str, Any]",
-    "SavePlan.write_model_to": "tuple[int, int]",
     "check_rules": "tuple[builtins.list[tuple[int, str, str]], builtins.list[int]]",
     "external_locations": "builtins.list[bytes]",
-    "external_use": "dict[str, tuple[int, int]]",
+    "external_paths": "builtins.list[str]",
+    "Neighbours.owner_of": "str | None",
+    "Neighbours.unreadable": "str | None",
+    "Neighbours.user_of": "str | None",
+    "save_models": "dict[str, Any]",
+    "unused_bytes": "dict[str, int]",
     "take_locations": "dict[int, bytes]",
     "rules": "builtins.list[tuple[str, str, str, str, str]]",
     "__repr__": "str",
@@ -57,33 +58,30 @@ RETURNS = {
     "Document.nodes": "builtins.list[tuple[str, Node]]",
     "Document.tensors": "builtins.list[tuple[str, Tensor]]",
     "ExternalFile.identity": "tuple[int, int]",
-    "Graph.absent_pages": "builtins.list[tuple[int, int]]",
     "Graph.consumers": "builtins.list[Node]",
+    "Graph.initializers": "Initializers",
+    "Graph.sparse_initializers": "SparseInitializers",
+    "Graph.required_inputs": "builtins.list[ValueInfo]",
+    "Graph.overridable_inputs": "builtins.list[ValueInfo]",
+    "Graph.inputs": "MessageList[ValueInfo]",
+    "Graph.nodes": "MessageList[Node]",
+    "Graph.outputs": "MessageList[ValueInfo]",
+    "Graph.quantization_annotations": "MessageList[QuantizationAnnotation]",
+    "Graph.value_infos": "MessageList[ValueInfo]",
     "Graph.dimension_params": "builtins.list[str]",
-    "Graph.first_user": "Node | _Graph | None",
-    "Graph.initializer": "Tensor",
-    "Graph.initializer_dtypes": "builtins.list[DataType | int]",
-    "Graph.initializer_names": "builtins.list[str]",
-    "Graph.initializer_nbytes": "builtins.list[int]",
-    "Graph.initializer_shapes": "builtins.list[tuple[int, ...]]",
-    "Graph.inputs": "builtins.list[ValueInfo]",
     "Graph.node_inputs": "builtins.list[builtins.list[str]]",
     "Graph.node_names": "builtins.list[str]",
     "Graph.node_outputs": "builtins.list[builtins.list[str]]",
     "Graph.op_counts": "dict[str, int]",
     "Graph.op_types": "builtins.list[str]",
     "Graph.producer": "Node | None",
-    "Graph.residency": "builtins.list[tuple[int, int]]",
-    "Graph.training_info": "builtins.list[ProtoView]",
     "Graph.topological_order": "builtins.list[Node]",
     "Graph.uses": "builtins.list[Use]",
     "Graph.value": "ValueInfo | None",
-    "Graph.views": f"dict[str, {ARRAY}]",
-    "Graph.views_at": f"dict[str, {ARRAY}]",
-    "Graph.field": "Any",
     "ModelDifference.finish": (
         "tuple[builtins.list[tuple[str, Any]], builtins.list[tuple[Any, ...]], int]"
     ),
+    "OperatorSet.check": "CheckReport",
     "ProtoView.DESCRIPTOR": "MessageType",
     "ProtoView.ListFields": "builtins.list[tuple[FieldName, Any]]",
     "ProtoView.WhichOneof": "str | None",
@@ -121,7 +119,7 @@ RETURNS = {
     "Tensor.__reduce__": "Any",
     "ProtoView._reading": "tuple[bytes, tuple[str, bool, str, bool], bool, dict[str, int]]",
     "Tensor._policy": "tuple[str, bool, str, bool]",
-    "Tensor._elements": f"{ARRAY} | None",
+    "Tensor._box": f"tuple[{ARRAY}, tuple[Any, ...]]",
     "Tensor._message": "bytes | None",
     "Tensor._reference": "tuple[bytes, bytes, bytes, int, int, int, bool] | None",
     "Tensor._file_size": "int | None",
@@ -137,12 +135,10 @@ RETURNS = {
     "Tensor.to_ir": "Any",
     "Tensor.torch": "Any",
     "Tensor.verify": "bool",
-    "TensorNames.names": "builtins.list[str]",
     "UnknownField.data": "Any",
     "ValueInfo.dtype": "DataType | int | None",
     "ProtoView.message_type": "str",
     "ProtoView.unknown_fields": "UnknownFieldList",
-    "Graph.initializer_count": "int",
     "Graph.is_removed": "bool",
     "Tensor.name": "str",
     "Tensor.ndim": "int",
@@ -152,21 +148,24 @@ RETURNS = {
     "Tensor.is_view": "bool",
     "Tensor.is_aligned": "bool",
     "Tensor._lenient": "bool",
-    "SparseTensor._dense_bytes": "int",
     "ValueInfo.shape": "tuple[int | str | None, ...] | None",
     "ValueInfo.type": "Any",
     "data_type_facts": "builtins.list[tuple[str, int, int, str, str]]",
     "enum_values": "dict[str, int]",
     "external_file": "ExternalFile | None",
     "document_of": "Document | None",
-    "friendly": "Any",
+    "property_value": "Any",
     "loaded_raw_data": "tuple[int, int] | None",
     "kernel_paths": "builtins.list[str]",
     "numpy_dtype": "numpy.dtype[Any]",
+    "match_lists": "builtins.list[tuple[int, int]]",
     "map_keys": "builtins.list[Any]",
     "option_names": "dict[str, tuple[str, ...]]",
     "optional_value": "ProtoView | None",
     "schema": "dict[str, Any]",
+    "text_form": "str | None",
+    "stored_bytes": "numpy.ndarray[Any, Any]",
+    "type_message": "Any",
     "state_variables": "builtins.list[str]",
     "sequence_values": "Sequence[ProtoView]",
     "wrap": "Any",
@@ -178,6 +177,11 @@ SETS = {
     "metadata_props": "Mapping[str, str]",
     "opset_imports": "Mapping[str, int]",
     "Attribute.value": "Any",
+    "Graph.inputs": "Iterable[ValueInfo | ProtoView]",
+    "Graph.nodes": "Iterable[Node | ProtoView]",
+    "Graph.outputs": "Iterable[ValueInfo | ProtoView]",
+    "Graph.quantization_annotations": "Iterable[QuantizationAnnotation | ProtoView]",
+    "Graph.value_infos": "Iterable[ValueInfo | ProtoView]",
     "Tensor.doc_string": "str",
     "ValueInfo.dtype": "Any",
     "ValueInfo.shape": "Sequence[int | str | None] | None",
@@ -191,10 +195,9 @@ from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap._enums import AttributeType, DataType, OperatorStatus
-from onnxmap._graph import Graph as _Graph
-from onnxmap._graph import Use
-from onnxmap.types import ExternalData, MessageType
+from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._read.checks import CheckReport
+from onnxmap.types import ExternalData, MessageType, Use
 from typing_extensions import Self
 
 _Message = TypeVar("_Message")
@@ -319,7 +322,7 @@ def field_type(documentation: str, assigned: bool = False) -> str:
 
 
 def row_type(row: dict[str, object], assigned: bool) -> str:
-    """Return the type that the friendly classes have for a field of the schema."""
+    """Return the type that the bound classes have for a field of the schema."""
     repeated = row["label"] == "repeated"
     if row["type"] != "message":
         is_status = row["type_name"] == "OperatorStatus"
@@ -328,16 +331,16 @@ def row_type(row: dict[str, object], assigned: bool) -> str:
         return form.format(scalar) if repeated else scalar
     if row["type_name"] == "StringStringEntryProto":
         return "Mapping[str, str]" if assigned else "StringMapping"
-    kind = friendly_class(str(row["type_name"]))
+    kind = bound_class(str(row["type_name"]))
     if assigned:
         kind += " | ProtoView"
     form = "Iterable[{}]" if assigned else "MessageList[{}]"
     return form.format(kind) if repeated else f"{kind} | None"
 
 
-def friendly_class(message: str) -> str:
+def bound_class(message: str) -> str:
     """Return the class that the core makes of a message; see `wrap_message` in the bindings."""
-    renamed = {"GraphProto": "_Graph", "TensorAnnotation": "QuantizationAnnotation"}
+    renamed = {"TensorAnnotation": "QuantizationAnnotation"}
     return renamed.get(message, message.removesuffix("Proto"))
 
 
@@ -356,8 +359,20 @@ def core_stubs() -> str:
     return IMPORTS + body
 
 
+def package_stubs() -> str:
+    """Return the public names of the package, which it finds by a table."""
+    tables = {**onnxmap._NAMES, **onnxmap._NAMES_LATER}
+    lines = [
+        f"from {module} import {name} as {name}"
+        for module, names in sorted(tables.items())
+        for name in names.split()
+    ]
+    lines += ["from onnxmap import types as types", "", f"__all__ = {onnxmap.__all__}"]
+    return "\n".join([*lines, "__version__: str"])
+
+
 def enum_stubs() -> str:
-    """Return the stubs of onnxmap._enums."""
+    """Return the stubs of onnxmap._base.enums."""
     bits = DataType.bits.__doc__  # type: ignore[attr-defined]
     return f'''
 from enum import IntEnum
@@ -398,7 +413,11 @@ def formatted(text: str) -> str:
 def main() -> int:
     """Write or check the files; return 1 if one is stale."""
     status = 0
-    for name, make in (("_core.pyi", core_stubs), ("_enums.pyi", enum_stubs)):
+    for name, make in (
+        ("__init__.pyi", package_stubs),
+        ("_core.pyi", core_stubs),
+        ("_base/enums.pyi", enum_stubs),
+    ):
         path, fresh = PACKAGE / name, formatted(HEADING + make())
         if "--check" not in sys.argv[1:]:
             path.write_text(fresh)

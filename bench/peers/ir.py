@@ -8,7 +8,7 @@ import onnx
 import onnx_ir
 
 from bench import witness, written
-from bench.peers.usual import Usual
+from bench.peers.usual import Arrays, Files, Peer, Usual
 from bench.tasks import (
     NEW_DATA,
     Task,
@@ -19,7 +19,22 @@ from bench.tasks import (
     writing,
 )
 
-_usual = Usual("onnx-ir")
+
+def _arrays(files: Files) -> Arrays:
+    return {
+        name: value.const_value.numpy()
+        for name, value in onnx_ir.load(files.model).graph.initializers.items()
+        if value.const_value is not None
+    }
+
+
+_usual = Usual(
+    Peer(
+        open=lambda files: onnx_ir.load(files.model),
+        outline=lambda model: (list(model.graph.initializers), len(model.graph)),
+        arrays=_arrays,
+    )
+)
 load = _usual.load
 views = _usual.views
 touch = _usual.touch

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx.checker
-from onnx import numpy_helper
+from onnx import external_data_helper, numpy_helper
 
 from bench import witness, written
-from bench.peers.usual import Usual
+from bench.peers.usual import Arrays, Files, Peer, Usual
 from bench.tasks import (
     NEW_DATA,
     NEW_KEY,
@@ -26,7 +26,22 @@ from bench.tasks import (
     writing,
 )
 
-_usual = Usual("onnx")
+
+def _arrays(files: Files) -> Arrays:
+    tensors = onnx.load(files.model).graph.initializer
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
+
+
+def _each(files: Files) -> Iterator[np.ndarray[Any, Any]]:
+    folder = str(Path(files.model).parent)
+    for tensor in onnx.load(files.model, load_external_data=False).graph.initializer:
+        if external_data_helper.uses_external_data(tensor):
+            external_data_helper.load_external_data_for_tensor(tensor, folder)
+        yield numpy_helper.to_array(tensor)
+        tensor.ClearField("raw_data")
+
+
+_usual = Usual(Peer(arrays=_arrays, each=_each))
 views = _usual.views
 touch_and_hold = _usual.touch_and_hold
 touch_each = _usual.touch_each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import onnxmap
 from bench import witness, written
 from bench.peers import statistics
-from bench.peers.usual import Usual
+from bench.peers.usual import Files, Peer, Usual
 from bench.tasks import (
     NEW_DATA,
     NEW_KEY,
@@ -31,12 +32,43 @@ from bench.tasks import (
 )
 
 # These are imported at first use; the peers import all at once. An older commit (`make against`)
-# may lack some.
-for _name in ("_appending", "_checking", "_diff", "_saving", "_stats"):
+# has other names.
+for _name in (
+    "_files.append",
+    "_files.diff",
+    "_files.save",
+    "_read.checks",
+    "_read.stats",
+    "_write.documents",
+    "_appending",
+    "_checking",
+    "_diff",
+    "_saving",
+    "_stats",
+):
     with suppress(ModuleNotFoundError):
         importlib.import_module(f"onnxmap.{_name}")
 
-_usual = Usual("onnxmap")
+
+def _load(files: Files) -> onnxmap.Model:
+    return onnxmap.load(files.model)
+
+
+def _each(files: Files) -> Iterator[np.ndarray[Any, Any]]:
+    with _load(files) as model, model.stream() as arrays:
+        for _, array in arrays:
+            yield array
+
+
+_usual = Usual(
+    Peer(
+        open=_load,
+        outline=lambda model: (model.initializers.names(), len(model.graph.nodes)),
+        arrays=lambda files: _load(files).views(),
+        copies=lambda files: onnxmap.load_arrays(files.model),
+        each=_each,
+    )
+)
 load = _usual.load
 views = _usual.views
 touch = _usual.touch

@@ -8,9 +8,18 @@ from typing import Any
 import onnxruntime
 
 from bench.peers import sessions
-from bench.peers.usual import Usual
+from bench.peers.usual import Files, Peer, Usual
 
-load = Usual("onnxruntime").load
+_options = onnxruntime.SessionOptions()
+_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+_options.log_severity_level = 4  # failures come as exceptions
+
+
+def _bare_session(files: Files) -> Any:
+    return onnxruntime.InferenceSession(files.model, _options, providers=["CPUExecutionProvider"])
+
+
+load = Usual(Peer(open=_bare_session)).load
 
 
 def _open(path: str, prepack: bool) -> Any:

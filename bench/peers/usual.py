@@ -1,51 +1,62 @@
-"""Tasks made of the code that the command `onnxmap bench` runs for each library."""
+"""Tasks that mean the same for every library, made of what a library can do."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from bench import witness
 from bench.tasks import Task, data_file, model_file
 
-PEERS_FILE = Path(__file__).parents[2] / "python/onnxmap/cli/bench/peers.py"
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+Outline = tuple[list[str], int]
 
 
-def _command_peers() -> ModuleType:
-    """The command's `peers.py`, loaded by its path.
+class Files(NamedTuple):
+    """A model, and the files that hold its external data."""
 
-    `import onnxmap.cli.bench.peers` would import onnxmap in the process of every library, and its
-    time and memory would be in their figures.
+    model: str
+    data: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What a library can do, each in its usual way. A function is None if it cannot do it.
+
+    Attributes:
+        open: reads the structure and returns an object for the model.
+        outline: takes the object of `open`; returns the names of the initializers and the number
+            of nodes.
+        arrays: returns every initializer as an array, by name.
+        copies: the same, but each array is writable and has its own memory.
+        each: yields one array after another, and keeps none.
     """
-    spec = importlib.util.spec_from_file_location("bench.peers.command_peers", PEERS_FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses look up the module of their annotations
-    spec.loader.exec_module(module)
-    return module
 
-
-_command = _command_peers()
+    open: Callable[[Files], Any] | None = None
+    outline: Callable[[Any], Outline] | None = None
+    arrays: Callable[[Files], Arrays] | None = None
+    copies: Callable[[Files], Arrays] | None = None
+    each: Callable[[Files], Iterator[np.ndarray[Any, Any]]] | None = None
 
 
 def _checksum(result: int, _full: bool) -> dict[str, str]:
     return {"checksum": str(result)}
 
 
-def _files(folder: Path) -> Any:
+def _files(folder: Path) -> Files:
     model, data = model_file(folder), str(data_file(folder))
-    return _command.Files(model, [data] if data != model else [])
+    return Files(model, [data] if data != model else [])
 
 
 class Usual:
-    """The tasks of one library, under its name in the command's table."""
+    """The tasks of one library."""
 
-    def __init__(self, name: str) -> None:
-        self._peer = _command.PEERS[name].make()
+    def __init__(self, peer: Peer) -> None:
+        self._peer: Any = peer  # a task of what it cannot do fails
 
     def load(self, folder: Path) -> Task:
         """The model, with as few of its weights as the library can read."""
@@ -68,7 +79,7 @@ class Usual:
 
     def touch_only(self, folder: Path) -> Task:
         """Every byte of arrays that exist already."""
-        arrays: Any = self._peer.arrays(_files(folder))
+        arrays = self._peer.arrays(_files(folder))
         return Task(lambda: witness.touched(arrays.values()), _checksum)
 
     def touch_and_hold(self, folder: Path) -> Task:

@@ -35,6 +35,12 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
+void fail_at(const char* code, const std::string& path, const std::string& reason) {
+    Error error(code, quoted(path) + reason);
+    error.file = path;
+    throw error;
+}
+
 void fail_changed() {
     throw Error("file.changed", "the bytes of the model changed after it was loaded");
 }

@@ -29,6 +29,7 @@ class Error : public Failure {
     std::string file;                     // the bad file, if there is one
     std::string tensor;                   // tensor.* and ext.*: the tensor's name
     std::string location;                 // ext.*: as written in the model
+    std::string remedy;                   // the arguments that help: a key of errors.REMEDIES
 };
 
 /// A failure of the operating system, with the file that it concerns.
@@ -43,6 +44,9 @@ class FileError : public Failure {
     std::string path;
 };
 
+/// Throws Error `code` about a file; its text is the quoted path and `reason`.
+[[noreturn]] void fail_at(const char* code, const std::string& path, const std::string& reason);
+
 /// Throws Error `file.changed`: the model no longer has what the load pass found.
 [[noreturn]] void fail_changed();
 
@@ -51,6 +55,16 @@ class FileError : public Failure {
 
 /// Throws Error `limit.depth` for messages that edits nested too deeply.
 [[noreturn]] void fail_edited_too_deep();
+
+/// Returns call(), or nothing if that throws a Failure.
+template <class Call>
+[[nodiscard]] auto if_possible(Call&& call) -> std::optional<decltype(call())> {
+    try {
+        return std::forward<Call>(call)();
+    } catch (const Failure&) {
+        return std::nullopt;
+    }
+}
 
 /// Text of the input with control characters, backslashes and the quote escaped.
 [[nodiscard]] std::string escaped(std::string_view text, char quote);

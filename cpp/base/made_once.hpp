@@ -43,9 +43,6 @@ class MadeOnce {
         return made_once(made_, std::forward<Make>(make));
     }
 
-    /// The value if it is made; null otherwise.
-    [[nodiscard]] T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
-
   private:
     std::atomic<T*> made_ = nullptr;
 };

@@ -135,7 +135,7 @@ py::object make_owner(std::shared_ptr<const source::Source> source) {
 py::object numpy_dtype(const onnx::DataTypeInfo& type) { return numpy_type(type).dtype; }
 
 py::object dtype_of(const py::object& dtype) {
-    if (py::isinstance(dtype, package::data_type())) {
+    if (py::isinstance(dtype, enum_class("DataType"))) {
         return dtype.attr("numpy")();
     }
     if (py::isinstance<py::str>(dtype)) {
@@ -191,6 +191,14 @@ py::object read_array(tensor::Values& values, const tensor::Conversion& conversi
         values.read(conversion, bytes->writable());
     }
     return make_owned(conversion.to(), values.header().dims(), std::move(bytes), writable);
+}
+
+std::shared_ptr<source::OwnedBytes> packed_copy(tensor::Values& values) {
+    values.check_count();
+    auto bytes = std::make_shared<source::OwnedBytes>(
+        tensor::packed_nbytes(values.count(), values.type().bits));
+    values.read_packed(bytes->writable());
+    return bytes;
 }
 
 py::object array_of(tensor::Values& values, py::object& owner) {

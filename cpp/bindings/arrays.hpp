@@ -44,6 +44,9 @@ namespace onnxmap::bindings {
 [[nodiscard]] py::object read_array(tensor::Values& values, const tensor::Conversion& conversion,
                                     bool writable);
 
+/// Fresh memory with all values as raw_data has them. Needs no lock. Throws Error `tensor.*`.
+[[nodiscard]] std::shared_ptr<source::OwnedBytes> packed_copy(tensor::Values& values);
+
 /// A read-only array: a view of the values if possible, otherwise fresh. The base of a view is
 /// `owner`, which is made if it is null.
 [[nodiscard]] py::object array_of(tensor::Values& values, py::object& owner);

@@ -2,8 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,12 +9,13 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/work_and_tell.hpp"
 #include "bulk/read_items.hpp"
 #include "bulk/tensor_stream.hpp"
 #include "model/structure_pages.hpp"
-#include "os/parallel.hpp"
 #include "source/page_cache.hpp"
 #include "source/read_guard.hpp"
 
@@ -27,9 +26,6 @@ namespace {
 using bulk::Item;
 using bulk::Reading;
 
-// The interval between checks for signals and progress. Ctrl-C takes effect at once.
-constexpr std::chrono::milliseconds kLookEvery{50};
-
 // Elements that NumPy converts between two checks for signals.
 constexpr std::uint64_t kCastAtOnce = 8 << 20;
 
@@ -38,8 +34,8 @@ struct Bulk {
     bool copies;
 };
 
-Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
-               const py::object& dtype, bool copies, bool frugal) {
+Bulk plan_bulk(const Initializers& initializers, const py::object& names, const py::object& dtype,
+               bool copies, bool release_pages) {
     const onnx::DataTypeInfo* float_type = nullptr;
     if (!dtype.is_none()) {
         float_type = find_type(dtype_of(dtype));
@@ -47,20 +43,24 @@ Bulk plan_bulk(const Graph& graph, const std::vector<std::uint32_t>& positions,
             throw py::value_error("dtype must be a floating-point type of ONNX, such as float32");
         }
     }
+    const auto positions = positions_of(initializers, names, release_pages);
     const WithoutLock unlocked;  // this may open files and search for segments
-    return {std::make_shared<const bulk::Plan>(graph.graph()->initializers(), positions,
-                                               bulk::Options{float_type, copies, frugal}),
+    return below_guard(initializers, [&] {
+        return Bulk{
+            std::make_shared<const bulk::Plan>(initializers.graph()->initializers(), positions,
+                                               bulk::Options{float_type, copies, release_pages}),
             copies};
+    });
 }
 
 // Makes the arrays of one call or stream. Neighbours often share memory, and therefore an owner.
 class ArrayMaker {
   public:
-    /// `frugal`: releases the pages that reading messages maps.
-    ArrayMaker(Bulk bulk, bool frugal)
+    /// `release_pages`: releases the pages that reading messages maps.
+    ArrayMaker(Bulk bulk, bool release_pages)
         : bulk_(std::move(bulk)),
-          frugal_(frugal),
-          pages_(bulk_.plan->document().source(), frugal) {}
+          releases_pages_(release_pages),
+          pages_(bulk_.plan->document().source(), release_pages) {}
 
     /// Name and array of an item. If the item is fresh, `memory` has its bytes.
     std::pair<py::object, py::object> operator()(const Item& item,
@@ -68,12 +68,12 @@ class ArrayMaker {
         const bulk::Plan& plan = *bulk_.plan;
         return source::guard_reads(plan.document().source(), [&] {
             const model::Tensor tensor = plan.tensor(item);
-            // The stream gives back the pages of views.
-            if (item.is_fresh()) pages_.looked_at(item.message);
+            // The stream releases the pages of views.
+            if (item.is_fresh()) pages_.note_read(item.message);
             py::object name = to_str(tensor.header().name);
             py::object values = array(item, memory, tensor.header().dims());
             // The file was last checked before these bytes were read, here or by the thread ahead.
-            if (item.reading != Reading::view) plan.look_again({&item, 1});
+            if (item.reading != Reading::view) plan.check_again({&item, 1});
             return std::pair(std::move(name), std::move(values));
         });
     }
@@ -92,7 +92,7 @@ class ArrayMaker {
             tensor::Values values = bulk_.plan->values(item);
             py::object strings =
                 read_array(values, tensor::Conversion::none(values.type()), bulk_.copies);
-            if (frugal_) bulk_.plan->release(item);
+            if (releases_pages_) bulk_.plan->release(item);
             return strings;
         }
         std::uint64_t count = 1;
@@ -139,7 +139,7 @@ class ArrayMaker {
     }
 
     Bulk bulk_;
-    bool frugal_;
+    bool releases_pages_;
     model::StructurePages pages_;
     const source::Source* owned_ = nullptr;
     py::object owner_;
@@ -148,18 +148,8 @@ class ArrayMaker {
 py::dict read_arrays(const Bulk& bulk, unsigned threads, const py::object& tell) {
     const bulk::Plan& plan = *bulk.plan;
     std::vector<source::ArrayMemory> memory;
-    {
-        const WithoutLock unlocked;
-        std::atomic<std::uint64_t> done = 0;
-        os::work_while_looking(
-            {threads == 0 ? plan.reads_at_once() : threads}, kLookEvery,
-            [&] { memory = bulk::read_items(plan, plan.items(), done); },
-            [&] {
-                const WithLock locked;
-                check_signals();
-                if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
-            });
-    }
+    work_and_tell(threads == 0 ? plan.reads_at_once() : threads, tell,
+                  [&](auto& done) { memory = bulk::read_items(plan, plan.items(), done); });
     ArrayMaker make(bulk, false);
     const auto items = plan.items();
     std::vector<std::pair<py::object, py::object>> made(items.size());
@@ -183,18 +173,12 @@ class Stream {
     py::object next() {
         using State = bulk::TensorStream::State;
         bulk::TensorStream::Step step;
-        while (true) {
-            State state{};
-            {
-                const WithoutLock unlocked;
-                state = stream_.next(kLookEvery, step);
-            }
-            if (state == State::end) {
-                make_.forget();
-                return py::none();
-            }
-            if (state == State::ready) break;
-            check_signals();
+        const auto next = [&] { return stream_.next(kLookEvery, step); };
+        State state = without_lock(next);
+        for (; state == State::later; state = without_lock(next)) check_signals();
+        if (state == State::end) {
+            make_.forget();
+            return py::none();
         }
         auto [name, array] = make_(step.item, step.array);
         return py::make_tuple(std::move(name), std::move(array));
@@ -238,8 +222,8 @@ Args:
             return std::make_unique<Stream>(bulk, window, threads);
         },
         py::arg("bulk"), py::arg("window"), py::arg("threads"));
-    module.def("plan_bulk", guarded(plan_bulk), py::arg("graph"), py::arg("positions"),
-               py::arg("dtype"), py::arg("copies"), py::arg("frugal"),
+    module.def("plan_bulk", plan_bulk, py::arg("initializers"), py::arg("names"), py::arg("dtype"),
+               py::arg("copies"), py::arg("release_pages"),
                "Return the plan for a bulk read of these initializers.");
 }
 

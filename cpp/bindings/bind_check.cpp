@@ -1,6 +1,7 @@
 // Checking models, and the rules.
 #include <pybind11/stl.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,23 +16,12 @@ namespace onnxmap::bindings {
 
 namespace {
 
-std::string_view name_of(check::Level level) noexcept {
-    switch (level) {
-        case check::Level::error: return "error";
-        case check::Level::warning: return "warning";
-        case check::Level::hint: return "hint";
-        case check::Level::strict: return "strict";
-    }
-    return {};
-}
-
 py::list rules() {
-    py::list all;
-    for (const check::RuleInfo& rule : check::rules()) {
-        all.append(py::make_tuple(to_str(rule.name), to_str(name_of(rule.level)),
-                                  to_str(rule.source), to_str(rule.text), to_str(rule.advice)));
-    }
-    return all;
+    constexpr std::array kLevels = {"error", "warning", "hint", "strict"};  // of check::Level
+    return list_of(check::rules(), [&](const check::RuleInfo& rule) {
+        return py::make_tuple(to_str(rule.name), kLevels.at(static_cast<std::size_t>(rule.level)),
+                              to_str(rule.source), to_str(rule.text), to_str(rule.advice));
+    });
 }
 
 py::tuple check_rules(const ProtoView& root, std::vector<bool> wanted, std::uint64_t most,
@@ -41,13 +31,12 @@ py::tuple check_rules(const ProtoView& root, std::vector<bool> wanted, std::uint
         throw py::value_error("the message is a part of another one");
     }
     if (wanted.size() != check::rules().size()) throw py::value_error("one flag for each rule");
-    const check::Findings findings = without_lock_if(
-        true, [&] { return check::check(document, {std::move(wanted), most, values}); });
-    py::list found;
-    for (const check::Finding& each : findings.found()) {
-        found.append(py::make_tuple(static_cast<std::size_t>(each.rule), to_str(each.where),
-                                    to_str(each.message)));
-    }
+    const check::Findings findings =
+        without_lock([&] { return check::check(document, {std::move(wanted), most, values}); });
+    const py::list found = list_of(findings.found(), [](const check::Finding& each) {
+        return py::make_tuple(static_cast<std::size_t>(each.rule), to_str(each.where),
+                              to_str(each.message));
+    });
     return py::make_tuple(found, findings.counts());
 }
 

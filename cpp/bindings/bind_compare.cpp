@@ -1,16 +1,17 @@
-// The differences between two models, as plain tuples, of which onnxmap._diff makes its objects.
+// The differences between two models, as plain tuples, of which the package makes its objects.
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/work_and_tell.hpp"
+#include "compare/list_matching.hpp"
 #include "compare/model_difference.hpp"
-#include "os/parallel.hpp"
 
 namespace onnxmap::bindings {
 
@@ -20,22 +21,14 @@ using compare::Change;
 using compare::Differences;
 using compare::TensorDifference;
 
-constexpr std::chrono::milliseconds kDiffLooksEvery{50};
-
 constexpr std::array<const char*, 4> kKinds = {"added", "removed", "moved", "changed"};
 constexpr std::array<const char*, compare::kSections> kSectionNames = {
     "metadata", "opset_imports", "inputs", "outputs", "nodes", "functions", "tensors", "other",
 };
 
-py::object path_or_none(const std::string& text) {
-    return text.empty() ? py::object(py::none()) : py::object(to_str(text));
-}
-
 struct DiffValueToPython {
     py::object operator()(std::monostate) const { return py::none(); }
-    py::object operator()(std::int64_t number) const { return py::int_(number); }
-    py::object operator()(std::uint64_t number) const { return py::int_(number); }
-    py::object operator()(double number) const { return py::float_(number); }
+    py::object operator()(auto number) const { return py::cast(number); }
     py::object operator()(const compare::Text& text) const { return to_str(text.text); }
     py::object operator()(const compare::Bytes& bytes) const { return py::bytes(bytes.bytes); }
     py::object operator()(const compare::Scalar& scalar) const { return std::visit(*this, scalar); }
@@ -49,7 +42,7 @@ struct DiffValueToPython {
 
 py::tuple diff_to_python(const Change& change) {
     return py::make_tuple(kKinds.at(static_cast<std::size_t>(change.kind)),
-                          path_or_none(change.in_a), path_or_none(change.in_b),
+                          to_str_or_none(change.in_a), to_str_or_none(change.in_b),
                           std::visit(DiffValueToPython(), change.a),
                           std::visit(DiffValueToPython(), change.b));
 }
@@ -74,57 +67,57 @@ py::object diff_to_python(const std::optional<TensorDifference>& tensor) {
                                   diff_to_python(found.absolute), diff_to_python(found.relative));
     }
     return py::make_tuple(diff_to_python(tensor->a), diff_to_python(tensor->b), tensor->renamed,
-                          elements, path_or_none(tensor->failure));
+                          elements, to_str_or_none(tensor->failure));
 }
 
 py::tuple diff_to_python(const compare::Item& item) {
-    py::list changes;
-    for (const Change& change : item.changes) changes.append(diff_to_python(change));
+    py::list changes =
+        list_of(item.changes, [](const Change& each) { return diff_to_python(each); });
+    const bool only_b = item.in_a.empty();
     return py::make_tuple(kSectionNames.at(static_cast<std::size_t>(item.section)),
-                          path_or_none(item.in_a), path_or_none(item.in_b), to_str(item.name),
-                          to_str(item.name_in_b), to_str(item.op_type), to_str(item.op_type_in_b),
-                          item.moved, changes, diff_to_python(item.tensor));
+                          to_str(only_b ? item.name_in_b : item.name), to_str_or_none(item.in_a),
+                          to_str_or_none(item.in_b), item.moved, changes,
+                          to_str(only_b ? item.op_type_in_b : item.op_type),
+                          diff_to_python(item.tensor));
 }
 
 py::tuple diff_to_python(const Differences& differences) {
-    py::list changes;
-    for (const auto& [section, change] : differences.changes) {
-        changes.append(py::make_tuple(kSectionNames.at(static_cast<std::size_t>(section)),
-                                      diff_to_python(change)));
-    }
-    py::list items;
-    for (const compare::Item& item : differences.items) items.append(diff_to_python(item));
+    py::list changes = list_of(differences.changes, [](const auto& each) {
+        return py::make_tuple(kSectionNames.at(static_cast<std::size_t>(each.first)),
+                              diff_to_python(each.second));
+    });
+    py::list items =
+        list_of(differences.items, [](const auto& each) { return diff_to_python(each); });
     return py::make_tuple(changes, items, differences.left_out);
 }
 
 std::unique_ptr<compare::ModelDifference> compare_models(const DocumentPtr& a, const DocumentPtr& b,
                                                          unsigned threads) {
     std::unique_ptr<compare::ModelDifference> made;
-    const WithoutLock unlocked;
-    os::work_while_looking(
-        {threads}, kDiffLooksEvery,
-        [&] { made = std::make_unique<compare::ModelDifference>(a, b); },
-        [] {
-            const WithLock locked;
-            check_signals();
-        });
+    work_and_tell(threads, py::none(),
+                  [&](auto&) { made = std::make_unique<compare::ModelDifference>(a, b); });
     return made;
 }
 
 py::tuple finish_diff(compare::ModelDifference& self, unsigned threads, const py::object& tell) {
     Differences found;
-    {
-        const WithoutLock unlocked;
-        std::atomic<std::uint64_t> done = 0;
-        os::work_while_looking(
-            {threads}, kDiffLooksEvery, [&] { found = self.finish(done); },
-            [&] {
-                const WithLock locked;
-                check_signals();
-                if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
-            });
-    }
+    work_and_tell(threads, tell, [&](auto& done) { found = self.finish(done); });
     return diff_to_python(found);
+}
+
+// The list keeps the bytes alive.
+std::vector<std::string_view> keys_of(const py::list& list) {
+    std::vector<std::string_view> keys;
+    for (const py::handle each : list) {
+        if (!py::isinstance<py::bytes>(each)) throw py::type_error("a key is bytes");
+        keys.push_back(py::reinterpret_borrow<py::bytes>(each));
+    }
+    return keys;
+}
+
+py::list match_lists(const py::list& old_keys, const py::list& new_keys) {
+    return list_of(compare::ascending_pairs(keys_of(old_keys), keys_of(new_keys)),
+                   [](const auto& pair) { return py::make_tuple(pair.first, pair.second); });
 }
 
 }  // namespace
@@ -144,6 +137,11 @@ Args:
 
 Returns:
     Changes outside of items, items, and how many differences were left out.)");
+    module.def("match_lists", match_lists, py::arg("old"), py::arg("new"),
+               R"(Return the positions of equal keys in two lists of bytes, as ascending pairs.
+
+They are the ends of the lists, and as many as possible between them. There, a key that occurs twice
+in a list has no partner.)");
     module.def("compare_models", guarded(compare_models), py::arg("a"), py::arg("b"),
                py::arg("threads"), "Walk over two models and note what differs.");
 }

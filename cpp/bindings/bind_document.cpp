@@ -14,7 +14,7 @@
 #include "model/inline_tensors.hpp"
 #include "model/load.hpp"
 #include "model/message_walk.hpp"
-#include "model/recognize.hpp"
+#include "model/other_formats.hpp"
 #include "model/tensor.hpp"
 #include "os/parallel.hpp"
 #include "os/processors.hpp"
@@ -49,32 +49,20 @@ DocumentPtr load_remote(const py::object& file, std::string_view message, const 
     return model::load_source(std::move(source), options, options.is_model());
 }
 
-// The text of all paths together is bounded: in a small file, many messages may have long paths.
-class PathRoom {
-  public:
-    explicit PathRoom(const model::Document& document) : left_(document.limits().text_bytes) {}
-
-    void take(const std::string& path) {
-        if (path.size() > left_) {
+// Pairs of a path and an object for each message that for_each(visit) visits. The text of all paths
+// together is bounded: in a small file, many messages may have long paths.
+template <class Bound, class ForEach>
+py::list with_paths(const DocumentPtr& document, ForEach&& for_each) {
+    static_cast<void>(document->check_for_changes());
+    py::list found;
+    std::uint64_t room = document->limits().text_bytes;
+    for_each([&](const std::string& path, const onnx::Message& message) {
+        if (path.size() > room) {
             throw Error("limit.text_bytes",
                         "the paths of its messages are too long together; raise the limit with "
                         "limits=Limits(text_bytes=...)");
         }
-        left_ -= path.size();
-    }
-
-  private:
-    std::uint64_t left_;
-};
-
-// Pairs of a path and an object for each message that for_each(visit) visits.
-template <class Bound, class ForEach>
-py::list with_paths(const DocumentPtr& document, ForEach&& for_each) {
-    static_cast<void>(document->look_for_changes());
-    py::list found;
-    PathRoom room(*document);
-    for_each([&](const std::string& path, const onnx::Message& message) {
-        room.take(path);
+        room -= path.size();
         found.append(py::make_tuple(to_str(path), Bound{{document, message}}));
     });
     return found;
@@ -115,11 +103,13 @@ py::bytes read(const DocumentPtr& document, std::uint64_t offset, std::uint64_t 
     }
     std::vector<std::uint8_t> bytes(nbytes);
     document->store().check_unchanged(source, source::kRecently);
-    {
-        const WithoutLock unlocked;
-        source::guard_reads(source, [&] { source.read(offset, bytes); });
-    }
+    without_lock([&] { source::guard_reads(source, [&] { source.read(offset, bytes); }); });
     return to_bytes(bytes);
+}
+
+py::object text_form(const py::bytes& head) {
+    const std::string_view form = model::text_form_of_model(as_bytes(std::string_view(head)));
+    return to_str_or_none(form);
 }
 
 std::string why_not(const DocumentPtr& document) {
@@ -186,6 +176,9 @@ void bind_document(py::module_& module) {
                py::arg("external_root"), py::arg("folder"));
     module.def("load_buffer", load_buffer, py::arg("buffer"), py::arg("message"),
                py::arg("options"), py::arg("external_root"), py::arg("require_model") = false);
+    module.def("text_form", text_form, py::arg("head"),
+               "Return \"textproto\" or \"json\" if a file that begins with these bytes is a "
+               "model in that form, else None.");
     module.def("is_stopped", os::is_stopped,
                "Return whether the core no longer needs the result of this thread's work.");
     module.def("usable_cpus", os::usable_cpus,

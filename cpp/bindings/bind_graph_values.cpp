@@ -1,18 +1,14 @@
-// The values of a graph: who makes them, who uses them, what type they have, and new names.
+// The values of a graph: who makes them, who uses them, and what type they have.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "bindings/bind.hpp"
-#include "bindings/list_names.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "model/graph.hpp"
-#include "model/rename.hpp"
 
 namespace onnxmap::bindings {
 
@@ -24,7 +20,7 @@ py::object wrap(const Graph& self, onnx::Message message) {
 
 // The name of a value as the file spells it; see name_in_file().
 std::string value_name(const py::object& name) {
-    if (!py::isinstance<py::str>(name)) throw_python(package::not_a_name()(name));
+    if (!py::isinstance<py::str>(name)) throw_python(package::wrong_name()("value", name));
     auto found = name_in_file(name);
     if (!found) throw py::value_error("this str is not the name of a value in any file");
     return *std::move(found);
@@ -32,14 +28,14 @@ std::string value_name(const py::object& name) {
 
 py::object producer(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
+    static_cast<void>(self.document->check_for_changes());
     auto node = graph->producer(value_name(value));
     return node ? wrap(self, *std::move(node)) : py::none();
 }
 
 py::list uses(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
+    static_cast<void>(self.document->check_for_changes());
     py::list found;
     for (model::UserOfValue& use : graph->users(value_name(value))) {
         found.append(package::use()(wrap(self, std::move(use.message)), use.index));
@@ -47,16 +43,9 @@ py::list uses(const Graph& self, const py::object& value) {
     return found;
 }
 
-py::object first_user(const Graph& self, const py::object& value) {
-    const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
-    auto user = graph->first_user(value_name(value));
-    return user ? wrap(self, *std::move(user)) : py::none();
-}
-
 py::list consumers(const Graph& self, const py::object& value) {
     const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
+    static_cast<void>(self.document->check_for_changes());
     py::list found;
     std::optional<onnx::Message> last;
     for (model::UserOfValue& use : graph->users(value_name(value))) {
@@ -69,34 +58,12 @@ py::list consumers(const Graph& self, const py::object& value) {
 
 py::list topological_order(const Graph& self) {
     const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
+    static_cast<void>(self.document->check_for_changes());
     py::list nodes;
     for (const std::uint32_t position : graph->uses().topological_order()) {
         nodes.append(wrap(self, graph->node(position)));
     }
     return nodes;
-}
-
-void rename_initializers(const Graph& self, const py::dict& new_names) {
-    const auto graph = self.graph();
-    static_cast<void>(self.document->look_for_changes());
-    // Throws an error that suggests names.
-    const auto fail_unknown = [&](const py::object& name) {
-        std::ignore = position_of(graph->initializers().names(), name);
-    };
-    std::vector<model::Renaming::Names> names;
-    for (const auto& [before, after] : new_names) {
-        if (!py::isinstance<py::str>(after)) {
-            throw py::type_error(std::string("a name is a str, not ") +
-                                 Py_TYPE(after.ptr())->tp_name);
-        }
-        auto known = name_in_file(py::reinterpret_borrow<py::object>(before));
-        if (!known) return fail_unknown(py::reinterpret_borrow<py::object>(before));
-        names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
-    }
-    const model::Renaming renaming(*graph, std::move(names));
-    if (const auto unknown = renaming.first_unknown()) return fail_unknown(to_str(*unknown));
-    renaming.apply();
 }
 
 py::object value(const Graph& self, const py::object& name) {
@@ -114,35 +81,54 @@ py::list inputs(const Graph& self, bool with_default) {
     return found;
 }
 
-py::list dimension_params(const Graph& self) {
-    const auto graph = self.graph();
-    py::list names;
-    for (const std::string_view name : graph->dimension_params()) names.append(to_str(name));
-    return names;
-}
-
 }  // namespace
 
 void bind_graph_values(GuardedClass<Graph>& cls) {
-    cls.def("producer", producer, py::arg("value"))
-        .def("consumers", consumers, py::arg("value"))
-        .def("first_user", first_user, py::arg("value"),
-             "Return the user of the first of uses(), or one in the training information, or None.")
-        .def("uses", uses, py::arg("value"))
-        .def("value", value, py::arg("name"))
-        .def("rename_initializers", rename_initializers, py::arg("names"),
-             R"(Rename initializers, with everything that refers to them.
+    cls.def("producer", producer, py::arg("value"),
+            R"(Return the node whose outputs include `value`, or None.
 
-Args:
-    names: the new names by the old ones.
+A value without a producer is an input, an initializer, or not a value of this graph.
+
+The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
+after an edit they read the nodes that were edited.
 
 Raises:
-    KeyError: no initializer has the old name; the error suggests others.
-    ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have it.
-    ValueError: the new name is taken, in the graph or by a value of a subgraph.)")
-        .def("topological_order", topological_order)
-        .def("inputs", inputs, py::arg("with_default"))
-        .def("dimension_params", dimension_params);
+    ParseError: `model.duplicate_name`: several nodes have an output of this name.)")
+        .def("consumers", consumers, py::arg("value"),
+             R"(Return the nodes that have `value` among their inputs, in order, each once.
+
+Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.)")
+        .def("uses", uses, py::arg("value"),
+             R"(Return the places where `value` is used, in order.
+
+A `Use` is a pair: a Node and a position among its inputs, or a Graph and a position among its
+outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
+value of the same name uses its own.)")
+        .def(
+            "value", value, py::arg("name"),
+            R"(Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+Raises:
+    ParseError: `model.duplicate_name`: several of them have this name.)")
+        .def("topological_order", topological_order,
+             R"(Return the nodes in an order in which each follows the nodes whose outputs it uses.
+
+The uses of its subgraphs count as well. Nodes that are already in such an order keep it.
+
+Raises:
+    ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
+        output of the same name.)")
+        .def_property_readonly(
+            "required_inputs", [](const Graph& self) { return inputs(self, false); },
+            "The inputs that a caller must give: those without an initializer of their name.")
+        .def_property_readonly(
+            "overridable_inputs", [](const Graph& self) { return inputs(self, true); },
+            "The inputs that a caller may give: an initializer of their name is their default.")
+        .def_property_readonly(
+            "dimension_params",
+            [](const Graph& self) { return to_list(self.graph()->dimension_params()); },
+            "The names of dimensions in the types of values, each once, in the "
+            "order of first use.");
 }
 
 }  // namespace onnxmap::bindings

@@ -10,9 +10,7 @@ namespace onnxmap::bindings {
 namespace {
 
 py::list kernel_paths() {
-    py::list names;
-    for (const kernels::KernelSet* set : kernels::supported_sets()) names.append(to_str(set->name));
-    return names;
+    return list_of(kernels::supported_sets(), [](const auto* set) { return to_str(set->name); });
 }
 
 void use_kernels(std::string_view name) {

@@ -1,13 +1,25 @@
-// Repeated message fields as sequences.
+// Repeated message fields as lists.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/display.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/field_encoding.hpp"
 #include "bindings/list_names.hpp"
-#include "bindings/list_search.hpp"
+#include "bindings/message_equality.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/sequence_class.hpp"
+#include "model/equality.hpp"
 
 namespace onnxmap::bindings {
 
@@ -16,9 +28,29 @@ struct ListTraits<MessageList> {
     static model::MessageList core(const MessageList& list) { return *list.messages(); }
 
     static py::object element(const MessageList& list, const onnx::Message& message) {
-        Handle handle{list.document, message};
-        if (list.as_proto) return py::cast(ProtoView{std::move(handle)});
-        return wrap_message(std::move(handle));
+        return wrap_message({list.document, message}, list.as_proto);
+    }
+
+    // The position of the message with a name. Throws TypeError for an object that is neither a
+    // name nor an index, KeyError, which suggests names, and Error `model.duplicate_name`.
+    static py::ssize_t index_of(const MessageList& list, const py::object& index) {
+        if (PyIndex_Check(index.ptr()) != 0) return to_index(index);
+        const bool has_names = model::naming_field(*list.row) != nullptr;
+        if (!py::isinstance<py::str>(index)) {
+            throw_python(package::wrong_name()("index", index, has_names));
+        }
+        if (!has_names) {
+            throw py::type_error(
+                "list indices must be integers or slices: the elements have no names");
+        }
+        return below_guard(list, [&] {
+            const auto messages = list.messages();
+            if (const auto text = name_in_file(index)) {
+                const auto found = messages->position(*list.document, *text);
+                if (found) return static_cast<py::ssize_t>(*found);
+            }
+            return static_cast<py::ssize_t>(position_of(*messages->names(*list.document), index));
+        });
     }
 
     static std::uint64_t edits(const MessageList& list) { return list.document->edits().count(); }
@@ -28,79 +60,261 @@ struct ListTraits<MessageList> {
         return edits.is_removed(message) && !edits.is_removed(list.parent.message());
     }
 
-    static std::string type_name(const MessageList& list) {
-        return std::string(list.row->type_name);
-    }
-
     static std::string element_name(const MessageList& list) {
-        return list.as_proto ? type_name(list) : class_name(list.row->type_name);
+        return list.as_proto ? std::string(list.row->type_name) : class_name(list.row->type_name);
     }
 };
 
 namespace {
 
-std::shared_ptr<const model::ListNames> names_of(const MessageList& self) {
-    const auto messages = self.messages();
-    return messages->has_names() ? messages->names(*self.document) : nullptr;
-}
-
-py::ssize_t position_named(const MessageList& self, const py::str& name) {
-    const auto messages = self.messages();
-    if (!messages->has_names()) {
-        throw py::type_error("list indices must be integers or slices: the elements have no names");
-    }
-    if (const auto text = name_in_file(name)) {
-        const auto found = messages->position(*self.document, *text);
-        if (found) return static_cast<py::ssize_t>(*found);
-    }
-    return static_cast<py::ssize_t>(position_of(*messages->names(*self.document), name));
-}
-
-py::object item_named(const MessageList& self, const py::str& name) {
-    return item(self, position_named(self, name));
-}
-
-// The position as Python's integer, for an edit by name.
-py::int_ index_of(const py::object& self, const py::str& name) {
-    const auto& list = checked_value<MessageList>(self);
-    return source::guard_reads(source_of(list),
-                               [&] { return py::int_(position_named(list, name)); });
-}
-
-[[noreturn]] void fail_index(const MessageList& self, const py::object& index) {
-    throw_python(package::wrong_index()(index, self.messages()->has_names()));
-}
-
-py::object no_item(const MessageList& self, const py::object& index) { fail_index(self, index); }
-
-// Edits of the message that has a name, after those of positions and slices.
-void bind_edits_by_name(GuardedClass<MessageList>& cls) {
-    cls.def("__setitem__",
-            unguarded([](const py::object& self, const py::str& index, const py::object& message) {
-                self[index_of(self, index)] = message;
-            }),
-            py::arg("index"), py::arg("message"))
-        .def(
-            "__setitem__",
-            [](const MessageList& self, const py::object& index, const py::object&) {
-                fail_index(self, index);
-            },
-            py::arg("index"), py::arg("message"))
-        .def("__delitem__", unguarded([](const py::object& self, const py::str& index) {
-                 self.attr("__delitem__")(index_of(self, index));
-             }),
-             py::arg("index"))
-        .def("__delitem__", fail_index, py::arg("index"))
-        .def("pop", unguarded([](const py::object& self, const py::str& index) {
-                 return py::object(self.attr("pop")(index_of(self, index)));
-             }),
-             py::arg("index"))
-        .def("pop", no_item, py::arg("index"));
-}
+using Traits = ListTraits<MessageList>;
 
 py::list completions(const MessageList& self) {
-    const auto names = names_of(self);
-    return names ? to_list(*names) : py::list();
+    const auto messages = self.messages();
+    return messages->has_names() ? to_list(messages->names(*self.document)->distinct())
+                                 : py::list();
+}
+
+// The message of an object of the class of the list's elements; nothing for other objects, which
+// Python compares.
+std::optional<Handle> comparable(const MessageList& self, const py::object& object) {
+    const std::string_view type_name = self.row->type_name;
+    const std::string_view given = Py_TYPE(object.ptr())->tp_name;  // with its module
+    const bool is_one = self.as_proto ? is_a<ProtoView>(object)
+                                      : given.ends_with("._core." + class_name(type_name));
+    if (!is_one) return std::nullopt;
+    if (self.as_proto && cpp_value<ProtoView>(object).made.table().name != type_name) {
+        return std::nullopt;
+    }
+    return message_for(type_name, object);
+}
+
+// The positions at which an equal message may be, ascending.
+std::vector<std::uint64_t> likely(const MessageList& self, const Handle& wanted) {
+    const std::string text =
+        below_guard(wanted, [&] { return model::telling_text(wanted.message()); });
+    return below_guard(self, [&] {
+        const auto fields = self.document->index(self.parent.message());
+        return model::with_telling_text(*self.document, *fields, *self.row, text);
+    });
+}
+
+// Calls visit(position) for each message that is equal to an object, in order, until it returns
+// false.
+template <class Visit>
+void for_each_equal(const py::object& list, const py::object& object, Visit&& visit) {
+    const auto& self = checked_value<MessageList>(list);
+    const auto wanted = comparable(self, object);
+    if (!wanted) {
+        std::uint64_t position = 0;
+        for (const py::handle each : list) {
+            if (each.equal(object) && !visit(position)) return;
+            ++position;
+        }
+        return;
+    }
+    for (const std::uint64_t position : likely(self, *wanted)) {
+        const Handle each =
+            below_guard(self, [&] { return Handle{self.document, self.messages()->at(position)}; });
+        if (is_equal(each, *wanted) && !visit(position)) return;
+    }
+}
+
+// The position of the first message that is equal to an object, from `first` on and before `end`.
+std::optional<std::uint64_t> find_equal(const py::object& list, const py::object& object,
+                                        std::uint64_t first = 0, std::uint64_t end = UINT64_MAX) {
+    std::optional<std::uint64_t> found;
+    for_each_equal(list, object, [&](std::uint64_t position) {
+        if (position >= first && position < end) found = position;
+        return !found && position < end;
+    });
+    return found;
+}
+
+std::uint64_t count(const py::object& list, const py::object& message) {
+    std::uint64_t found = 0;
+    for_each_equal(list, message, [&](std::uint64_t) {
+        ++found;
+        return true;
+    });
+    return found;
+}
+
+// An element, or the name of one.
+bool contains(const py::object& list, const py::object& element) {
+    if (!py::isinstance<py::str>(element)) return find_equal(list, element).has_value();
+    const auto& self = checked_value<MessageList>(list);
+    return below_guard(self, [&] {
+        const auto messages = self.messages();
+        const auto text = name_in_file(element);
+        return messages->has_names() && text && messages->contains(*self.document, *text);
+    });
+}
+
+// The position of the first message of a list that is equal to an object, from `start` on and
+// before `stop`, if that is not None. Throws ValueError.
+std::uint64_t position_in(const py::object& list, const py::object& message,
+                          const py::object& start = py::int_(0),
+                          const py::object& stop = py::none()) {
+    const py::ssize_t first = to_index(start);
+    const py::ssize_t end = stop.is_none() ? PY_SSIZE_T_MAX : to_index(stop);
+    const std::uint64_t count = py::len(list);
+    const auto found = find_equal(list, message, place_in(first, count), place_in(end, count));
+    if (!found) throw py::value_error("the list has no such message");
+    return *found;
+}
+
+std::uint64_t count_of(const MessageList& self) {
+    return below_guard(self, [&] { return self.messages()->count(); });
+}
+
+std::uint64_t existing(const MessageList& self, py::ssize_t index) {
+    const auto count = static_cast<py::ssize_t>(count_of(self));
+    if (index < 0) index += count;
+    if (index < 0 || index >= count) throw py::index_error("list index out of range");
+    return static_cast<std::uint64_t>(index);
+}
+
+Handle original_of(const MessageList& self, const py::handle& message) {
+    return original_for(self.parent, self.row->type_name, message, self.as_proto);
+}
+
+void insert(const MessageList& self, const py::object& index, const py::object& message) {
+    const Handle original = original_of(self, message);
+    const py::ssize_t given = to_index(index, PyExc_OverflowError);
+    const NewElement added{place_in(given, count_of(self)), original};
+    splice(self.parent, *self.row, {&added, 1});
+}
+
+void append(const MessageList& self, const py::object& message) {
+    const NewElement added{kAtEnd, original_of(self, message)};
+    splice(self.parent, *self.row, {&added, 1});
+}
+
+// Messages to be added. All of them are checked before the first is added.
+std::vector<Handle> originals_of(const MessageList& self, const py::object& messages) {
+    std::vector<Handle> originals;
+    for (const py::handle each : elements_of(*self.row, messages))
+        originals.push_back(original_of(self, each));
+    return originals;
+}
+
+void extend(const MessageList& self, const py::object& messages) {
+    std::vector<NewElement> added;
+    for (Handle& each : originals_of(self, messages)) added.push_back({kAtEnd, std::move(each)});
+    if (added.empty()) {
+        below_guard(self, [&] { std::ignore = to_change(self.parent); });  // makes it present
+    } else {
+        splice(self.parent, *self.row, added);
+    }
+}
+
+py::object add(const MessageList& self, const py::kwargs& fields) {
+    Handle made = new_message(onnx::kSchema.message_of(*self.row));
+    set_fields(made, fields);
+    const NewElement added{kAtEnd, made};
+    return Traits::element(self, splice(self.parent, *self.row, {&added, 1}).front());
+}
+
+void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
+    if (positions.empty()) return;
+    below_guard(
+        self, [&] { model::erase(*self.document, to_change(self.parent), *self.row, positions); });
+}
+
+Range selected(const MessageList& self, const py::object& slice) {
+    return range_of(py::reinterpret_borrow<py::slice>(slice),
+                    [&] { return static_cast<py::ssize_t>(count_of(self)); });
+}
+
+std::vector<std::uint64_t> positions_in(const Range& range) {
+    std::vector<std::uint64_t> positions;
+    for (py::ssize_t i = 0; i < range.count; ++i) {
+        positions.push_back(static_cast<std::uint64_t>(range.start + i * range.step));
+    }
+    return positions;
+}
+
+void erase_at(const MessageList& self, const py::object& index) {
+    if (!py::isinstance<py::slice>(index))
+        return erase(self, {existing(self, Traits::index_of(self, index))});
+    auto positions = positions_in(selected(self, index));
+    std::ranges::sort(positions);
+    erase(self, positions);
+}
+
+// The removed message can still be read.
+py::object pop(const MessageList& self, const py::object& index) {
+    const std::uint64_t position = existing(self, Traits::index_of(self, index));
+    py::object message =
+        below_guard(self, [&] { return Traits::element(self, self.messages()->at(position)); });
+    erase(self, {position});
+    return message;
+}
+
+void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
+    below_guard(self,
+                [&] { model::reorder(*self.document, to_change(self.parent), *self.row, order); });
+}
+
+void reverse(const MessageList& self) {
+    std::vector<std::uint64_t> order(count_of(self));
+    std::iota(order.rbegin(), order.rend(), 0);
+    reorder(self, order);
+}
+
+// Sorts as list.sort() does: positions, by the messages that have them.
+void sort(const py::object& self, const py::object& key, bool reversed) {
+    const auto& list = checked_value<MessageList>(self);
+    const EditWatch watch(list.parent);
+    py::list keys;
+    for (const py::handle each : self)
+        keys.append(key.is_none() ? py::reinterpret_borrow<py::object>(each) : key(each));
+    py::list positions(python_object<"builtins", "range">()(py::len(keys)));
+    positions.attr("sort")(py::arg("key") = keys.attr("__getitem__"),
+                           py::arg("reverse") = reversed);
+    watch.check();
+    reorder(list, positions.cast<std::vector<std::uint64_t>>());
+}
+
+void replace_at(const MessageList& self, const py::object& index, const py::object& message) {
+    const py::ssize_t given = Traits::index_of(self, index);
+    const Handle original = original_of(self, message);
+    const std::uint64_t position = existing(self, given);
+    const NewElement added{position, original};
+    splice(self.parent, *self.row, {&added, 1}, {&position, 1});
+}
+
+void replace_range(const MessageList& self, const py::object& slice, const py::object& messages) {
+    std::vector<Handle> originals = originals_of(self, messages);
+    const Range range = selected(self, slice);
+    auto positions = positions_in(range);
+    const std::uint64_t added = originals.size();
+    if (range.step != 1 && added != positions.size()) {
+        throw py::value_error("attempt to assign " + std::to_string(added) + " messages to " +
+                              std::to_string(positions.size()) + " of an extended slice");
+    }
+    // The originals may be among those that are replaced: a removed message can still be copied.
+    std::vector<NewElement> elements;
+    for (std::uint64_t i = 0; i < added; ++i) {
+        const std::uint64_t place =
+            range.step != 1 ? positions[i] : static_cast<std::uint64_t>(range.start);
+        elements.push_back({place, std::move(originals[i])});
+    }
+    if (range.step < 0) {
+        std::ranges::reverse(elements);
+        std::ranges::reverse(positions);
+    }
+    splice(self.parent, *self.row, elements, positions);
+}
+
+void replace(const MessageList& self, const py::object& index, const py::object& given) {
+    if (self.as_proto) {  // protobuf has no such assignment
+        throw py::type_error(
+            "cannot assign a message of a `.proto`: change its fields, or CopyFrom()");
+    }
+    if (py::isinstance<py::slice>(index)) return replace_range(self, index, given);
+    replace_at(self, index, given);
 }
 
 }  // namespace
@@ -113,18 +327,58 @@ It always shows the field as it is now; a loop goes on with the messages of its 
 that were removed since. A message is made when it is asked for, and copied when it is added. Messages
 that have a name are also found by it:
 `graph.nodes["conv1"]`, `"conv1" in graph.nodes`.)");
-    bind_list_edits(cls);
-    bind_edits_by_name(cls);
-    bind_list_search(cls);
-    cls.def("__getitem__", item_named, py::arg("index"))
-        .def("__getitem__", no_item, py::arg("index"))
+    for (const char* const name : {"index", "count"}) py::delattr(cls, name);  // of Sequence
+    cls.def("__contains__", unguarded(contains), py::arg("value"))
+        .def("index", unguarded(position_in), py::arg("value"), py::arg("start") = 0,
+             py::arg("stop") = py::none(),
+             R"(Return the position of the first message that is equal.
+
+Raises:
+    ValueError: there is none.)")
+        .def("count", unguarded(count), py::arg("value"),
+             "Return how many messages are equal to `value`.")
+        .def("append", unguarded(append), py::arg("message"), "Add a copy of a message at the end.")
+        .def("extend", unguarded(extend), py::arg("messages"), "Add copies of messages at the end.")
+        .def("MergeFrom", unguarded(extend), py::arg("messages"),
+             "Add copies of messages at the end, as extend() does.")
+        .def("add", unguarded(add), R"(Add a new message at the end and return it.
+
+Args:
+    fields: values of its fields, by their names in onnx.proto.)")
+        .def("insert", unguarded(insert), py::arg("index"), py::arg("message"),
+             "Insert a copy of a message before a position.")
+        .def("pop", unguarded(pop), py::arg("index") = -1,
+             "Remove a message, by default the last, and return it. It can still be read.")
+        .def("remove", unguarded([](const py::object& self, const py::object& message) {
+                 erase(checked_value<MessageList>(self), {position_in(self, message)});
+             }),
+             py::arg("message"), R"(Remove the first message that is equal to `message`.
+
+Raises:
+    ValueError: there is none.)")
+        .def(
+            "clear",
+            [](const MessageList& self) {
+                model::clear(*self.document, to_change(self.parent), *self.row);
+            },
+            "Remove all messages.")
+        .def("reverse", unguarded(reverse), "Reverse the order of the messages.")
+        .def("sort", unguarded(sort), py::kw_only(), py::arg("key") = py::none(),
+             py::arg("reverse") = false, "Sort the messages, as list.sort() does.")
+        .def("__setitem__", unguarded(replace), py::arg("index"), py::arg("message"))
+        .def("__delitem__", unguarded(erase_at), py::arg("index"))
+        .def("__add__", unguarded([](const py::object& self, const py::object& other) {
+                 return py::object(py::list(self) + py::list(other));
+             }))
+        .def("__radd__", unguarded([](const py::object& self, const py::object& other) {
+                 return py::object(other + py::list(self));
+             }))
+        .def("__iadd__", unguarded(add_in_place<MessageList, extend>))
         .def("_ipython_key_completions_", completions)
         .def_property_readonly(
-            "type_name",
-            [](const MessageList& self) { return ListTraits<MessageList>::type_name(self); },
-            "The name of the messages' type, such as NodeProto.")
-        .def("_repr_html_",
-             unguarded([](const py::object& self) { return package::describe_html()(self); }));
+            "type_name", [](const MessageList& self) { return to_str(self.row->type_name); },
+            "The name of the messages' type, such as NodeProto.");
+    bind_html(cls);
 }
 
 }  // namespace onnxmap::bindings

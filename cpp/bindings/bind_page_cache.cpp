@@ -1,68 +1,59 @@
 // The residency of a model's tensors in the page cache.
-#include <pybind11/stl.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "base/byte_ranges.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/python_objects.hpp"
 #include "bulk/tensor_pages.hpp"
 
 namespace onnxmap::bindings {
 
 namespace {
 
-using Positions = std::vector<std::uint32_t>;
-
-void prefetch(const Graph& graph, const Positions& positions) {
+// Calls prefetch or evict of bulk/tensor_pages.hpp.
+template <auto work>
+void for_tensors(const Initializers& self, const py::object& names) {
+    const auto positions = positions_of(self, names);
     const WithoutLock unlocked;
-    bulk::prefetch(graph.graph()->initializers(), positions, look_for_signals);
+    below_guard(self, [&] { work(self.graph()->initializers(), positions, poll_signals); });
 }
 
-void evict(const Graph& graph, const Positions& positions) {
-    const WithoutLock unlocked;
-    bulk::evict(graph.graph()->initializers(), positions, look_for_signals);
-}
-
-// The ranges of the model's own file that are not in memory, as pairs of begin and end.
-py::list absent_pages(const Graph& graph) {
-    ByteRanges absent;
-    {
-        const WithoutLock unlocked;
-        absent = bulk::absent_ranges(*graph.document);
-    }
-    py::list result;
-    for (const auto& range : absent) result.append(py::make_tuple(range.begin, range.end));
-    return result;
-}
-
-// For each tensor, how many of its bytes are in memory, and how many it has.
-py::list residency(const Graph& graph, const Positions& positions, const py::list& absent) {
-    ByteRanges ranges;
-    for (const py::handle range : absent) {
-        const auto pair = range.cast<py::tuple>();
-        ranges.add(pair[0].cast<std::uint64_t>(), pair[1].cast<std::uint64_t>());
-    }
-    std::vector<bulk::ResidentBytes> found;
-    {
-        const WithoutLock unlocked;
-        found = bulk::residency(graph.graph()->initializers(), positions, ranges, look_for_signals);
-    }
-    py::list result(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        result[i] = py::make_tuple(found[i].resident, found[i].total);
-    }
-    return result;
+// For each tensor by name, how many of its bytes are in memory, and how many it has.
+py::dict residency(const Initializers& self, const py::object& names) {
+    // First the ranges of the model's own file that are not in memory: finding the tensors reads
+    // pages.
+    const ByteRanges absent = without_lock(
+        [&] { return below_guard(self, [&] { return bulk::absent_ranges(*self.document); }); });
+    const auto positions = positions_of(self, names);
+    const std::vector<bulk::ResidentBytes> found = without_lock([&] {
+        return below_guard(self, [&] {
+            return bulk::residency(self.graph()->initializers(), positions, absent, poll_signals);
+        });
+    });
+    return below_guard(self, [&] {
+        py::dict result;
+        const auto graph = self.graph();
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const model::Tensor tensor(*self.document, graph->initializers().at(positions[i]));
+            result[to_str(tensor.header().name)] =
+                py::make_tuple(found[i].resident, found[i].total);
+        }
+        return result;
+    });
 }
 
 }  // namespace
 
-void bind_page_cache(GuardedClass<Graph>& cls) {
-    cls.def("prefetch", prefetch, py::arg("positions"))
-        .def("evict", evict, py::arg("positions"))
-        .def("absent_pages", absent_pages)
-        .def("residency", residency, py::arg("positions"), py::arg("absent"));
+void bind_page_cache(GuardedClass<Initializers>& cls) {
+    cls.def("_prefetch", unguarded(for_tensors<bulk::prefetch>), py::arg("names"),
+            "See `Model.prefetch`.")
+        .def("_evict", unguarded(for_tensors<bulk::evict>), py::arg("names"), "See `Model.evict`.")
+        .def("_residency", unguarded(residency), py::arg("names"),
+             "Return the resident bytes and all bytes of each tensor by name; see "
+             "`Model.residency`.");
 }
 
 }  // namespace onnxmap::bindings

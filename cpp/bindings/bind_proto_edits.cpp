@@ -39,11 +39,7 @@ void clear_field(const ProtoView& self, const py::object& given) {
     const onnx::Message message = self.message();
     const wire::FieldRow* row = message.table().find(name);
     if (row == nullptr) {
-        bool is_oneof = false;
-        for (const wire::FieldRow& each : message.table().fields) {
-            is_oneof = is_oneof || (!name.empty() && each.oneof == name);
-        }
-        if (!is_oneof) {
+        if (!has_oneof(message.table(), name)) {
             throw py::value_error(std::string(message.table().name) + " has no field " + name);
         }
         row = message.which(name);
@@ -90,7 +86,7 @@ void splice_copies(const ProtoView& self, std::string_view field,
                    const std::vector<std::uint64_t>& positions) {
     const wire::FieldRow& row = row_named(self, field);
     const bool one_by_one = messages.size() == positions.size();
-    const std::uint64_t first = positions.empty() ? UINT64_MAX : positions.front();
+    const std::uint64_t first = positions.empty() ? kAtEnd : positions.front();
     std::vector<NewElement> added;
     for (const py::object& each : messages) {
         added.push_back({one_by_one ? positions[added.size()] : first,

@@ -12,7 +12,6 @@
 #include "bindings/python_objects.hpp"
 #include "model/flatten.hpp"
 #include "model/message_walk.hpp"
-#include "onnx/text_format.hpp"
 #include "tensor/header.hpp"
 
 namespace onnxmap::bindings {
@@ -26,17 +25,14 @@ struct FieldName {
 
 py::object value_of(const ProtoView& view, const wire::FieldRow& row) {
     if (row.repeated()) return repeated_to_python(view, row, true);
+    if (!row.is_message()) return scalar_value(view, row, true);
     const onnx::Message message = view.message();
-    if (row.is_message()) {
-        if (auto child = view.document->child(message, row)) {
-            return py::cast(ProtoView{{view.document, std::move(*child)}});
-        }
-        auto place = std::make_shared<const AbsentMessage>(view, message, &row);
-        const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
-        return py::cast(ProtoView{{view.document, empty, std::move(place)}});
+    if (auto child = view.document->child(message, row)) {
+        return py::cast(ProtoView{{view.document, std::move(*child)}});
     }
-    const auto value = view.document->find(message, row);
-    return value ? to_python(view.document, message, row, *value, true) : default_of(row);
+    auto place = std::make_shared<const AbsentMessage>(view, message, &row);
+    const onnx::Message empty(onnx::kSchema.message_of(row), ByteView{});
+    return py::cast(ProtoView{{view.document, empty, std::move(place)}});
 }
 
 bool has_field(const ProtoView& view, const py::str& given) {
@@ -74,25 +70,11 @@ py::list list_fields(const ProtoView& view) {
 
 py::object which_oneof(const ProtoView& view, const py::str& given) {
     const std::string oneof = to_printable(given);
-    const auto fields = view.message().table().fields;
-    if (std::none_of(fields.begin(), fields.end(),
-                     [&](const wire::FieldRow& row) { return row.oneof == oneof; }) ||
-        oneof.empty()) {
+    if (!has_oneof(view.message().table(), oneof)) {
         throw py::value_error(std::string(view.message().table().name) + " has no oneof " + oneof);
     }
     const wire::FieldRow* set = view.message().which(oneof);
     return set == nullptr ? py::object(py::none()) : to_str(set->name);
-}
-
-onnx::TextOptions text_options(const ProtoView& view, std::uint64_t longest) {
-    onnx::TextOptions options;
-    options.longest = longest;
-    options.max_bytes = view.document->limits().text_bytes;
-    options.max_depth = view.document->limits().depth;
-    options.resident = [&view, copy = std::vector<std::uint8_t>()](ByteView bytes) mutable {
-        return view.document->readable(bytes, copy);
-    };
-    return options;
 }
 
 // The folder of the external data, if the message holds a tensor that needs it; open_policy();
@@ -105,15 +87,8 @@ py::tuple reading(const ProtoView& view) {
                            });
     const tensor::Store& store = view.document->store();
     return py::make_tuple(py::bytes(is_external ? store.external.root() : std::string()),
-                          open_policy(*view.document), static_cast<bool>(store.overlook),
+                          open_policy(*view.document), static_cast<bool>(store.tolerate),
                           limits_of(*view.document));
-}
-
-// The largest character whose UTF-8 may begin with this byte, as PyUnicode_New needs it.
-constexpr Py_UCS4 largest_led_by(unsigned char byte) noexcept {
-    if (byte < 0xc2) return 0x7f;
-    if (byte < 0xc4) return 0xff;
-    return byte < 0xf0 ? 0xffff : 0x10ffff;
 }
 
 UnknownFieldList unknown_fields(const ProtoView& view) {
@@ -140,9 +115,8 @@ class MemorySink final : public model::ByteSink {
 // The stored bytes, which are a serialization of the message: fields need not be in order.
 py::bytes serialized(const ProtoView& view) {
     const model::FlatMessage flat(*view.document, view.message());
-    auto bytes = py::reinterpret_steal<py::bytes>(
+    auto bytes = owned<py::bytes>(
         PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(flat.nbytes())));
-    if (!bytes) throw py::error_already_set();
     MemorySink out(*view.document, reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(bytes.ptr())));
     const source::Source& source = view.document->source();
     const WithoutLock unlocked;
@@ -155,46 +129,6 @@ py::bytes serialized(const ProtoView& view) {
 
 std::uint64_t nbytes_of(const ProtoView& view) {
     return model::FlatMessage(*view.document, view.message()).nbytes();
-}
-
-// Writes the text twice, first to count its characters: the text may take most of the memory, and
-// two copies would not fit.
-py::str text_of(const ProtoView& view, std::uint64_t longest) {
-    const onnx::TextOptions options = text_options(view, longest);
-    std::uint64_t length = 0;  // in characters
-    Py_UCS4 largest = 0x7f;
-    onnx::write_text(view.message(), options, [&](std::string_view part) {
-        for (const char c : part) {
-            const auto byte = static_cast<unsigned char>(c);
-            if ((byte & 0xc0) != 0x80) ++length;
-            largest = std::max(largest, largest_led_by(byte));
-        }
-    });
-    auto text =
-        py::reinterpret_steal<py::str>(PyUnicode_New(static_cast<Py_ssize_t>(length), largest));
-    if (!text) throw py::error_already_set();
-    std::uint64_t written = 0;
-    onnx::write_text(view.message(), options, [&](std::string_view part) {
-        const py::str here = to_str(part);
-        const auto count = static_cast<std::uint64_t>(PyUnicode_GET_LENGTH(here.ptr()));
-        if (count > length - written || PyUnicode_MAX_CHAR_VALUE(here.ptr()) > largest) {
-            fail_changed();
-        }
-        if (PyUnicode_CopyCharacters(text.ptr(), static_cast<Py_ssize_t>(written), here.ptr(), 0,
-                                     static_cast<Py_ssize_t>(count)) < 0) {
-            throw py::error_already_set();
-        }
-        written += count;
-    });
-    if (written != length) fail_changed();
-    return text;
-}
-
-void write_text(const ProtoView& view, const py::object& write, std::uint64_t longest,
-                bool limited) {
-    onnx::TextOptions options = text_options(view, longest);
-    if (!limited) options.max_bytes = UINT64_MAX;
-    onnx::write_text(view.message(), options, [&](std::string_view part) { write(to_str(part)); });
 }
 
 }  // namespace
@@ -219,6 +153,7 @@ Example:
     >>> model.proto.graph.node[0].op_type)");
     bind_equality(cls);
     bind_proto_edits(cls);
+    bind_text_forms(cls);
     cls.def("__getattr__",
             [](const ProtoView& self, const py::str& name) {
                 return value_of(self, row_named(self, to_printable(name)));
@@ -261,46 +196,38 @@ Protobuf itself would write the same fields sorted by number.)")
                 return package::message_type()(to_str(self.message().table().name));
             },
             "The type of the message: a `types.MessageType`, which lists its fields.")
-        .def("to_dict", unguarded([](const py::object& self, bool preserving_proto_field_name) {
-                 return package::to_dict()(self, preserving_proto_field_name);
-             }),
-             py::arg("preserving_proto_field_name") = false,
-             R"(Return the message as a dict, as protobuf's JSON mapping defines it.
-
-64-bit integers become text, bytes become Base64, enums become names. Unknown fields are left out.
-
-Args:
-    preserving_proto_field_name: use the names of onnx.proto instead of lowerCamelCase.)")
-        .def("to_json",
-             unguarded([](const py::object& self, const py::object& indent,
-                          bool preserving_proto_field_name) {
-                 return package::to_json()(self, indent, preserving_proto_field_name);
-             }),
-             py::arg("indent") = 2, py::arg("preserving_proto_field_name") = false,
-             R"(Return to_dict() as JSON, the text that protobuf's MessageToJson writes.
-
-Args:
-    indent: spaces for each level; None for one line.
-    preserving_proto_field_name: as for to_dict().)")
         .def_property_readonly("unknown_fields", unknown_fields,
                                R"(The fields that today's onnx.proto does not know, in file order.
 
 A sequence of UnknownField.)")
-        .def("to_text", text_of, py::arg("longest") = UINT64_MAX,
-             R"(Return the message in protobuf's text format.
-
-Args:
-    longest: text, bytes and packed values longer than this are cut.
-
-Raises:
-    LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.)")
-        .def("_write_text", write_text, py::arg("write"), py::arg("longest"), py::arg("limited"),
-             "Call `write` with the text of to_text(), in parts.")
-        .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
         .def("__repr__", [](const ProtoView& self) {
             return "<onnxmap.ProtoView " + std::string(self.message().table().name) + ", " +
                    std::to_string(nbytes_of(self)) + " bytes>";
         });
+    module.def(
+        "document_of",
+        [](const ProtoView& view) -> py::object {
+            const onnx::Message message = view.message();
+            if (!view.document->root().is(message)) return py::none();
+            return py::cast(std::const_pointer_cast<model::Document>(view.document));
+        },
+        py::arg("view"), "Return the document that a view is the whole of, or None.");
+    module.def("wrap", guarded([](const ProtoView& view) { return wrap_message(view); }),
+               py::arg("view"),
+               "Return the object of a message's class, or a ProtoView if its type has no class.");
+    module.def(
+        "set_property",
+        [](const ProtoView& view, std::string_view name, const py::object& value) {
+            set_property(view, row_named(view, name), value);
+        },
+        py::arg("view"), py::arg("name"), py::arg("value"),
+        "Set a field: a list replaces all values, a mapping all entries, and a message or "
+        "None the message.");
+    module.def("property_value", guarded([](const ProtoView& view, std::string_view name) {
+                   return property_value(view, row_named(view, name));
+               }),
+               "Return the value of a field in the form in which Node, Graph and the other "
+               "classes give it.");
 }
 
 }  // namespace onnxmap::bindings

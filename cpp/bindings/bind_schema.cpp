@@ -1,4 +1,7 @@
 // The schema tables as Python data: for tests, enums and the text tools.
+#include <array>
+#include <string>
+
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/python_objects.hpp"
@@ -9,19 +12,14 @@ namespace onnxmap::bindings {
 
 namespace {
 
-const char* type_name(wire::Type type) {
-    switch (type) {
-        case wire::Type::int64: return "int64";
-        case wire::Type::int32: return "int32";
-        case wire::Type::uint64: return "uint64";
-        case wire::Type::float32: return "float";
-        case wire::Type::float64: return "double";
-        case wire::Type::string: return "string";
-        case wire::Type::bytes: return "bytes";
-        case wire::Type::enumeration: return "enum";
-        case wire::Type::message: return "message";
-    }
-    return "";
+// By wire::Type.
+constexpr std::array kTypeNames = {"int64",  "int32", "uint64", "float",  "double",
+                                   "string", "bytes", "enum",   "message"};
+
+py::dict members_of(const wire::EnumTable& table) {
+    py::dict values;
+    for (const wire::EnumValue& value : table.values) values[to_str(value.name)] = value.number;
+    return values;
 }
 
 py::dict schema() {
@@ -33,7 +31,7 @@ py::dict schema() {
             facts["number"] = row.number;
             facts["name"] = to_str(row.name);
             facts["label"] = row.repeated() ? "repeated" : "optional";
-            facts["type"] = type_name(row.type);
+            facts["type"] = kTypeNames.at(static_cast<std::size_t>(row.type));
             facts["type_name"] = to_str(row.type_name);
             facts["default"] = py::none();  // the ONNX protos declare none
             facts["oneof"] = to_str(row.oneof);
@@ -45,9 +43,7 @@ py::dict schema() {
     }
     py::dict enums;
     for (const wire::EnumTable& table : onnx::kSchema.enums) {
-        py::dict values;
-        for (const wire::EnumValue& value : table.values) values[to_str(value.name)] = value.number;
-        enums[to_str(table.name)] = values;
+        enums[to_str(table.name)] = members_of(table);
     }
     py::dict result;
     result["messages"] = messages;
@@ -57,10 +53,7 @@ py::dict schema() {
 
 py::dict enum_values(std::string_view name) {
     for (const wire::EnumTable& table : onnx::kSchema.enums) {
-        if (table.name != name) continue;
-        py::dict values;
-        for (const wire::EnumValue& value : table.values) values[to_str(value.name)] = value.number;
-        return values;
+        if (table.name == name) return members_of(table);
     }
     throw py::key_error(std::string(name));
 }
@@ -72,12 +65,10 @@ const onnx::DataTypeInfo& info_of(std::int32_t number) {
 }
 
 py::list data_type_facts() {
-    py::list facts;
-    for (const onnx::DataTypeInfo& info : onnx::data_types()) {
-        facts.append(py::make_tuple(to_str(info.name), static_cast<int>(info.type), info.bits,
-                                    to_str(info.storage->name), to_str(info.numpy)));
-    }
-    return facts;
+    return list_of(onnx::data_types(), [](const onnx::DataTypeInfo& info) {
+        return py::make_tuple(to_str(info.name), static_cast<int>(info.type), info.bits,
+                              to_str(info.storage->name), to_str(info.numpy));
+    });
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SparseTensor.
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/display.hpp"
@@ -37,12 +39,44 @@ py::object positions(const SparseTensor& self) {
     return make_owned(onnx::data_type(onnx::DataType::INT64), {&count, 1}, std::move(bytes), false);
 }
 
+void check_dense(const SparseTensor& self, const std::string& what, const py::int_& nbytes,
+                 const std::string& remedy, const py::object& max_bytes) {
+    static_cast<void>(core_of(self).check_structure());
+    const py::object most = max_bytes.is_none() ? py::int_(self.document->limits().dense_bytes)
+                                                : python_object<"operator", "index">()(max_bytes);
+    if (!(nbytes > most)) return;
+    constexpr std::size_t kLongest = 200;
+    const std::string name(core_of(self).name().substr(0, kLongest));
+    throw Error("limit.dense_bytes", "sparse tensor " + quoted(name) + " needs " + what +
+                                         ", but the limit is " + to_printable(py::str(most)) +
+                                         "; raise it with " + remedy);
+}
+
+py::object to_dense(const SparseTensor& self, const py::object& max_bytes) {
+    static_cast<void>(core_of(self).check_structure());  // first: the type may be none
+    const py::tuple shape = to_tuple(core_of(self).dims());
+    const py::object values = py::cast(sparse_values(self));
+    const py::object dtype = values.attr("dtype").attr("numpy")();
+    py::object nbytes = dtype.attr("itemsize");
+    for (const py::handle dim : shape) nbytes = nbytes * py::reinterpret_borrow<py::object>(dim);
+    check_dense(self, to_printable(py::str(nbytes)) + " bytes when dense", nbytes,
+                "to_dense(max_bytes=...) or limits=Limits(dense_bytes=...)", max_bytes);
+    const py::object flat_positions = positions(self);
+    // NumPy must not read a file that may be truncated, so this is a copy.
+    const py::object stored = values.attr("numpy")(py::arg("copy") = true);
+    const bool is_text = dtype.attr("kind").cast<std::string>() == "O";
+    const py::object dense = is_text ? python_object<"numpy", "full">()(shape, "", dtype)
+                                     : python_object<"numpy", "zeros">()(shape, dtype);
+    dense.attr("reshape")(-1)[flat_positions] = stored;
+    return dense;
+}
+
 }  // namespace
 
 void bind_sparse_tensor(py::module_& module) {
     GuardedClass<SparseTensor> cls(module, "SparseTensor",
                                    "A sparse tensor: stored values and their indices.");
-    bind_proto(cls);
+    bind_proto(cls, "SparseTensorProto");
     cls.def_property_readonly(
            "name", [](const SparseTensor& self) { return to_str(core_of(self).name()); },
            "The name, which is stored as the name of the values.")
@@ -64,11 +98,7 @@ void bind_sparse_tensor(py::module_& module) {
             },
             "The indices of the values: a Tensor of shape [nnz] (linear) or [nnz, rank].")
         .def_property_readonly("nnz", count_of_values, "The number of stored values.")
-        .def("to_dense",
-             unguarded([](const py::object& self, const py::object& max_bytes) -> py::object {
-                 return package::to_dense()(self, max_bytes);
-             }),
-             py::kw_only(), py::arg("max_bytes") = py::none(),
+        .def("to_dense", to_dense, py::kw_only(), py::arg("max_bytes") = py::none(),
              R"(Return the dense tensor as a new, writable array.
 
 All other elements are zeros, or empty strings for STRING.
@@ -80,9 +110,7 @@ Args:
 Raises:
     LimitError: `limit.dense_bytes`: the array would be larger.
     TensorError: `tensor.sparse_*`: the values, indices and shape do not agree.)")
-        .def("to_scipy", unguarded([](const py::object& self) -> py::object {
-                 return package::to_scipy()(self);
-             }),
+        .def("to_scipy", unguarded(call_package<package::to_scipy>),
              R"(Return the sparse tensor as a `scipy.sparse.coo_array`.
 
 The indices are copied, the values only if needed.
@@ -90,15 +118,12 @@ The indices are copied, the values only if needed.
 Raises:
     TensorError: as for `to_dense`.
     ValueError: SciPy has no arrays of this type or number of dimensions.)")
-        .def(
-            "_check_structure",
-            [](const SparseTensor& self) { static_cast<void>(core_of(self).check_structure()); },
-            "Check types and shapes. Raises TensorError.")
+        .def("_check_dense", check_dense, py::arg("what"), py::arg("nbytes"), py::arg("remedy"),
+             py::arg("max_bytes") = py::none(),
+             "Check types and shapes. Raise LimitError if so many bytes are more than `max_bytes`, "
+             "or the model's limit.")
         .def("_positions", positions,
-             "Return the checked positions of the values in the flattened tensor.")
-        .def_property_readonly("_dense_bytes", [](const SparseTensor& self) {
-            return self.document->limits().dense_bytes;
-        });
+             "Return the checked positions of the values in the flattened tensor.");
     bind_html_display(cls);
 }
 

@@ -3,18 +3,17 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <complex>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "bindings/bind.hpp"
+#include "bindings/initializer_names.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/python_objects.hpp"
+#include "bindings/work_and_tell.hpp"
 #include "compare/tensor_stats.hpp"
-#include "os/parallel.hpp"
 
 namespace onnxmap::bindings {
 
@@ -25,16 +24,12 @@ using compare::TensorStats;
 using onnx::Numbers;
 using tensor::ValueStats;
 
-// The interval between checks for signals and progress.
-constexpr std::chrono::milliseconds kStatsLookEvery{50};
-
-struct Stats {
-    std::shared_ptr<const StatsPlan> plan;
-};
-
-Stats plan_stats(const Graph& graph, const std::vector<std::uint32_t>& positions) {
+std::unique_ptr<StatsPlan> plan_stats(const Initializers& initializers, const py::object& names) {
+    const auto positions = positions_of(initializers, names);
     const WithoutLock unlocked;  // this may open files and search for segments
-    return {std::make_shared<const StatsPlan>(graph.graph()->initializers(), positions)};
+    return below_guard(initializers, [&] {
+        return std::make_unique<StatsPlan>(initializers.graph()->initializers(), positions);
+    });
 }
 
 py::object extreme_of(const onnx::DataTypeInfo& type, double value, std::uint64_t order) {
@@ -84,21 +79,10 @@ py::tuple row_of(const TensorStats& found) {
 
 // The rows of the tensors, and the row of all values; its extremes are left to Python, whose
 // numbers can be compared across types.
-py::tuple read_rows(const Stats& stats, unsigned threads, const py::object& tell) {
-    const StatsPlan& plan = *stats.plan;
+py::tuple read_rows(const StatsPlan& plan, unsigned threads, const py::object& tell) {
     std::vector<TensorStats> found;
-    {
-        const WithoutLock unlocked;
-        std::atomic<std::uint64_t> done = 0;
-        os::work_while_looking(
-            {threads == 0 ? plan.reads_at_once() : threads}, kStatsLookEvery,
-            [&] { found = compare::read_stats(plan, done); },
-            [&] {
-                const WithLock locked;
-                check_signals();
-                if (!tell.is_none()) tell(done.load(std::memory_order_relaxed));
-            });
-    }
+    work_and_tell(threads == 0 ? plan.reads_at_once() : threads, tell,
+                  [&](auto& done) { found = compare::read_stats(plan, done); });
     py::list rows;
     ValueStats total;
     for (const TensorStats& tensor : found) {
@@ -113,17 +97,17 @@ py::tuple read_rows(const Stats& stats, unsigned threads, const py::object& tell
 }  // namespace
 
 void bind_stats(py::module_& module) {
-    py::class_<Stats>(module, "Stats", "The initializers of `Model.stats`, each found and checked.")
-        .def_property_readonly(
-            "nbytes", [](const Stats& self) { return self.plan->nbytes(); },
-            "The bytes that are read, or made by decoding.")
+    py::class_<StatsPlan>(module, "Stats",
+                          "The initializers of `Model.stats`, each found and checked.")
+        .def_property_readonly("nbytes", &StatsPlan::nbytes,
+                               "The bytes that are read, or made by decoding.")
         .def("read", read_rows, py::arg("threads"), py::arg("tell"),
              R"(Return the row of each tensor, and the row of all values.
 
 Args:
     threads: how many threads read and sum; 0 for as many as help.
     tell: None, or a function that is called with the bytes done, some 20 times a second.)");
-    module.def("plan_stats", guarded(plan_stats), py::arg("graph"), py::arg("positions"),
+    module.def("plan_stats", plan_stats, py::arg("initializers"), py::arg("names"),
                "Return the plan for the statistics of these initializers.");
 }
 

@@ -1,4 +1,6 @@
 // The properties of Tensor.
+#include <pybind11/stl.h>
+
 #include <optional>
 #include <string>
 #include <tuple>
@@ -60,21 +62,19 @@ std::uint64_t values_nbytes(const Tensor& tensor) {
 py::object external(const Tensor& tensor) {
     const auto entry = place_of(tensor, [](const model::Tensor& core) { return core.external(); });
     if (!entry) return py::none();
-    py::object length = py::none();
-    if (entry->length) length = py::int_(*entry->length);
     py::object checksum = py::none();
     if (entry->checksum) checksum = to_str(*entry->checksum);
-    return package::external_data()(to_str(entry->location), entry->offset, length, checksum);
+    return package::external_data()(to_str(entry->location), entry->offset, entry->length,
+                                    checksum);
 }
 
 py::object file(const Tensor& tensor) {
-    const auto path = place_of(tensor, [](const model::Tensor& core) { return core.file(); });
-    return path ? py::object(to_str(*path)) : py::none();
+    return to_str_or_none(
+        place_of(tensor, [](const model::Tensor& core) { return core.file(); }).value_or(""));
 }
 
-py::object offset(const Tensor& tensor) {
-    const auto found = place_of(tensor, [](const model::Tensor& core) { return core.offset(); });
-    return found ? py::object(py::int_(*found)) : py::none();
+std::optional<std::uint64_t> offset(const Tensor& tensor) {
+    return place_of(tensor, [](const model::Tensor& core) { return core.offset(); });
 }
 
 void bind_facts(GuardedClass<Tensor>& cls) {
@@ -106,9 +106,7 @@ void bind_facts(GuardedClass<Tensor>& cls) {
         .def_property_readonly("is_view", is_view, "Whether numpy() returns a view.")
         .def_property_readonly("is_aligned", is_aligned_view,
                                "Whether numpy() returns a view that is aligned for its type.")
-        .def("verify", unguarded([](const py::object& self) -> py::object {
-                 return package::verify_tensor()(self);
-             }),
+        .def("verify", unguarded(call_package<package::verify_tensor>),
              R"(Compare the external file with its declared SHA-1; return False if none is declared.
 
 Reads the whole external file, or nothing if the model declares no checksum for it.
@@ -127,7 +125,7 @@ void bind_tensor(py::module_& module) {
     GuardedClass<Tensor> cls(
         module, "Tensor",
         "A tensor of a model. The tensor and its arrays keep the model's bytes alive.");
-    bind_proto(cls);
+    bind_proto(cls, "TensorProto");
     bind_facts(cls);
     bind_tensor_values(cls);
     bind_tensor_buffer(cls);

@@ -12,7 +12,17 @@ namespace onnxmap::bindings {
 
 namespace {
 
-py::buffer_info buffer_of(const tensor::Values& values) {
+// What a buffer refers to until it is released.
+struct Extents {
+    std::vector<Py_ssize_t> sizes;
+    std::vector<Py_ssize_t> strides;
+};
+
+bool asks_for(int flags, int what) { return (flags & what) == what; }
+
+// Fills in what the caller asks for. Source: the tables of Python's documentation, "Buffer request
+// types". The strides are always those of C.
+void fill(Py_buffer& view, PyObject* self, const tensor::Values& values, int flags) {
     const onnx::DataTypeInfo& type = values.type();
     if (*type.buffer_format == '\0') {
         // NumPy asks for a buffer before __array__, and would take flat bytes for the values.
@@ -24,43 +34,27 @@ py::buffer_info buffer_of(const tensor::Values& values) {
         throw py::buffer_error("the values are not stored as raw bytes; use numpy()");
     }
     const ByteView bytes = payload->source->resident(payload->offset, payload->nbytes);
-    const auto dims = values.header().dims();
-    std::vector<py::ssize_t> sizes(dims.begin(), dims.end());
-    std::vector<py::ssize_t> strides = row_major_strides(dims, type.itemsize());
-    return {const_cast<std::uint8_t*>(bytes.data()),
-            static_cast<py::ssize_t>(type.itemsize()),
-            type.buffer_format,
-            static_cast<py::ssize_t>(sizes.size()),
-            std::move(sizes),
-            std::move(strides),
-            true};
-}
-
-bool asks_for(int flags, int what) { return (flags & what) == what; }
-
-// Fills in what the caller asks for. Source: the tables of Python's documentation, "Buffer request
-// types". The strides are always those of C.
-void fill(Py_buffer& view, PyObject* self, std::unique_ptr<py::buffer_info> info, int flags) {
-    const bool is_contiguous_only_for_c = info->ndim > 1;
     if (asks_for(flags, PyBUF_WRITABLE)) {
         throw py::buffer_error("the bytes of a Tensor are read-only");
     }
+    const auto dims = values.header().dims();
+    auto extents = std::make_unique<Extents>(
+        Extents{{dims.begin(), dims.end()}, row_major_strides(dims, type.itemsize())});
     view = {};
-    view.buf = info->ptr;
-    view.itemsize = info->itemsize;
-    view.len = info->size * info->itemsize;
+    view.buf = const_cast<std::uint8_t*>(bytes.data());
+    view.itemsize = static_cast<Py_ssize_t>(type.itemsize());
+    view.len = static_cast<Py_ssize_t>(bytes.size());
     view.readonly = 1;
-    view.ndim = static_cast<int>(info->ndim);
-    if (asks_for(flags, PyBUF_FORMAT)) view.format = info->format.data();
-    if (asks_for(flags, PyBUF_ND)) view.shape = info->shape.data();
-    if (asks_for(flags, PyBUF_STRIDES)) view.strides = info->strides.data();
-    if (!asks_for(flags, PyBUF_ND)) view.ndim = 0;
-    if (asks_for(flags, PyBUF_F_CONTIGUOUS) && is_contiguous_only_for_c &&
+    view.ndim = asks_for(flags, PyBUF_ND) ? static_cast<int>(dims.size()) : 0;
+    if (asks_for(flags, PyBUF_FORMAT)) view.format = const_cast<char*>(type.buffer_format);
+    if (asks_for(flags, PyBUF_ND)) view.shape = extents->sizes.data();
+    if (asks_for(flags, PyBUF_STRIDES)) view.strides = extents->strides.data();
+    if (asks_for(flags, PyBUF_F_CONTIGUOUS) && dims.size() > 1 &&
         PyBuffer_IsContiguous(&view, 'F') == 0) {
         throw py::buffer_error("the bytes of a Tensor are in the order of C, not of Fortran");
     }
     view.obj = py::handle(self).inc_ref().ptr();
-    view.internal = info.release();
+    view.internal = extents.release();
 }
 
 // torch.asarray asks for a writable buffer, and then for a plain one while the error of the first
@@ -78,21 +72,20 @@ extern "C" int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     try {
         refuse_torch();
         const Tensor& tensor = cpp_value<Tensor>(self);
-        auto info = below_guard(tensor, [&] {
-            return with_values(tensor, [](const tensor::Values& values) {
-                return std::make_unique<py::buffer_info>(buffer_of(values));
-            });
+        below_guard(tensor, [&] {
+            with_values(tensor,
+                        [&](const tensor::Values& values) { fill(*view, self, values, flags); });
         });
-        fill(*view, self, std::move(info), flags);
         return 0;
     } catch (...) {
+        PyBuffer_Release(view);  // the guard may throw after the view was filled in
         raise_current();
         return -1;
     }
 }
 
 extern "C" void release_buffer(PyObject*, Py_buffer* view) {
-    delete static_cast<py::buffer_info*>(view->internal);
+    delete static_cast<Extents*>(view->internal);
 }
 
 }  // namespace

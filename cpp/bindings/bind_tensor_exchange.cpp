@@ -1,4 +1,8 @@
 // Hands a Tensor to other libraries and other processes.
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -47,20 +51,13 @@ py::object dlpack(const Tensor& tensor, const py::object& stream, const py::obje
         if (in_place && !copying.always && options.versioned && (copying.never || !is_file)) {
             return make_dlpack(type, dims, payload->bytes(), payload->source, options);
         }
-        std::shared_ptr<source::OwnedBytes> bytes;
-        {
-            const WithoutLock unlocked;
-            if (is_file && !copying.always) {
-                bytes = payload->source->writable_copy(payload->offset, payload->nbytes);
-            } else {
-                values.check_count();
-                bytes = std::make_shared<source::OwnedBytes>(
-                    tensor::packed_nbytes(values.count(), type.bits));
-                values.read_packed(bytes->writable());
-                options.copied = true;
-                options.read_only = !copying.always;
-            }
-        }
+        const bool is_shared = is_file && !copying.always;
+        options.copied = !is_shared;
+        options.read_only = !copying.always;
+        auto bytes = without_lock([&] {
+            return is_shared ? payload->source->writable_copy(payload->offset, payload->nbytes)
+                             : packed_copy(values);
+        });
         const ByteView view = bytes->bytes();
         return make_dlpack(type, dims, view, std::move(bytes), options);
     });
@@ -76,11 +73,10 @@ py::object reference(const Tensor& tensor) {
     });
 }
 
-py::object file_size(const Tensor& tensor) {
-    return with_values(tensor, [&](const tensor::Values& values) -> py::object {
-        const tensor::Payload* payload = values.payload();
-        if (payload == nullptr) return py::none();
-        return py::int_(payload->source->size());
+std::optional<std::uint64_t> file_size(const Tensor& tensor) {
+    return with_values(tensor, [&](const tensor::Values& values) -> std::optional<std::uint64_t> {
+        if (values.payload() == nullptr) return std::nullopt;
+        return values.payload()->source->size();
     });
 }
 
@@ -110,11 +106,10 @@ py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbyt
         if (made == nullptr) throw py::error_already_set();
         auto result = py::reinterpret_steal<py::bytearray>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyByteArray_AS_STRING(made));
-        {
-            const WithoutLock unlocked;
+        without_lock([&] {
             values.read_packed_part(begin, {out, nbytes});
-            values.look_again();
-        }
+            values.check_again();
+        });
         return result;
     });
 }
@@ -143,9 +138,7 @@ Types of 2, 4 and 6 bits are packed.
 Raises:
     BufferError: the tensor holds strings; or `copy=False`, and the capsule needs a copy.)")
         .def("__dlpack_device__", [](const Tensor&) { return py::make_tuple(1, 0); })
-        .def("torch", unguarded([](const py::object& self) -> py::object {
-                 return package::to_torch()(self);
-             }),
+        .def("torch", unguarded(call_package<package::to_torch>),
              R"(Return a torch tensor that may be written to.
 
 It uses copy-on-write pages of the file, or a copy if the values are decoded or in a caller's
@@ -153,8 +146,7 @@ buffer. Integers of 2 and 4 bits become int8 and uint8.
 
 Raises:
     TypeError: torch has no such type.)")
-        .def("to_ir",
-             unguarded([](const py::object& self) -> py::object { return package::to_ir()(self); }),
+        .def("to_ir", unguarded(call_package<package::to_ir>),
              "Return the tensor as an onnx_ir tensor. Only strings are copied.")
         .def("_reference", reference,
              R"(Return where another process finds the values, as a tuple, or None.
@@ -177,12 +169,10 @@ is a text.)")
              "Return the bytes of the message, or None for one segment of several.")
         .def_property_readonly(
             "_lenient",
-            [](const Tensor& self) { return static_cast<bool>(self.document->store().overlook); })
+            [](const Tensor& self) { return static_cast<bool>(self.document->store().tolerate); })
         .def_property_readonly("_policy",
                                [](const Tensor& self) { return open_policy(*self.document); })
-        .def("__reduce__", unguarded([](const py::object& self) -> py::object {
-                 return package::reduce_tensor()(self);
-             }),
+        .def("__reduce__", unguarded(call_package<package::reduce_tensor>),
              R"(Support pickle.
 
 If the values are bytes of a file, the pickle refers to them: it has the file's path, the range,

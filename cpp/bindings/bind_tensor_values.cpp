@@ -1,4 +1,7 @@
 // The values of a Tensor as arrays and as bytes.
+#include <pybind11/stl.h>
+
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -6,8 +9,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/package_seam.hpp"
+#include "bindings/python_file.hpp"
 #include "bindings/tensor_access.hpp"
+#include "bindings/tensor_parts.hpp"
 
 namespace onnxmap::bindings {
 
@@ -27,11 +31,8 @@ py::object writable_array(Values& values) {
         return read_array(values, Conversion::none(values.type()), true);
     }
     const tensor::Payload& payload = *values.payload();
-    std::shared_ptr<source::OwnedBytes> bytes;
-    {
-        const WithoutLock unlocked;
-        bytes = payload.source->writable_copy(payload.offset, payload.nbytes);
-    }
+    auto bytes =
+        without_lock([&] { return payload.source->writable_copy(payload.offset, payload.nbytes); });
     return make_owned(values.type(), values.header().dims(), std::move(bytes), true);
 }
 
@@ -51,7 +52,7 @@ py::object converted_array(Values& values, const py::object& dtype, bool writabl
     const auto conversion = to == nullptr ? std::nullopt : Conversion::find(values.type(), *to);
     if (conversion) return read_array(values, *conversion, writable);
     const py::object array = castable(values, dtype).attr("astype")(dtype);
-    values.look_again();
+    values.check_again();
     if (!writable) array.attr("flags").attr("writeable") = false;
     return array;
 }
@@ -91,11 +92,10 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
         const tensor::Payload* payload = values.payload();
         if (!overlap(memory, tensor.document->source().bytes()) &&
             (payload == nullptr || !payload->is_view() || !overlap(memory, payload->bytes()))) {
-            {
-                const WithoutLock unlocked;
+            without_lock([&] {
                 values.check_count();
                 values.read(*conversion, memory);
-            }
+            });
             return given;
         }
     }
@@ -106,7 +106,7 @@ py::object fill(const Tensor& tensor, Values& values, const py::object& given,
         array = array.attr("copy")();
     }
     python_object<"numpy", "copyto">()(out, array, py::arg("casting") = "unsafe");
-    values.look_again();
+    values.check_again();
     return given;
 }
 
@@ -157,19 +157,13 @@ py::bytes tobytes(const Tensor& tensor) {
         if (values.type().bits == 0) {
             throw py::type_error("a tensor of strings has no raw bytes; use numpy()");
         }
-        {
-            const WithoutLock unlocked;
-            values.check_count();
-        }
+        without_lock([&] { values.check_count(); });
         const std::uint64_t nbytes = tensor::packed_nbytes(values.count(), values.type().bits);
         PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(nbytes));
         if (made == nullptr) throw py::error_already_set();
         auto result = py::reinterpret_steal<py::bytes>(made);
         auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
-        {
-            const WithoutLock unlocked;
-            values.read_packed({out, nbytes});
-        }
+        without_lock([&] { values.read_packed({out, nbytes}); });
         return result;
     });
 }
@@ -186,46 +180,17 @@ py::object packed(const Tensor& tensor) {
                 return make_bytes_view(payload->bytes(), make_owner(payload->source));
             }
         }
-        const auto nbytes =
-            static_cast<std::int64_t>(tensor::packed_nbytes(values.count(), type.bits));
-        std::shared_ptr<source::OwnedBytes> bytes;
-        {
-            const WithoutLock unlocked;
-            values.check_count();
-            bytes = std::make_shared<source::OwnedBytes>(static_cast<std::uint64_t>(nbytes));
-            values.read_packed(bytes->writable());
-        }
-        return make_owned(onnx::data_type(onnx::DataType::UINT8), {&nbytes, 1}, std::move(bytes),
-                          false);
+        const auto bytes = without_lock([&] { return packed_copy(values); });
+        return make_bytes_view(bytes->bytes(), make_owner(bytes));
     });
 }
 
 // The number of bytes that raw_data has or would have, if the values are stored as raw bytes.
-py::object stored_nbytes(const Tensor& tensor) {
-    return with_values(tensor, [&](const Values& values) -> py::object {
-        const tensor::Payload* payload = values.payload();
-        if (payload == nullptr) return py::none();
+std::optional<std::uint64_t> stored_nbytes(const Tensor& tensor) {
+    return with_values(tensor, [&](const Values& values) -> std::optional<std::uint64_t> {
+        if (values.payload() == nullptr) return std::nullopt;
         values.check_padding();
-        return py::int_(payload->nbytes);
-    });
-}
-
-py::object read_elements(const Tensor& tensor, std::uint64_t begin, std::uint64_t count) {
-    return with_values(tensor, [&](const Values& values) -> py::object {
-        if (values.payload() == nullptr) return py::none();
-        if (begin > values.count() || count > values.count() - begin) {
-            throw py::index_error("the range lies outside the tensor");
-        }
-        auto bytes = std::make_shared<source::OwnedBytes>(count * values.type().itemsize());
-        {
-            const WithoutLock unlocked;
-            values.check_padding();
-            values.read_part(begin, count, Conversion::none(values.type()),
-                             bytes->writable().data());
-            values.look_again();
-        }
-        const auto dim = static_cast<std::int64_t>(count);
-        return make_owned(values.type(), {&dim, 1}, std::move(bytes), false);
+        return values.payload()->nbytes;
     });
 }
 
@@ -242,7 +207,7 @@ py::object values_at(const Tensor& tensor, const py::object& key) {
         return values.is_view() ? py::object(view_or_decoded(values)[key]) : py::object();
     });
     if (found) return found;
-    return package::read_slice()(py::cast(tensor), key);
+    return part_of(tensor, key);
 }
 
 // Returns use(array), with the whole tensor as an array.
@@ -305,15 +270,14 @@ Example:
                  return with_array(self,
                                    [&](const py::object& array) { return array.contains(value); });
              })
-        // Without these methods, Python would parse the bytes of the buffer as text.
-        .def("__int__", [](const Tensor& self) { return call_on_array(self, "__int__"); })
-        .def("__float__", [](const Tensor& self) { return call_on_array(self, "__float__"); })
-        .def("__index__", [](const Tensor& self) { return call_on_array(self, "__index__"); })
-        .def("__complex__", [](const Tensor& self) { return call_on_array(self, "__complex__"); })
         .def("__len__", first_dimension)
         .def("__bool__", [](const Tensor&) -> bool {
             throw py::value_error("a Tensor has no truth value; test its numpy() array");
         });
+    // Without these methods, Python would parse the bytes of the buffer as text.
+    for (const char* const name : {"__int__", "__float__", "__index__", "__complex__"}) {
+        cls.def(name, [name](const Tensor& self) { return call_on_array(self, name); });
+    }
 }
 
 void bind_bytes(GuardedClass<Tensor>& cls) {
@@ -322,10 +286,7 @@ void bind_bytes(GuardedClass<Tensor>& cls) {
 
 Raises:
     TypeError: the tensor holds strings.)")
-        .def("tofile", unguarded([](const py::object& self, const py::object& file) {
-                 package::write_values()(self, file);
-             }),
-             py::arg("file"),
+        .def("tofile", unguarded(write_values), py::arg("file"),
              "Write the bytes of tobytes() to a path, or to an object with a write() method.")
         .def(
             "packed", packed,
@@ -341,8 +302,12 @@ Source: onnx.proto, TensorProto.raw_data.)")
         .def_property_readonly(
             "_stored_nbytes", stored_nbytes,
             "The number of bytes of the values, as stored; None if they are in a typed field.")
-        .def("_elements", read_elements, py::arg("begin"), py::arg("count"),
-             "Return some elements as a flat array, read now; None if they are in a typed field.");
+        .def(
+            "_box", box_of, py::arg("keys"),
+            R"(Return the smallest box that holds what the keys select, and the keys relative to it.
+
+Args:
+    keys: for each axis an int, a slice or a list of positions.)");
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ struct ListTraits<UnknownFieldList> {
         return py::cast(UnknownField{field.number, static_cast<int>(field.type), std::move(data)});
     }
 
+    static py::ssize_t index_of(const UnknownFieldList&, const py::object& index) {
+        return to_index(index);
+    }
+
     static std::uint64_t edits(const UnknownFieldList&) { return 0; }  // it never changes
     static bool is_removed(const UnknownFieldList&, const wire::Field&) { return false; }
 

@@ -1,4 +1,4 @@
-// What each class of messages has for display, and its equality.
+// How bound objects are displayed, and the equality of messages.
 #pragma once
 
 #include "bindings/guarded.hpp"
@@ -7,11 +7,23 @@
 
 namespace onnxmap::bindings {
 
+template <class Class>
+void bind_repr(GuardedClass<Class>& cls) {
+    cls.def("__repr__",
+            unguarded([](const py::object& self) { return package::describe()(self, false); }));
+}
+
+/// A table for notebooks.
+template <class Class>
+void bind_html(GuardedClass<Class>& cls) {
+    cls.def("_repr_html_",
+            unguarded([](const py::object& self) { return package::describe()(self, true); }));
+}
+
 /// `__repr__`, `==` and a hash.
 template <class Class>
 void bind_display(GuardedClass<Class>& cls) {
-    cls.def("__repr__",
-            unguarded([](const py::object& self) { return package::describe()(self); }));
+    bind_repr(cls);
     bind_equality(cls);
 }
 
@@ -19,8 +31,7 @@ void bind_display(GuardedClass<Class>& cls) {
 template <class Class>
 void bind_html_display(GuardedClass<Class>& cls) {
     bind_display(cls);
-    cls.def("_repr_html_",
-            unguarded([](const py::object& self) { return package::describe_html()(self); }));
+    bind_html(cls);
 }
 
 }  // namespace onnxmap::bindings

@@ -12,7 +12,7 @@
 #include "bindings/python_buffer.hpp"
 #include "bindings/python_objects.hpp"
 #include "bindings/value_list.hpp"
-#include "model/brought_values.hpp"
+#include "model/copied_external_values.hpp"
 #include "model/load.hpp"
 #include "source/owned_bytes.hpp"
 
@@ -134,11 +134,6 @@ onnx::Message to_change(const Handle& handle) {
     return model::make_present(document, parent, *place.row);
 }
 
-void check_in_place(bool as_proto) {
-    if (as_proto)
-        throw py::type_error("a list of a `.proto` has no +=, as in protobuf; use extend()");
-}
-
 void EditWatch::check() const {
     if (fields() != before_) {
         throw py::value_error("the list was modified while its new values were found");
@@ -163,10 +158,26 @@ void assign_all(const Handle& handle, const wire::FieldRow& row, const py::handl
                 [&] { model::set_values(*handle.document, to_change(handle), row, encoded); });
 }
 
-Handle message_for(std::string_view type_name, const py::handle& object) {
+std::optional<Handle> find_message(std::string_view type_name, const py::handle& object) {
     auto found = bound_message(object);
-    if (!found) found = library_message(type_name, object);
-    if (!found || found->made.table().name != type_name) {
+    if (!found) return library_message(type_name, object);
+    return found->made.table().name == type_name ? found : std::nullopt;
+}
+
+bool is_bound(const py::handle& object) { return bound_message(object).has_value(); }
+
+std::string message_type_of(const py::handle& object) {
+    if (const auto bound = bound_message(object)) return std::string(bound->made.table().name);
+    if (!py::hasattr(object, "SerializeToString")) return {};
+    const std::string name = to_printable(py::str(object.attr("DESCRIPTOR").attr("full_name")));
+    constexpr std::string_view kPackage = "onnx.";
+    return name.starts_with(kPackage) ? name.substr(kPackage.size()) : name;
+}
+
+Handle message_for(std::string_view type_name, const py::handle& object) {
+    auto found = find_message(type_name, object);
+    if (!found) {
+        found = bound_message(object);
         const std::string given =
             found ? std::string(found->made.table().name) : Py_TYPE(object.ptr())->tp_name;
         const bool is_vowel = type_name.find_first_of("AEIO") == 0;
@@ -180,12 +191,12 @@ Handle original_for(const Handle& to, std::string_view type_name, const py::hand
                     bool to_proto) {
     Handle found = message_for(type_name, object);
     if (to_proto && is_a<ProtoView>(object)) return found;
-    const model::BroughtValues values =
-        below_guard(found, [&] { return model::BroughtValues(*to.document, original_of(found)); });
+    const model::CopiedExternalValues values = below_guard(
+        found, [&] { return model::CopiedExternalValues(*to.document, original_of(found)); });
     if (values.empty()) return found;
     const Handle copied = new_message(found.made.table());
     add_fields(copied, found);
-    values.give_to(*copied.document, copied.message());
+    values.store_in(*copied.document, copied.message());
     return copied;
 }
 
@@ -195,7 +206,8 @@ void set_fields(const Handle& handle, const py::dict& fields) {
         const std::string name = to_printable(py::str(key));
         const wire::FieldRow* row = table.find(name);
         if (row == nullptr) {
-            const py::object error = package::missing_field()(to_str(table.name), to_str(name));
+            const py::object error =
+                package::wrong_name()("field", to_str(table.name), to_str(name));
             throw py::value_error(to_printable(py::str(error)));
         }
         if (value.is_none()) continue;
@@ -239,7 +251,7 @@ void replace_all(const Handle& parent, const wire::FieldRow& row, std::span<cons
         below_guard(parent, [&] { return parent.document->index(parent.message())->count(row); });
     std::vector<NewElement> added;
     added.reserve(others.size());
-    for (const Handle& each : others) added.push_back({count, each});
+    for (const Handle& each : others) added.push_back({kAtEnd, each});
     std::vector<std::uint64_t> gone(count);
     std::iota(gone.begin(), gone.end(), 0);
     splice(parent, row, added, gone);

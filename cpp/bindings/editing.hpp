@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,9 +35,17 @@ namespace py = pybind11;
 [[nodiscard]] bool is_list_of(const Handle& handle, const wire::FieldRow& row,
                               const py::handle& object);
 
-/// Throws TypeError if `+=` is applied to a list of a `.proto`: Python would assign the list to its
-/// field, which protobuf refuses.
-void check_in_place(bool as_proto);
+/// The `+=` of a list, by the function that extends it. Throws TypeError for a list of a `.proto`:
+/// Python would assign the list to its field, which protobuf refuses.
+template <class List, void (*extend)(const List&, const py::object&)>
+py::object add_in_place(const py::object& self, const py::object& values) {
+    const auto& list = checked_value<List>(self);
+    if (list.as_proto) {
+        throw py::type_error("a list of a `.proto` has no +=, as in protobuf; use extend()");
+    }
+    extend(list, values);
+    return self;
+}
 
 /// Notices that a message is edited by the Python code that the conversion of values runs.
 class EditWatch {
@@ -70,18 +79,30 @@ void set_fields(const Handle& handle, const py::dict& fields);
 /// Throws TypeError if it is no message of this type.
 [[nodiscard]] Handle message_for(std::string_view type_name, const py::handle& object);
 
+/// The same, or nothing if the object is no such message.
+[[nodiscard]] std::optional<Handle> find_message(std::string_view type_name,
+                                                 const py::handle& object);
+
+/// Whether an object is a ProtoView, or has one, such as a Node.
+[[nodiscard]] bool is_bound(const py::handle& object);
+
+/// The type of the message that an object is, or has, like "NodeProto"; it may be of the protobuf
+/// library. An empty string for other objects.
+[[nodiscard]] std::string message_type_of(const py::handle& object);
+
 /// The message that an object is, for a copy in the document of `to`. Between `.proto` and `.proto`
 /// it is copied as protobuf does. If another object comes from a model with another folder, it is
 /// returned as a copy that has the values of its external tensors. Throws what message_for() and
-/// model::BroughtValues throw.
+/// model::CopiedExternalValues throw.
 [[nodiscard]] Handle original_for(const Handle& to, std::string_view type_name,
                                   const py::handle& object, bool to_proto);
 
-/// A copy that is put before the i-th message of a repeated field.
+/// A copy that is put before the i-th message of a repeated field, or behind the last one.
 struct NewElement {
-    std::uint64_t i;
+    std::uint64_t i;  // kAtEnd: behind the last
     Handle original;
 };
+inline constexpr std::uint64_t kAtEnd = UINT64_MAX;
 
 /// Adds copies to a repeated field and removes some of its messages, in one step; see
 /// model::splice_messages(). Returns the copies.

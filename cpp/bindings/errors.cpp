@@ -13,9 +13,9 @@ namespace {
 void raise(const Error& error) {
     py::object offset = py::none();
     if (error.offset) offset = py::int_(*error.offset);
-    const py::object exception =
-        package::make_error()(error.code, to_str(error.what()), offset, to_str(error.path),
-                              to_str(error.file), to_str(error.tensor), to_str(error.location));
+    const py::object exception = package::make_error()(
+        error.code, to_str(error.what()), offset, to_str(error.path), to_str(error.file),
+        to_str(error.tensor), to_str(error.location), to_str(error.remedy));
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
 }
 

@@ -1,9 +1,9 @@
 #include "bindings/field_encoding.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings/python_buffer.hpp"
@@ -39,13 +39,13 @@ py::object index_of(const wire::FieldRow& row, const py::handle& value) {
     return number;
 }
 
-std::int64_t signed_number(const wire::FieldRow& row, const py::handle& value, std::int64_t lowest,
-                           std::int64_t highest) {
+template <class Number>
+Number signed_number(const wire::FieldRow& row, const py::handle& value) {
     const py::object number = index_of(row, value);
     int overflow = 0;
     const long long found = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-    if (overflow != 0 || found < lowest || found > highest) fail_range(row, number);
-    return found;
+    if (overflow != 0 || !std::in_range<Number>(found)) fail_range(row, number);
+    return static_cast<Number>(found);
 }
 
 std::uint64_t unsigned_number(const wire::FieldRow& row, const py::handle& value) {
@@ -72,7 +72,7 @@ double real_number(const wire::FieldRow& row, const py::handle& value) {
 }
 
 // A number of the enum, or the name of a member.
-std::int64_t enum_number(const wire::FieldRow& row, const py::handle& value) {
+std::int32_t enum_number(const wire::FieldRow& row, const py::handle& value) {
     const wire::EnumTable& members = onnx::kSchema.enum_of(row);
     if (py::isinstance<py::str>(value)) {
         const std::string name = to_printable(py::reinterpret_borrow<py::str>(value));
@@ -82,10 +82,8 @@ std::int64_t enum_number(const wire::FieldRow& row, const py::handle& value) {
         throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
                               " has no member " + name);
     }
-    constexpr std::int64_t kLowest = std::numeric_limits<std::int32_t>::min();
-    constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
-    const std::int64_t number = signed_number(row, value, kLowest, kHighest);
-    if (members.find(static_cast<std::int32_t>(number)) == nullptr) {
+    const auto number = signed_number<std::int32_t>(row, value);
+    if (members.find(number) == nullptr) {
         throw py::value_error(std::string(row.name) + ": " + std::string(members.name) +
                               " has no member " + std::to_string(number));
     }
@@ -96,9 +94,8 @@ std::int64_t enum_number(const wire::FieldRow& row, const py::handle& value) {
 std::string text_of(const wire::FieldRow& row, const py::handle& value) {
     if (PyBytes_Check(value.ptr())) {
         const std::string_view bytes = py::reinterpret_borrow<py::bytes>(value);
-        const auto text = py::reinterpret_steal<py::object>(
+        std::ignore = owned(
             PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "strict"));
-        if (!text) throw py::error_already_set();
         return std::string(bytes);
     }
     if (!py::isinstance<py::str>(value)) fail_type(row, "a str", value);
@@ -107,28 +104,22 @@ std::string text_of(const wire::FieldRow& row, const py::handle& value) {
 
 // The content of one value, without its tag.
 void write_content(std::string& out, const wire::FieldRow& row, const py::handle& value) {
-    using Int32 = std::numeric_limits<std::int32_t>;
-    using Int64 = std::numeric_limits<std::int64_t>;
+    const auto write_signed = [&](std::int64_t number) {
+        wire::write_varint(out, static_cast<std::uint64_t>(number));
+    };
     switch (row.type) {
-        case wire::Type::int64:
-            wire::write_varint(out, static_cast<std::uint64_t>(
-                                        signed_number(row, value, Int64::min(), Int64::max())));
-            break;
-        case wire::Type::int32:
-            wire::write_varint(out, static_cast<std::uint64_t>(
-                                        signed_number(row, value, Int32::min(), Int32::max())));
-            break;
-        case wire::Type::enumeration:
-            wire::write_varint(out, static_cast<std::uint64_t>(enum_number(row, value)));
-            break;
+        case wire::Type::int64: write_signed(signed_number<std::int64_t>(row, value)); break;
+        case wire::Type::int32: write_signed(signed_number<std::int32_t>(row, value)); break;
+        case wire::Type::enumeration: write_signed(enum_number(row, value)); break;
         case wire::Type::uint64: wire::write_varint(out, unsigned_number(row, value)); break;
         case wire::Type::float32:
-            wire::write_fixed32(
+            wire::write_fixed<std::uint32_t>(
                 out,
                 __builtin_bit_cast(std::uint32_t, static_cast<float>(real_number(row, value))));
             break;
         case wire::Type::float64:
-            wire::write_fixed64(out, __builtin_bit_cast(std::uint64_t, real_number(row, value)));
+            wire::write_fixed<std::uint64_t>(
+                out, __builtin_bit_cast(std::uint64_t, real_number(row, value)));
             break;
         default: fail_type(row, "a value", value);
     }

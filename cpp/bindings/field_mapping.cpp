@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "bindings/editing.hpp"
+#include "bindings/new_attributes.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
-#include "model/entries.hpp"
+#include "model/attribute.hpp"
+#include "model/mapping_fields.hpp"
 
 namespace onnxmap::bindings {
 
@@ -23,12 +25,12 @@ void warn_of_repeated(const FieldMapping& self, std::optional<std::string_view> 
     if (!name || model::entry_kind(*self.row) == model::EntryKind::operator_set) return;
     const std::uint64_t now = self.document->edits().count() + 1;
     if (self.warned_at == now) return;
-    warn_if_repeated(name, self.row->name);
+    const std::string place(self.row->name);
+    package::warn()("RepeatedKeyWarning",
+                    place + ": " + to_printable(py::repr(to_str(*name))) +
+                        " occurs more than once; the last one counts, and .proto." + place +
+                        " has all");
     self.warned_at = now;
-}
-
-std::string type_name(const py::handle& object) {
-    return to_printable(py::type::handle_of(object).attr("__name__"));
 }
 
 // Calls work(entry) for each entry of a name, in order.
@@ -58,7 +60,7 @@ struct Found {
 Found find_entry(const FieldMapping& self, const py::object& key) {
     const auto name = name_in_file(key);
     if (!name) return {};
-    auto known = self.entries.known(*self.document);
+    auto known = self.entries.known(self.document->edits().count());
     if (!known && !self.is_one_of_few() && !self.document->is_followed(self.message())) {
         known = entries_of(self);
     }
@@ -99,17 +101,15 @@ std::vector<Handle> handles_at(const FieldMapping& self, std::span<const std::ui
     });
 }
 
-Handle attribute_of(const FieldMapping& self, const py::str& name, const py::object& value,
-                    const py::object& like) {
-    return message_for(self.row->type_name,
-                       package::attribute_of()(name, value, ProtoView{self}, like));
-}
-
-// A new entry. `like`: the attribute whose value changes, or None.
+// A new entry. `before`: the attribute whose value changes, or null.
 Handle new_entry(const FieldMapping& self, const py::str& name, const py::object& value,
-                 const py::object& like = py::none()) {
+                 const Handle* before = nullptr) {
     const wire::FieldRow* const field = model::value_of_entries(*self.row);
-    if (field == nullptr) return attribute_of(self, name, value, like);
+    if (field == nullptr) {
+        const auto type_of = [&] { return model::Attribute(before->message()).type(); };
+        return attribute_of(name, value,
+                            {&self, before == nullptr ? 0 : below_guard(self, type_of)});
+    }
     if (model::entry_kind(*self.row) == model::EntryKind::string &&
         !py::isinstance<py::str>(value)) {
         throw py::type_error("the value of " + to_printable(py::repr(name)) +
@@ -147,10 +147,10 @@ py::str checked_name(const py::handle& key) {
     return py::reinterpret_borrow<py::str>(key);
 }
 
-const FieldMapping& any_mapping(const py::object& object) {
-    if (is_a<AttributeMapping>(object)) return cpp_value<AttributeMapping>(object);
-    if (is_a<OpsetMapping>(object)) return cpp_value<OpsetMapping>(object);
-    return checked_value<StringMapping>(object);
+[[noreturn]] void fail_no_key(const py::object& key) {
+    // A bare tuple would become the arguments of the error.
+    PyErr_SetObject(PyExc_KeyError, py::make_tuple(key).ptr());
+    throw py::error_already_set();
 }
 
 }  // namespace
@@ -167,16 +167,15 @@ py::object mapping_of(const Handle& message, const wire::FieldRow& row) {
 }
 
 py::dict new_dict(const py::object& items) {
-    PyObject* const made =
-        PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr());
-    if (made == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::dict>(made);
+    return owned<py::dict>(
+        PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr()));
 }
 
-void set_entries(const py::object& mapping, const py::object& items) {
+void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items) {
     const py::dict given = new_dict(items);
-    if (given.equal(mapping)) return;  // `node.metadata_props |= {...}` assigns what it has changed
-    const FieldMapping& self = any_mapping(mapping);
+    // `node.metadata_props |= {...}` assigns what it has changed.
+    if (given.equal(mapping_of(message, row))) return;
+    const FieldMapping self(message, row);
     std::vector<Handle> entries;
     for (const auto& [key, value] : given) {
         entries.push_back(
@@ -214,13 +213,19 @@ py::object find_value(const FieldMapping& self, const py::object& name) {
     return value_of(self, *found.entry);
 }
 
+py::object item_of(const FieldMapping& self, const py::object& name) {
+    py::object found = find_value(self, name);
+    if (!found) fail_no_key(name);
+    return found;
+}
+
 py::object value_of(const FieldMapping& self, const onnx::Message& entry) {
     const Handle handle{self.document, entry};
     const wire::FieldRow* const value = model::value_of_entries(*self.row);
-    return value == nullptr ? wrap_message(handle) : friendly_value(handle, *value);
+    return value == nullptr ? wrap_message(handle) : property_value(handle, *value);
 }
 
-bool has_entry(const FieldMapping& self, const py::object& name) {
+bool has_name(const FieldMapping& self, const py::object& name) {
     return find_entry(self, name).entry.has_value();
 }
 
@@ -231,19 +236,17 @@ std::uint64_t count_names(const FieldMapping& self) {
     return model::named_entries(*self.document, *fields, *self.row).names();
 }
 
-void set_entry(const FieldMapping& self, const py::object& key, const py::object& value) {
+py::list names_of(const FieldMapping& self) { return to_list(entries_of(self)->names.names()); }
+
+void set_item(const FieldMapping& self, const py::object& key, const py::object& value) {
     const py::str name = checked_name(key);
-    py::object like = py::none();
-    if (model::value_of_entries(*self.row) == nullptr) {
-        if (const auto last = find_last(self, name)) like = py::cast(ProtoView{*last});
-    }
-    const Handle made = new_entry(self, name, value, like);
+    const bool is_attribute = model::value_of_entries(*self.row) == nullptr;
+    const auto before = is_attribute ? find_last(self, name) : std::nullopt;
+    const Handle made = new_entry(self, name, value, before ? &*before : nullptr);
     // The conversion of a value may run any Python code: only now are the positions those of it.
     const auto positions = positions_in(self, name);
     if (positions.empty()) {
-        const std::uint64_t count = below_guard(
-            self, [&] { return self.document->index(self.message())->count(*self.row); });
-        splice(self, *self.row, std::vector<NewElement>{{count, made}});
+        splice(self, *self.row, std::vector<NewElement>{{kAtEnd, made}});
         return;
     }
     const wire::FieldRow* const field = model::value_of_entries(*self.row);
@@ -251,17 +254,16 @@ void set_entry(const FieldMapping& self, const py::object& key, const py::object
     if (field == nullptr) {
         copy(last, made);
     } else if (model::entry_kind(*self.row) == model::EntryKind::operator_set) {
-        set_versions(self, positions, friendly_value(made, *field));
+        set_versions(self, positions, property_value(made, *field));
     } else {
         assign(last, *field, value);
     }
 }
 
-bool remove_entries(const FieldMapping& self, const py::object& name) {
+void remove_item(const FieldMapping& self, const py::object& name) {
     const auto positions = positions_in(self, name);
-    if (positions.empty()) return false;
+    if (positions.empty()) fail_no_key(name);
     splice(self, *self.row, {}, positions);
-    return true;
 }
 
 }  // namespace onnxmap::bindings

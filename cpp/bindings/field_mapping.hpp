@@ -48,19 +48,14 @@ struct FieldMapping : Handle {
     mutable std::atomic<std::uint64_t> warned_at = 0;
 };
 
-struct AttributeMapping : FieldMapping {
+template <onnx::detail::Name class_name>
+struct MappingObject : FieldMapping {
+    static constexpr auto kClassName = py::detail::const_name(class_name.chars);
     using FieldMapping::FieldMapping;
 };
-struct OpsetMapping : FieldMapping {
-    using FieldMapping::FieldMapping;
-};
-struct StringMapping : FieldMapping {
-    using FieldMapping::FieldMapping;
-};
-
-ONNXMAP_NATIVE_NAME(AttributeMapping);
-ONNXMAP_NATIVE_NAME(OpsetMapping);
-ONNXMAP_NATIVE_NAME(StringMapping);
+using AttributeMapping = MappingObject<"AttributeMapping">;
+using OpsetMapping = MappingObject<"OpsetMapping">;
+using StringMapping = MappingObject<"StringMapping">;
 
 /// The mapping of a field of attributes, operator sets or strings; null for other fields.
 [[nodiscard]] py::object mapping_of(const Handle& message, const wire::FieldRow& row);
@@ -70,7 +65,7 @@ ONNXMAP_NATIVE_NAME(StringMapping);
 
 /// Replaces all entries of such a field by those of another mapping, or by pairs of names and
 /// values. Throws TypeError for a name or value of a wrong type.
-void set_entries(const py::object& mapping, const py::object& items);
+void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items);
 
 /// The entries that count. Warns of a repeated name.
 [[nodiscard]] std::shared_ptr<const FieldMapping::Entries> entries_of(const FieldMapping& self);
@@ -78,19 +73,25 @@ void set_entries(const py::object& mapping, const py::object& items);
 /// The value of a name, or null. Warns of a repeated name.
 [[nodiscard]] py::object find_value(const FieldMapping& self, const py::object& name);
 
+/// The value of a name. Warns of a repeated name. Throws KeyError.
+[[nodiscard]] py::object item_of(const FieldMapping& self, const py::object& name);
+
 /// The value of an entry of the mapping.
 [[nodiscard]] py::object value_of(const FieldMapping& self, const onnx::Message& entry);
 
 /// Whether an entry has this name.
-[[nodiscard]] bool has_entry(const FieldMapping& self, const py::object& name);
+[[nodiscard]] bool has_name(const FieldMapping& self, const py::object& name);
 
 /// How many different names the entries have.
 [[nodiscard]] std::uint64_t count_names(const FieldMapping& self);
 
-/// Gives the entry of a name another value, or adds one.
-void set_entry(const FieldMapping& self, const py::object& name, const py::object& value);
+/// The names, in the order in which the field first has them.
+[[nodiscard]] py::list names_of(const FieldMapping& self);
 
-/// Removes all entries of a name. False if there is none.
-[[nodiscard]] bool remove_entries(const FieldMapping& self, const py::object& name);
+/// Gives the entry of a name another value, or adds one.
+void set_item(const FieldMapping& self, const py::object& name, const py::object& value);
+
+/// Removes all entries of a name. Throws KeyError.
+void remove_item(const FieldMapping& self, const py::object& name);
 
 }  // namespace onnxmap::bindings

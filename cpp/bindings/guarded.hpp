@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -21,20 +22,24 @@ const source::Source& source_of(const Bound& bound) {
                   "mark the function unguarded(), and say why");
     if constexpr (std::is_same_v<Bound, DocumentPtr>) {
         return bound->source();
-    } else if constexpr (requires { bound.list().document; }) {
-        return bound.list().document->source();
     } else {
         return bound.document->source();
     }
 }
 
+/// Calls work() below a guard of the source of a bound object. Edits do so after all Python values
+/// were converted: a conversion may run any Python code.
+template <class Bound, class Work>
+decltype(auto) below_guard(const Bound& bound, Work&& work) {
+    return source::guard_reads(source_of(bound), std::forward<Work>(work));
+}
+
 template <class F, class Return, class First, class... Rest>
 auto guarded_as(F f, Return (*)(First, Rest...)) {
     return [f = std::move(f)](First first, Rest... rest) -> Return {
-        const auto call = [&]() -> Return {
+        return below_guard(first, [&]() -> Return {
             return f(std::forward<First>(first), std::forward<Rest>(rest)...);
-        };
-        return source::guard_reads(source_of(first), call);
+        });
     };
 }
 
@@ -61,36 +66,68 @@ F guarded(Unguarded<F> f) {
     return std::move(f.function);
 }
 
-/// Calls work() below a guard of the source of a bound object. Edits do so after all Python values
-/// were converted: a conversion may run any Python code.
-template <class Bound, class Work>
-decltype(auto) below_guard(const Bound& bound, Work&& work) {
-    return source::guard_reads(source_of(bound), std::forward<Work>(work));
+/// A method that is a function of the package, such as `call_package<package::to_ir>`.
+template <auto function>
+py::object call_package(const py::object& self) {
+    return function()(self);
 }
 
-/// A class whose functions and properties are guarded, unless they are marked unguarded().
-template <class Bound>
-class GuardedClass : public NativeClass<Bound> {
+/// A native class whose functions and properties are guarded, unless they are marked unguarded().
+template <class T>
+class GuardedClass : public py::object {
   public:
-    using NativeClass<Bound>::NativeClass;
+    /// `slots`: the functions that CPython calls for operators, instead of methods.
+    GuardedClass(py::module_& module, const char* name, const char* doc = nullptr,
+                 std::initializer_list<PyType_Slot> slots = {}) {
+        native_type<T> = detail::make_native_type(module, name, doc, sizeof(NativeObject<T>),
+                                                  detail::dealloc<T>, slots);
+        m_ptr = reinterpret_cast<PyObject*>(native_type<T>);
+        inc_ref();
+    }
 
     template <class F, class... Extra>
     GuardedClass& def(const char* name, F&& f, const Extra&... extra) {
-        NativeClass<Bound>::def(name, guarded(std::forward<F>(f)), extra...);
+        detail::add_method(
+            *this, name,
+            py::cpp_function(guarded(std::forward<F>(f)), py::name(name), py::is_method(*this),
+                             py::sibling(py::getattr(*this, name, py::none())), extra...));
         return *this;
     }
 
     template <class F>
     GuardedClass& def_property_readonly(const char* name, F&& f, const char* doc = nullptr) {
-        NativeClass<Bound>::def_property_readonly(name, guarded(std::forward<F>(f)), doc);
+        using Get = decltype(guarded(std::forward<F>(f)));
+        const auto* const kept = new Get(guarded(std::forward<F>(f)));
+        detail::add_property(native_type<T>,
+                             {name, getter<Get>, nullptr, doc, const_cast<Get*>(kept)});
         return *this;
     }
 
     template <class Get, class Set>
     GuardedClass& def_property(const char* name, Get&& get, Set&& set, const char* doc = nullptr) {
-        NativeClass<Bound>::def_property(name, guarded(std::forward<Get>(get)),
-                                         guarded(std::forward<Set>(set)), doc);
+        auto* const kept =
+            new std::pair(guarded(std::forward<Get>(get)), guarded(std::forward<Set>(set)));
+        using Both = std::remove_pointer_t<decltype(kept)>;
+        detail::add_property(native_type<T>,
+                             {name,
+                              [](PyObject* self, void* closure) {
+                                  return getter<typename Both::first_type>(
+                                      self, &static_cast<Both*>(closure)->first);
+                              },
+                              [](PyObject* self, PyObject* value, void* closure) {
+                                  return detail::set_property<T>(
+                                      self, value, static_cast<Both*>(closure)->second,
+                                      detail::Signature<typename Both::second_type>{});
+                              },
+                              doc, kept});
         return *this;
+    }
+
+  private:
+    template <class Get>
+    static PyObject* getter(PyObject* self, void* closure) {
+        return detail::get_property<T>(self, *static_cast<const Get*>(closure),
+                                       detail::Signature<Get>{});
     }
 };
 

@@ -14,6 +14,7 @@
 #include "model/message_list.hpp"
 #include "model/unknown_fields.hpp"
 #include "onnx/message.hpp"
+#include "onnx/schema.hpp"
 #include "os/fork_safe_mutex.hpp"
 
 namespace onnxmap::bindings {
@@ -49,13 +50,13 @@ struct AbsentMessage {
 
     Handle parent;
     const wire::FieldRow* row;
-    bool is_parent_absent;                              // when the handle was made
-    mutable std::atomic<model::Edits::PlacePtr> place;  // null: the first; or not yet known
-    std::uint32_t depth;                                // below a message that is present
+    bool is_parent_absent;                                  // when the handle was made
+    mutable std::atomic<model::Edits::TombstonePtr> place;  // null: the first; or not yet known
+    std::uint32_t depth;                                    // below a message that is present
 
     /// What was there when the place was cleared; nothing if it was not, since then.
     [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& message) const {
-        model::Edits::PlacePtr known = place.load();
+        model::Edits::TombstonePtr known = place.load();
         if (known == nullptr && is_parent_absent && message.key() != nullptr) {
             known = parent.document->editable().place_of(message, *row);
             place.store(known);
@@ -81,23 +82,18 @@ inline onnx::Message Handle::message() const {
     return a.absent->row == b.absent->row && is_same(a.absent->parent, b.absent->parent);
 }
 
-// One C++ type per Python class, so that pybind11 can tell them apart.
-struct ProtoView : Handle {};
-struct Node : Handle {};
-struct Attribute : Handle {};
-struct ValueInfo : Handle {};
-struct Tensor : Handle {};
-struct SparseTensor : Handle {};
-struct Function : Handle {};
-struct TrainingInfo : Handle {};
-struct Operator : Handle {};
-struct DeviceConfiguration : Handle {};
-struct NodeDeviceConfiguration : Handle {};
-struct ShardingSpec : Handle {};
-struct ShardedDim : Handle {};
-struct SimpleShardedDim : Handle {};
-struct IntIntListEntry : Handle {};
-struct QuantizationAnnotation : Handle {};
+/// A message as an object of a Python class. One C++ type per class, so that pybind11 can tell them
+/// apart.
+template <onnx::detail::Name class_name>
+struct MessageObject : Handle {
+    static constexpr auto kClassName = py::detail::const_name(class_name.chars);
+};
+using ProtoView = MessageObject<"ProtoView">;
+using Node = MessageObject<"Node">;
+using Attribute = MessageObject<"Attribute">;
+using ValueInfo = MessageObject<"ValueInfo">;
+using Tensor = MessageObject<"Tensor">;
+using SparseTensor = MessageObject<"SparseTensor">;
 
 /// Something that is derived from a document. After an edit it is made again, when it is next asked
 /// for.
@@ -110,28 +106,24 @@ class Remade {
     template <class Make>
     Made get(const model::Document& document, Make&& make) const {
         const std::uint64_t count = document.edits().count();
-        if (Made known = made_of(count)) return known;
+        if (Made found = known(count)) return found;
         Made made = make();
-        Made known = made;
+        Made replaced = made;
         {
             const std::lock_guard lock(state_->mutex);
-            known.swap(state_->made);  // what it replaces is released without the lock
+            replaced.swap(state_->made);  // released without the lock
             state_->made_at = count;
         }
         return made;
     }
 
-    /// What was made of the document as it is now; null if nothing was.
-    [[nodiscard]] Made known(const model::Document& document) const {
-        return made_of(document.edits().count());
-    }
-
-  private:
-    [[nodiscard]] Made made_of(std::uint64_t count) const {
+    /// What was made after `count` edits of the document; null if nothing was.
+    [[nodiscard]] Made known(std::uint64_t count) const {
         const std::lock_guard lock(state_->mutex);
         return state_->made_at == count ? state_->made : nullptr;
     }
 
+  private:
     struct State {
         os::ForkSafeMutex mutex;
         Made made;
@@ -142,6 +134,7 @@ class Remade {
 
 /// A graph, with the model layer's view of it.
 struct Graph : Handle {
+    static constexpr auto kClassName = py::detail::const_name("Graph");
     Remade<model::Graph> remade = {};
 
     [[nodiscard]] std::shared_ptr<const model::Graph> graph() const {
@@ -150,15 +143,17 @@ struct Graph : Handle {
     }
 };
 
-/// The names of the dense or of the sparse initializers of a graph.
-struct TensorNames {
-    DocumentPtr document;
-    Graph graph;
-    bool sparse;
+/// The tensors of a graph by name. What is made of the graph is shared with the graph's object.
+struct Initializers : Graph {
+    static constexpr auto kClassName = py::detail::const_name("Initializers");
+};
+struct SparseInitializers : Graph {
+    static constexpr auto kClassName = py::detail::const_name("SparseInitializers");
 };
 
 /// A repeated message field as a lazy sequence: elements are made on access.
 struct MessageList {
+    static constexpr auto kClassName = py::detail::const_name("MessageList");
     DocumentPtr document;
     Handle parent;
     const wire::FieldRow* row;
@@ -175,35 +170,9 @@ struct MessageList {
 
 /// The unknown fields of a message, or all fields of an unknown group, as a lazy sequence.
 struct UnknownFieldList {
+    static constexpr auto kClassName = py::detail::const_name("UnknownFieldList");
     DocumentPtr document;
     std::shared_ptr<const model::UnknownFields> fields;
 };
-
-// Signatures show these names.
-#define ONNXMAP_NATIVE_NAME(Class)                                   \
-    template <>                                                      \
-    struct NativeName<Class> {                                       \
-        static constexpr auto text = py::detail::const_name(#Class); \
-    }
-ONNXMAP_NATIVE_NAME(ProtoView);
-ONNXMAP_NATIVE_NAME(Node);
-ONNXMAP_NATIVE_NAME(Attribute);
-ONNXMAP_NATIVE_NAME(ValueInfo);
-ONNXMAP_NATIVE_NAME(Tensor);
-ONNXMAP_NATIVE_NAME(SparseTensor);
-ONNXMAP_NATIVE_NAME(Function);
-ONNXMAP_NATIVE_NAME(TrainingInfo);
-ONNXMAP_NATIVE_NAME(Operator);
-ONNXMAP_NATIVE_NAME(DeviceConfiguration);
-ONNXMAP_NATIVE_NAME(NodeDeviceConfiguration);
-ONNXMAP_NATIVE_NAME(ShardingSpec);
-ONNXMAP_NATIVE_NAME(ShardedDim);
-ONNXMAP_NATIVE_NAME(SimpleShardedDim);
-ONNXMAP_NATIVE_NAME(IntIntListEntry);
-ONNXMAP_NATIVE_NAME(QuantizationAnnotation);
-ONNXMAP_NATIVE_NAME(Graph);
-ONNXMAP_NATIVE_NAME(TensorNames);
-ONNXMAP_NATIVE_NAME(MessageList);
-ONNXMAP_NATIVE_NAME(UnknownFieldList);
 
 }  // namespace onnxmap::bindings

@@ -15,11 +15,19 @@ WithLock::WithLock() {
     state_ = PyGILState_Ensure();
 }
 
+ThreadSafeObject shared(const pybind11::object& object) {
+    return {new pybind11::object(object), [](const pybind11::object* each) {
+                if (Py_IsInitialized() == 0) return;
+                const WithLock locked;
+                delete each;
+            }};
+}
+
 void check_signals() {
     if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
 }
 
-void look_for_signals() {
+void poll_signals() {
     const WithLock locked;
     check_signals();
 }

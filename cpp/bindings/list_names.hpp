@@ -11,14 +11,8 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The different names as a list, in the order of the elements.
-[[nodiscard]] py::list to_list(const model::ListNames& names);
-
 /// The position of the element with this name. Throws KeyError, which suggests the names that are
 /// most like it, and Error `model.duplicate_name`.
 [[nodiscard]] std::uint32_t position_of(const model::ListNames& names, const py::object& name);
-
-/// Whether an element has this name. False for an object that is no str.
-[[nodiscard]] bool has_name(const model::ListNames& names, const py::object& name);
 
 }  // namespace onnxmap::bindings

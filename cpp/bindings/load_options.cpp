@@ -1,6 +1,7 @@
 #include "bindings/load_options.hpp"
 
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "bindings/interpreter_lock.hpp"
@@ -13,11 +14,21 @@ namespace onnxmap::bindings {
 
 namespace {
 
+// The limits of 64 bits, by their names in onnxmap.Limits.
+constexpr std::pair<const char*, std::uint64_t model::Limits::*> kLimits[] = {
+    {"tensors", &model::Limits::tensors},
+    {"pieces", &model::Limits::pieces},
+    {"external_entries", &model::Limits::external_entries},
+    {"overlap", &model::Limits::overlap},
+    {"dense_bytes", &model::Limits::dense_bytes},
+    {"text_bytes", &model::Limits::text_bytes},
+};
+
 void warn(const Error& fault) {
-    if (tensor::OverlookQuietly::active()) return;
+    if (tensor::TolerateQuietly::active()) return;
     const WithLock locked;
     const std::string message = std::string(fault.what()) + " (" + fault.code + ")";
-    package::warn_overlooked()(to_str(message));
+    package::warn()("TensorWarning", to_str(message));
 }
 
 // `external_root`: the path of a folder, or an onnxmap._remote.RemoteFolder.
@@ -49,14 +60,11 @@ model::LoadOptions options_of(std::string_view message, const py::object& given,
                                is_true(given.attr("allow_hardlinks"))};
     options.external.mode = named(kIoModes, "io");
     const py::object limits = given.attr("limits");
-    options.limits.tensors = limits.attr("tensors").cast<std::uint64_t>();
-    options.limits.pieces = limits.attr("pieces").cast<std::uint64_t>();
     options.limits.depth = limits.attr("depth").cast<std::uint32_t>();
-    options.limits.external_entries = limits.attr("external_entries").cast<std::uint64_t>();
-    options.limits.overlap = limits.attr("overlap").cast<std::uint64_t>();
-    options.limits.dense_bytes = limits.attr("dense_bytes").cast<std::uint64_t>();
-    options.limits.text_bytes = limits.attr("text_bytes").cast<std::uint64_t>();
-    if (is_true(given.attr("lenient"))) options.overlook = warn;
+    for (const auto& [name, limit] : kLimits) {
+        options.limits.*limit = limits.attr(name).cast<std::uint64_t>();
+    }
+    if (is_true(given.attr("lenient"))) options.tolerate = warn;
     return options;
 }
 
@@ -69,14 +77,8 @@ py::tuple open_policy(const model::Document& document) {
 
 py::dict limits_of(const model::Document& document) {
     const model::Limits& limits = document.limits();
-    py::dict found;
-    found["tensors"] = limits.tensors;
-    found["pieces"] = limits.pieces;
-    found["depth"] = limits.depth;
-    found["external_entries"] = limits.external_entries;
-    found["overlap"] = limits.overlap;
-    found["dense_bytes"] = limits.dense_bytes;
-    found["text_bytes"] = limits.text_bytes;
+    py::dict found(py::arg("depth") = limits.depth);
+    for (const auto& [name, limit] : kLimits) found[name] = limits.*limit;
     return found;
 }
 

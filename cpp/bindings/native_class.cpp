@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "bindings/sealed_classes.hpp"
@@ -29,7 +30,10 @@ PyTypeObject* make_native_type(py::module_& module, const char* name, const char
     PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET,
                               offsetof(NativeObject<char>, weak_references), READONLY, nullptr},
                              {}};
-    std::vector<PyType_Slot> all(slots);
+    std::vector<PyType_Slot> all;
+    // CPython takes no empty slot. A template for several classes leaves some empty.
+    std::ranges::copy_if(slots, std::back_inserter(all),
+                         [](const PyType_Slot& slot) { return slot.pfunc != nullptr; });
     all.push_back({Py_tp_dealloc, reinterpret_cast<void*>(dealloc)});
     all.push_back({Py_tp_new, reinterpret_cast<void*>(refuse_new)});
     all.push_back({Py_tp_members, members});
@@ -39,21 +43,18 @@ PyTypeObject* make_native_type(py::module_& module, const char* name, const char
         kept_for_ever(py::cast<std::string>(module.attr("__name__")) + "." + name);
     PyType_Spec spec{full_name.c_str(), static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT,
                      all.data()};
-    PyObject* const type = PyType_FromSpec(&spec);
-    if (type == nullptr) throw py::error_already_set();
-    auto* const made = reinterpret_cast<PyTypeObject*>(type);
-    refuse_copies(made);
+    py::object type = owned(PyType_FromSpec(&spec));
+    refuse_copies(reinterpret_cast<PyTypeObject*>(type.ptr()));
     module.add_object(name, type);
-    return made;
+    return reinterpret_cast<PyTypeObject*>(type.release().ptr());
 }
 
 void add_property(PyTypeObject* type, const PyGetSetDef& definition) {
     PyGetSetDef& kept = kept_for_ever(definition);
     kept.name = kept_for_ever(std::string(definition.name)).c_str();
     if (kept.doc != nullptr) kept.doc = kept_for_ever(std::string(definition.doc)).c_str();
-    const auto made = py::reinterpret_steal<py::object>(PyDescr_NewGetSet(type, &kept));
-    if (!made) throw py::error_already_set();
-    py::setattr(reinterpret_cast<PyObject*>(type), kept.name, made);
+    py::setattr(reinterpret_cast<PyObject*>(type), kept.name,
+                owned(PyDescr_NewGetSet(type, &kept)));
 }
 
 void add_method(const py::object& cls, const char* name, const py::cpp_function& method) {

@@ -21,13 +21,9 @@ namespace onnxmap::bindings {
 
 namespace py = pybind11;
 
-/// The name of the native class of a C++ type, for the signatures of functions: `static
-/// constexpr auto text`. It stands beside the type, so that all code takes the same caster.
+/// A C++ type with a native class: it has the name of the class, which signatures show.
 template <class T>
-struct NativeName;
-
-template <class T>
-concept Native = requires { NativeName<T>::text; };
+concept Native = requires { T::kClassName; };
 
 template <class T>
 struct NativeObject {
@@ -43,6 +39,13 @@ inline PyTypeObject* native_type = nullptr;
 template <class T>
 [[nodiscard]] bool is_a(py::handle object) noexcept {
     return Py_TYPE(object.ptr()) == native_type<T>;
+}
+
+/// The object of a new reference. Throws the Python error that is set if there is none.
+template <class T = py::object>
+[[nodiscard]] T owned(PyObject* made) {
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<T>(made);
 }
 
 /// The value of an object that has the class of T.
@@ -167,63 +170,6 @@ using Signature = py::detail::function_signature_t<F>*;
 
 }  // namespace detail
 
-template <class T>
-class NativeClass : public py::object {
-  public:
-    /// `slots`: the functions that CPython calls for operators, instead of methods.
-    NativeClass(py::module_& module, const char* name, const char* doc = nullptr,
-                std::initializer_list<PyType_Slot> slots = {}) {
-        native_type<T> = detail::make_native_type(module, name, doc, sizeof(NativeObject<T>),
-                                                  detail::dealloc<T>, slots);
-        m_ptr = reinterpret_cast<PyObject*>(native_type<T>);
-        inc_ref();
-    }
-
-    template <class F, class... Extra>
-    NativeClass& def(const char* name, F&& f, const Extra&... extra) {
-        detail::add_method(
-            *this, name,
-            py::cpp_function(std::forward<F>(f), py::name(name), py::is_method(*this),
-                             py::sibling(py::getattr(*this, name, py::none())), extra...));
-        return *this;
-    }
-
-    template <class Get>
-    NativeClass& def_property_readonly(const char* name, Get get, const char* doc = nullptr) {
-        const auto* const kept = new Get(std::move(get));
-        add_property(name, doc, const_cast<Get*>(kept), getter<Get>, nullptr);
-        return *this;
-    }
-
-    template <class Get, class Set>
-    NativeClass& def_property(const char* name, Get get, Set set, const char* doc = nullptr) {
-        using Both = std::pair<Get, Set>;
-        auto* const kept = new Both(std::move(get), std::move(set));
-        add_property(
-            name, doc, kept,
-            [](PyObject* self, void* closure) {
-                return getter<Get>(self, &static_cast<Both*>(closure)->first);
-            },
-            [](PyObject* self, PyObject* value, void* closure) {
-                return detail::set_property<T>(self, value, static_cast<Both*>(closure)->second,
-                                               detail::Signature<Set>{});
-            });
-        return *this;
-    }
-
-  private:
-    template <class Get>
-    static PyObject* getter(PyObject* self, void* closure) {
-        return detail::get_property<T>(self, *static_cast<const Get*>(closure),
-                                       detail::Signature<Get>{});
-    }
-
-    void add_property(const char* name, const char* doc, void* closure, ::getter get,
-                      ::setter set) {
-        detail::add_property(native_type<T>, {name, get, set, doc, closure});
-    }
-};
-
 }  // namespace onnxmap::bindings
 
 namespace pybind11::detail {
@@ -232,7 +178,7 @@ namespace pybind11::detail {
 template <class T>
 class type_caster<T, enable_if_t<onnxmap::bindings::Native<T>>> {
   public:
-    static constexpr auto name = onnxmap::bindings::NativeName<T>::text;
+    static constexpr auto name = T::kClassName;
     template <class Given>
     using cast_op_type = detail::cast_op_type<Given>;
 

@@ -1,6 +1,5 @@
 #include "bindings/proto_fields.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "bindings/editing.hpp"
@@ -17,15 +16,26 @@ namespace {
 // The classes give the status of an operator as OperatorStatus, `.proto` as the number.
 py::object number_or_member(const wire::FieldRow& row, std::int32_t number, bool as_proto) {
     const bool is_status = onnx::kSchema.enum_of(row).name == "OperatorStatus";
-    return is_status && !as_proto ? package::operator_status()(number) : py::int_(number);
+    return is_status && !as_proto ? enum_class("OperatorStatus")(number) : py::int_(number);
+}
+
+// The value of an absent scalar. The ONNX protos declare no defaults of their own.
+py::object default_of(const wire::FieldRow& row, bool as_proto) {
+    switch (row.type) {
+        case wire::Type::string: return py::str();
+        case wire::Type::bytes: return py::bytes();
+        case wire::Type::float32:
+        case wire::Type::float64: return py::float_(0.0);
+        case wire::Type::enumeration: return number_or_member(row, 0, as_proto);
+        default: return py::int_(0);
+    }
 }
 
 // What an edit added may be in another file, which no guard covers.
 py::bytes bytes_of(const model::Document& document, ByteView bytes) {
     if (document.store().holds(bytes)) return to_bytes(document.resident(bytes));
-    auto copy = py::reinterpret_steal<py::bytes>(
+    auto copy = owned<py::bytes>(
         PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(bytes.size())));
-    if (!copy) throw py::error_already_set();
     document.read(bytes,
                   {reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(copy.ptr())), bytes.size()});
     return copy;
@@ -46,19 +56,14 @@ py::object to_python(const DocumentPtr& document, const onnx::Message& parent,
         case wire::Type::bytes: return bytes_of(*document, value.bytes);
         case wire::Type::message: break;
     }
-    Handle handle{document, parent.inner(row, value)};
-    if (as_proto) return make_object<ProtoView>(std::move(handle));
-    return wrap_message(std::move(handle));
+    return wrap_message({document, parent.inner(row, value)}, as_proto);
 }
 
-py::object default_of(const wire::FieldRow& row) {
-    switch (row.type) {
-        case wire::Type::string: return py::str();
-        case wire::Type::bytes: return py::bytes();
-        case wire::Type::float32:
-        case wire::Type::float64: return py::float_(0.0);
-        default: return py::int_(0);
-    }
+py::object scalar_value(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
+    const onnx::Message message = handle.message();
+    const auto value = handle.document->find(message, row);
+    return value ? to_python(handle.document, message, row, *value, as_proto)
+                 : default_of(row, as_proto);
 }
 
 py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
@@ -68,7 +73,7 @@ py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, b
     return make_object<ValueList>(handle.document, handle, &row, as_proto);
 }
 
-py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
+py::object property_value(const Handle& handle, const wire::FieldRow& row) {
     if (row.repeated()) {
         py::object mapping = mapping_of(handle, row);
         return mapping ? mapping : repeated_to_python(handle, row, false);
@@ -77,25 +82,22 @@ py::object friendly_value(const Handle& handle, const wire::FieldRow& row) {
         auto child = handle.document->child(handle.message(), row);
         return child ? wrap_message({handle.document, std::move(*child)}) : py::none();
     }
-    const onnx::Message message = handle.message();
-    const auto value = handle.document->find(message, row);
-    if (value) return to_python(handle.document, message, row, *value, false);
-    if (row.type == wire::Type::enumeration) return number_or_member(row, 0, false);
-    return default_of(row);
+    return scalar_value(handle, row, false);
 }
 
 const wire::FieldRow& row_named(const Handle& handle, std::string_view name) {
     const wire::MessageTable& table = handle.made.table();
     const wire::FieldRow* row = table.find(name);
-    if (row == nullptr) throw_python(package::missing_field()(to_str(table.name), to_str(name)));
+    if (row == nullptr)
+        throw_python(package::wrong_name()("field", to_str(table.name), to_str(name)));
     return *row;
 }
 
 PyObject* explain_missing(PyObject* self, std::string_view message, PyObject* name) noexcept {
     PyErr_Clear();
     return call_for_python([&]() -> py::object {
-        throw_python(package::missing_attribute()(py::type::of(py::handle(self)), message,
-                                                  py::reinterpret_borrow<py::object>(name)));
+        throw_python(package::wrong_name()("attribute", py::type::of(py::handle(self)), message,
+                                           py::reinterpret_borrow<py::object>(name)));
     });
 }
 
@@ -107,9 +109,9 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
     return PyObject_GenericSetAttr(self, name, value);
 }
 
-void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
-    if (const py::object mapping = mapping_of(handle, row)) {
-        set_entries(mapping, value);
+void set_property(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
+    if (model::entry_kind(row)) {
+        set_entries(handle, row, value);
     } else if (is_list_of(handle, row, value)) {
         return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
@@ -130,24 +132,6 @@ void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::obj
     } else {
         set_fields(handle, py::dict(py::arg(std::string(row.name).c_str()) = value));
     }
-}
-
-void warn_if_repeated(std::optional<std::string_view> name, std::string_view field) {
-    if (name) package::warn_repeated()(to_str(field), to_str(*name));
-}
-
-std::vector<FieldProperty> field_properties(std::string_view message,
-                                            std::initializer_list<std::string_view> except) {
-    const wire::MessageTable& table = *onnx::find_message(message);
-    std::vector<FieldProperty> properties;
-    for (const wire::FieldRow& row : table.fields) {
-        if (std::ranges::find(except, row.name) != except.end()) continue;
-        std::string name(row.name);
-        if (row.repeated() && !name.ends_with('s')) name += 's';
-        properties.push_back(
-            {&row, std::move(name), std::string(table.name) + "." + std::string(row.name)});
-    }
-    return properties;
 }
 
 }  // namespace onnxmap::bindings

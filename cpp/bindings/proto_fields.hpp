@@ -5,15 +5,15 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bindings/guarded.hpp"
 #include "bindings/handles.hpp"
-#include "model/entries.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/mapping_fields.hpp"
 
 namespace onnxmap::bindings {
 
@@ -25,8 +25,9 @@ namespace py = pybind11;
                                    const wire::FieldRow& row, const wire::Field& value,
                                    bool as_proto);
 
-/// The value of an absent scalar. The ONNX protos declare no defaults of their own.
-[[nodiscard]] py::object default_of(const wire::FieldRow& row);
+/// The value of a singular field that is no message, or its default if it is absent.
+[[nodiscard]] py::object scalar_value(const Handle& handle, const wire::FieldRow& row,
+                                      bool as_proto);
 
 /// All values of a repeated field: a list, or a MessageList for messages.
 [[nodiscard]] py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row,
@@ -34,28 +35,26 @@ namespace py = pybind11;
 
 /// The value of a field in the form in which Node, Graph and the other classes give it: None for an
 /// absent message, a mapping for strings by name.
-[[nodiscard]] py::object friendly_value(const Handle& handle, const wire::FieldRow& row);
+[[nodiscard]] py::object property_value(const Handle& handle, const wire::FieldRow& row);
 
 /// Sets a field as the other classes' properties do: a list replaces all values, a mapping all
 /// entries, and a message or None the message.
-void set_friendly(const Handle& handle, const wire::FieldRow& row, const py::object& value);
+void set_property(const Handle& handle, const wire::FieldRow& row, const py::object& value);
 
 /// The row of a field by its name. Throws AttributeError.
 [[nodiscard]] const wire::FieldRow& row_named(const Handle& handle, std::string_view name);
 
-/// Warns that a mapping of a field lacks a value of this name, if there is one.
-void warn_if_repeated(std::optional<std::string_view> name, std::string_view field);
+/// Whether fields of a message are the members of a oneof of this name.
+[[nodiscard]] inline bool has_oneof(const wire::MessageTable& table, std::string_view name) {
+    return !name.empty() &&
+           std::ranges::find(table.fields, name, &wire::FieldRow::oneof) != table.fields.end();
+}
 
-/// A field and the name of its property, which is plural for a repeated field.
-struct FieldProperty {
-    const wire::FieldRow* row;
-    std::string name;
-    std::string doc;  // like "NodeProto.op_type"
+/// The documentation of the property of a field.
+struct FieldDoc {
+    std::string_view field;
+    const char* doc;
 };
-
-/// The fields of a message, except those in `except`.
-[[nodiscard]] std::vector<FieldProperty> field_properties(
-    std::string_view message, std::initializer_list<std::string_view> except);
 
 /// Raises AttributeError for a name that an object of a message lacks. The error says which name to
 /// use. Returns null. For slots.
@@ -71,15 +70,17 @@ void bind_field(GuardedClass<Class>& cls, std::string_view message, std::string_
                 const char* property, const char* doc) {
     const wire::FieldRow& row = *onnx::find_message(message)->find(field);
     cls.def_property(
-        property, [&row](const Class& self) { return friendly_value(self, row); },
+        property, [&row](const Class& self) { return property_value(self, row); },
         unguarded(
-            [&row](const Class& self, const py::object& value) { set_friendly(self, row, value); }),
+            [&row](const Class& self, const py::object& value) { set_property(self, row, value); }),
         doc);
 }
 
 /// A property for the source message, and errors for wrong names that say which name to use.
+/// Messages of this type become objects of the class.
 template <class Class>
-void bind_proto(GuardedClass<Class>& cls) {
+void bind_proto(GuardedClass<Class>& cls, std::string_view message) {
+    wrapper_of(message) = [](Handle&& handle) { return make_object<Class>(std::move(handle)); };
     cls.def_property_readonly(
         "proto", [](const Class& self) { return ProtoView{self}; },
         "The source message under the exact names of onnx.proto.");
@@ -92,14 +93,23 @@ void bind_proto(GuardedClass<Class>& cls) {
     type->tp_setattro = set_or_explain;
 }
 
-/// A property for each field of the message, except those in `except`, and bind_proto().
+/// A property for each field of the message, except those in `except`, and bind_proto(). The name
+/// of a repeated field's property is plural. A property without a documentation in `docs` has the
+/// full name of its field, like "NodeProto.op_type".
 template <class Class>
 void bind_fields(GuardedClass<Class>& cls, std::string_view message,
-                 std::initializer_list<std::string_view> except = {}) {
-    for (const FieldProperty& property : field_properties(message, except)) {
-        bind_field(cls, message, property.row->name, property.name.c_str(), property.doc.c_str());
+                 std::initializer_list<std::string_view> except = {},
+                 std::initializer_list<FieldDoc> docs = {}) {
+    for (const wire::FieldRow& row : onnx::find_message(message)->fields) {
+        if (std::ranges::find(except, row.name) != except.end()) continue;
+        std::string name(row.name);
+        const std::string full_name = std::string(message) + "." + name;
+        if (row.repeated() && !name.ends_with('s')) name += 's';
+        const auto* const found = std::ranges::find(docs, row.name, &FieldDoc::field);
+        bind_field(cls, message, row.name, name.c_str(),
+                   found != docs.end() ? found->doc : full_name.c_str());
     }
-    bind_proto(cls);
+    bind_proto(cls, message);
 }
 
 }  // namespace onnxmap::bindings

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,19 @@ const py::object& python_object() {
 /// hashed, compared and written back byte for byte.
 [[nodiscard]] py::str to_str(std::string_view text);
 
+/// None for an empty text.
+[[nodiscard]] inline py::object to_str_or_none(std::string_view text) {
+    return text.empty() ? py::object(py::none()) : to_str(text);
+}
+
+/// A list of convert(element) for each element of a range.
+template <class Range, class Convert>
+[[nodiscard]] py::list list_of(Range&& range, Convert&& convert) {
+    py::list made;
+    for (auto&& each : range) made.append(convert(each));
+    return made;
+}
+
 /// The inverse of to_str. Throws UnicodeEncodeError if to_str cannot produce the text.
 [[nodiscard]] std::string to_text(const py::str& text);
 
@@ -45,8 +59,14 @@ const py::object& python_object() {
 
 [[nodiscard]] py::bytes to_bytes(ByteView bytes);
 
+/// Texts as a list of `str`.
+[[nodiscard]] py::list to_list(std::span<const std::string_view> texts);
+
 /// Dimensions as a tuple of int.
 [[nodiscard]] py::tuple to_tuple(std::span<const std::int64_t> dims);
+
+/// The class of an enum by its name in the package, such as "DataType".
+[[nodiscard]] py::object enum_class(const char* name);
 
 /// The member of onnxmap.DataType with this number, or None if the number is not assigned.
 [[nodiscard]] py::object data_type_or_none(std::int32_t number);
@@ -72,11 +92,35 @@ struct Copying {
     bool never;
 };
 
-/// The object of a message's class: a Node, a Tensor, a Graph ...
-[[nodiscard]] py::object wrap_message(Handle handle);
+/// Makes the object of a message's class.
+using Wrap = py::object (*)(Handle&&);
+
+/// The Wrap of a message's type. Null if it has no class of its own. The functions that bind the
+/// classes set it.
+[[nodiscard]] Wrap& wrapper_of(std::string_view message);
+
+/// The object of a message's class: a Node, a Tensor, a Graph ... `as_proto`: a ProtoView.
+[[nodiscard]] py::object wrap_message(Handle handle, bool as_proto = false);
 
 /// The name of a message's class, like Node for a NodeProto; of the message if it has no class.
 [[nodiscard]] std::string class_name(std::string_view message);
+
+/// The name of an object's class, without its module.
+[[nodiscard]] std::string type_name(const py::handle& object);
+
+/// An int, from a number of any class. Throws what its conversion throws.
+[[nodiscard]] py::object exact_int(const py::handle& number);
+
+/// A number that Python takes as an index, of any class. `overflow`: the error for a number that is
+/// too large; null clips it.
+[[nodiscard]] py::ssize_t to_index(const py::handle& number, PyObject* overflow = nullptr);
+
+/// Where list.insert() puts an element, and where list.index() begins.
+[[nodiscard]] inline std::uint64_t place_in(py::ssize_t index, std::uint64_t count) {
+    const auto end = static_cast<py::ssize_t>(count);
+    return static_cast<std::uint64_t>(
+        std::clamp<py::ssize_t>(index < 0 ? index + end : index, 0, end));
+}
 
 /// Throws a Python exception.
 [[noreturn]] inline void throw_python(const py::object& error) {

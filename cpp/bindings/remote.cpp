@@ -13,33 +13,10 @@ namespace onnxmap::bindings {
 
 namespace {
 
-// A Python object that any thread may release, even after the interpreter has ended. The object
-// then leaks, but the process is about to end.
-class SharedObject {
-  public:
-    explicit SharedObject(py::object object) : object_(std::move(object)) {}
-    SharedObject(const SharedObject&) = delete;
-    SharedObject& operator=(const SharedObject&) = delete;
-    ~SharedObject() {
-        if (Py_IsInitialized() == 0) {
-            static_cast<void>(object_.release());
-            return;
-        }
-        const WithLock locked;
-        object_ = py::object();
-    }
-
-    /// Requires the interpreter lock.
-    [[nodiscard]] const py::object& get() const noexcept { return object_; }
-
-  private:
-    py::object object_;
-};
-
 class PythonReader final : public source::RangeReader {
   public:
     explicit PythonReader(const py::object& file)
-        : file_(file),
+        : file_(shared(file)),
           url_(to_text(file.attr("url"))),
           state_(to_text(file.attr("state"))),
           size_(file.attr("size").cast<std::uint64_t>()),
@@ -57,7 +34,7 @@ class PythonReader final : public source::RangeReader {
         const py::memoryview memory = py::memoryview::from_memory(out.data(), nbytes);
         const LetGo let_go{memory};
         try {
-            file_.get().attr("read_into")(offset, memory);
+            file_->attr("read_into")(offset, memory);
         } catch (const py::error_already_set&) {
             os::leave_if_stopped();  // the stop may be the reason for the error
             throw;
@@ -66,7 +43,7 @@ class PythonReader final : public source::RangeReader {
 
     void check_unchanged() const override {
         const WithLock locked;
-        file_.get().attr("check_unchanged")();
+        file_->attr("check_unchanged")();
     }
 
   private:
@@ -82,7 +59,7 @@ class PythonReader final : public source::RangeReader {
         }
     };
 
-    SharedObject file_;
+    ThreadSafeObject file_;
     std::string url_;
     std::string state_;
     std::uint64_t size_;
@@ -101,18 +78,18 @@ int number_of(const py::error_already_set& error) {
 
 class PythonFolder final : public source::RemoteFolder {
   public:
-    explicit PythonFolder(const py::object& folder) : folder_(folder) {}
+    explicit PythonFolder(const py::object& folder) : folder_(shared(folder)) {}
 
     [[nodiscard]] std::string url_of(std::string_view location) const override {
         const WithLock locked;
-        return to_text(folder_.get().attr("url_of")(to_bytes(as_bytes(location))));
+        return to_text(folder_->attr("url_of")(to_bytes(as_bytes(location))));
     }
 
     [[nodiscard]] std::shared_ptr<const source::RangeReader> open(
         std::string_view location) const override {
         const WithLock locked;
         try {
-            return range_reader(folder_.get().attr("open")(to_bytes(as_bytes(location))));
+            return range_reader(folder_->attr("open")(to_bytes(as_bytes(location))));
         } catch (const py::error_already_set& error) {
             if (const int number = number_of(error)) throw FileError(number, url_of(location));
             throw;
@@ -120,7 +97,7 @@ class PythonFolder final : public source::RemoteFolder {
     }
 
   private:
-    SharedObject folder_;
+    ThreadSafeObject folder_;
 };
 
 }  // namespace

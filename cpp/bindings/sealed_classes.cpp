@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace onnxmap::bindings {
@@ -11,37 +11,28 @@ namespace py = pybind11;
 
 namespace {
 
-void refuse(PyTypeObject* type) {
-    const auto name =
-        py::handle(reinterpret_cast<PyObject*>(type)).attr("__name__").cast<std::string>();
-    const bool is_public = py::hasattr(py::module_::import("onnxmap"), name.c_str());
-    const std::string what = is_public ? "onnxmap." + name : "an object of onnxmap";
-    PyErr_Format(PyExc_TypeError,
-                 "cannot make, copy or pickle %s: onnxmap makes its objects when it loads a file. "
-                 "Pass on the path and load it again, or pickle what has a pickle: the Model, a "
-                 "Graph, a Tensor, a Node or another message, list(graph.nodes)",
-                 what.c_str());
-}
-
-PyObject* refuse_safely(PyTypeObject* type) noexcept {
-    try {
-        refuse(type);
-    } catch (py::error_already_set& error) {
-        error.restore();
-    } catch (...) {
-        PyErr_NoMemory();
-    }
+PyObject* refuse(PyTypeObject* type) noexcept {
+    const std::string_view name(type->tp_name);
+    const bool is_ours = name.starts_with("onnxmap.");  // not a class of pybind11
+    PyErr_Format(
+        PyExc_TypeError,
+        "cannot make, copy or pickle %s%s: onnxmap makes its objects when it loads a file. "
+        "Pass on the path and load it again, or pickle what has a pickle: the Model, a "
+        "Graph, a Tensor, a Node or another message, list(graph.nodes), "
+        "dict(model.initializers)",
+        is_ours ? "onnxmap." : "an object of onnxmap",
+        is_ours ? name.data() + name.rfind('.') + 1 : "");
     return nullptr;
 }
 
 extern "C" PyObject* call_new(PyObject*, PyObject* arguments, PyObject*) {
     PyObject* const type = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : nullptr;
     const bool is_type = type != nullptr && PyType_Check(type) != 0;
-    return refuse_safely(is_type ? reinterpret_cast<PyTypeObject*>(type) : &PyBaseObject_Type);
+    return refuse(is_type ? reinterpret_cast<PyTypeObject*>(type) : &PyBaseObject_Type);
 }
 
 extern "C" PyObject* call_method(PyObject* self, PyObject*, PyObject*) {
-    return refuse_safely(Py_TYPE(self));
+    return refuse(Py_TYPE(self));
 }
 
 extern "C" PyObject* new_class(PyTypeObject*, PyObject*, PyObject*) {
@@ -86,9 +77,7 @@ std::vector<PyTypeObject*>& native_types() {
 
 }  // namespace
 
-extern "C" PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) {
-    return refuse_safely(type);
-}
+extern "C" PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) { return refuse(type); }
 
 void refuse_copies(PyTypeObject* type) {
     for (PyMethodDef* each : {&refused_init, &refused_reduce, &refused_setstate}) {

@@ -4,6 +4,7 @@
 #include <pybind11/critical_section.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,9 +19,9 @@ namespace py = pybind11;
 
 /// Specialise it for each class of lists. `core(list)` is the core's list, with count(), at() and a
 /// Cursor. `element(list, found)` makes the Python object of an element that the core finds.
-/// `element_name(list)` names the class of the elements. `edits(list)` counts edits of the
-/// document, and `is_removed(list, found)` is asked for an element if there were some during a
-/// loop.
+/// `element_name(list)` names the class of the elements. `index_of(list, object)` is the index that
+/// an object is or means, and may run any code. `edits(list)` counts edits of the document, and
+/// `is_removed(list, found)` is asked for an element if there were some during a loop.
 template <class List>
 struct ListTraits;
 
@@ -87,6 +88,7 @@ Py_ssize_t length_slot(PyObject* self) {
     });
 }
 
+// The i-th element, from the end if `i` is negative.
 template <class List>
 py::object item(const List& list, py::ssize_t i) {
     const py::ssize_t count = length(list);
@@ -128,6 +130,14 @@ py::list slice(const List& list, const py::slice& given) {
     });
 }
 
+template <class List>
+py::object subscript(const List& list, const py::object& index) {
+    if (py::isinstance<py::slice>(index))
+        return slice(list, py::reinterpret_borrow<py::slice>(index));
+    const py::ssize_t i = ListTraits<List>::index_of(list, index);
+    return below_guard(list, [&] { return item(list, i); });
+}
+
 // Compares element by element with `==`, as Python's lists do.
 template <class List>
 py::object equals(const py::object& self, const py::object& other) {
@@ -135,12 +145,9 @@ py::object equals(const py::object& self, const py::object& other) {
         return py::reinterpret_borrow<py::object>(Py_NotImplemented);
     }
     if (py::len(self) != py::len(other)) return py::bool_(false);
-    py::iterator theirs = py::iter(other);
-    for (const py::handle item : py::iter(self)) {
-        if (theirs == py::iterator::sentinel() || !item.equal(*theirs)) return py::bool_(false);
-        ++theirs;
-    }
-    return py::bool_(true);
+    const py::iterator end = py::iterator::sentinel();
+    const auto equal = [](py::handle a, py::handle b) { return a.equal(b); };
+    return py::bool_(std::equal(py::iter(self), end, py::iter(other), end, equal));
 }
 
 // Lets annotations name the elements of a class: `MessageList[Node]`.
@@ -162,7 +169,7 @@ inline void derive_sequence(const py::object& cls) {
 template <class List>
 GuardedClass<List> bind_sequence(py::module_& module, const char* name, const char* iterator_name,
                                  const char* doc) {
-    const NativeClass<ListIterator<List>> iterator(
+    const GuardedClass<ListIterator<List>> iterator(
         module, iterator_name, nullptr,
         {{Py_tp_iter, reinterpret_cast<void*>(PyObject_SelfIter)},
          {Py_tp_iternext, reinterpret_cast<void*>(next_element<List>)}});
@@ -172,8 +179,7 @@ GuardedClass<List> bind_sequence(py::module_& module, const char* name, const ch
                             {Py_mp_length, reinterpret_cast<void*>(length_slot<List>)}});
     // Lets `match` see a sequence. collections.abc.Sequence.register skips sealed classes.
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    cls.def("__getitem__", item<List>, py::arg("index"))
-        .def("__getitem__", unguarded(slice<List>), py::arg("index"))
+    cls.def("__getitem__", unguarded(subscript<List>), py::arg("index"))
         .def("__repr__",
              [](const List& self) {
                  return "<" + std::to_string(length(self)) + " x " +

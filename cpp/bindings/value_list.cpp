@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,23 +23,17 @@ namespace {
 // are still right.
 constexpr std::size_t kLeastKept = 16;
 
-// Calls visit(value) for each value of the field.
-template <class Visit>
-void for_each_value(const ValueList& self, const onnx::Message& message, Visit&& visit) {
-    message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
-        if (known != self.row) return;
-        wire::Field run = found;
-        run.bytes = self.document->resident(found.bytes);
-        onnx::Message::unpack(*self.row, run, visit);
-    });
-}
-
 py::list read_values(const ValueList& self) {
     return below_guard(self, [&] {
         py::list values;
         const onnx::Message message = self.parent.message();
-        for_each_value(self, message, [&](const wire::Field& value) {
-            values.append(to_python(self.document, message, *self.row, value, self.as_proto));
+        message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
+            if (known != self.row) return;
+            wire::Field run = found;
+            run.bytes = self.document->resident(found.bytes);
+            onnx::Message::unpack(*self.row, run, [&](const wire::Field& value) {
+                values.append(to_python(self.document, message, *self.row, value, self.as_proto));
+            });
         });
         return values;
     });
@@ -90,12 +85,8 @@ std::size_t count_of(const ValueList& self) {
 }
 
 Py_ssize_t count_slot(PyObject* self) {
-    try {
-        return static_cast<Py_ssize_t>(count_of(cpp_value<ValueList>(self)));
-    } catch (...) {
-        raise_current();
-        return -1;
-    }
+    return number_for_python(
+        [&] { return static_cast<Py_ssize_t>(count_of(cpp_value<ValueList>(self))); });
 }
 
 PyObject* iterate_values(PyObject* self) {
@@ -109,18 +100,13 @@ struct Common {
 };
 
 Common common_ends(const py::list& before, const py::list& after) {
-    const std::size_t most = std::min(before.size(), after.size());
-    const auto same = [&](std::size_t i, std::size_t k) {
-        return PyList_GET_ITEM(before.ptr(), static_cast<py::ssize_t>(i)) ==
-               PyList_GET_ITEM(after.ptr(), static_cast<py::ssize_t>(k));
-    };
-    Common common{0, 0};
-    while (common.first < most && same(common.first, common.first)) ++common.first;
-    while (common.first + common.last < most &&
-           same(before.size() - 1 - common.last, after.size() - 1 - common.last)) {
-        ++common.last;
-    }
-    return common;
+    using Objects = std::span<PyObject* const>;
+    const Objects a(PySequence_Fast_ITEMS(before.ptr()), before.size());
+    const Objects b(PySequence_Fast_ITEMS(after.ptr()), after.size());
+    const auto first = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    const auto rest = std::views::reverse(a.subspan(first));
+    const auto last = std::ranges::mismatch(rest, std::views::reverse(b.subspan(first))).in1;
+    return {first, static_cast<std::size_t>(last - rest.begin())};
 }
 
 // Whether no run holds several values, and none is written: ONNX packs the numbers of tensors only.
@@ -165,23 +151,15 @@ py::object change(const ValueList& self, const char* method, const py::tuple& ar
     return result;
 }
 
-// A position as Python's lists take it; nothing if it is none of the list, or a slice.
+// The position of a text, as Python's lists take it. Nothing for numbers, for a slice and for a
+// position that the list does not have.
 std::optional<std::uint64_t> position_in(const ValueList& self, const py::object& index) {
-    if (PyIndex_Check(index.ptr()) == 0) return std::nullopt;
-    py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), nullptr);
-    if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) return std::nullopt;
+    py::ssize_t position = to_index(index);
     const auto count = static_cast<py::ssize_t>(count_of(self));
     if (position < 0) position += count;
     if (position < 0 || position >= count) return std::nullopt;
     return static_cast<std::uint64_t>(position);
-}
-
-// Whether it is one of the first reads of one text. A loop over positions is better served by
-// values().
-bool is_single_read(const ValueList& self) {
-    constexpr std::uint32_t kFewReads = 8;
-    const std::lock_guard locked(self.lock);
-    return self.single_reads < kFewReads && ++self.single_reads != 0;
 }
 
 // The field at a position of a message without an index; nothing if there are fewer.
@@ -195,6 +173,9 @@ std::optional<wire::Field> walk_to(const onnx::Message& message, const wire::Fie
     return std::nullopt;
 }
 
+// A loop over positions is better served by values().
+constexpr std::uint32_t kFewReads = 8;
+
 // The text at a position, if it is found without reading all.
 std::optional<py::object> text_at(const ValueList& self, const py::object& index) {
     if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) return std::nullopt;
@@ -205,7 +186,8 @@ std::optional<py::object> text_at(const ValueList& self, const py::object& index
             if (const auto position = position_in(self, index)) {
                 text = fields->at(*self.row, *position);
             }
-        } else if (PyLong_CheckExact(index.ptr()) != 0 && is_single_read(self)) {
+        } else if (PyLong_CheckExact(index.ptr()) != 0 && self.single_reads < kFewReads &&
+                   ++self.single_reads != 0) {
             const py::ssize_t position = PyLong_AsSsize_t(index.ptr());
             PyErr_Clear();  // it is too large: -1, which values() refuses
             text = walk_to(message, *self.row, position);
@@ -226,29 +208,22 @@ void splice_texts(const ValueList& self, const EditWatch& watch, std::uint64_t f
     });
 }
 
-void set_at(const ValueList& self, const py::object& index, const py::object& value) {
+// Replaces the value at an index, or those of a slice, as a method of a list does: `__setitem__`
+// with a tuple of what replaces them, `__delitem__` with an empty one.
+void replace(const ValueList& self, const char* method, const py::object& index,
+             const py::tuple& values) {
     const EditWatch watch(self.parent);
-    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
-    if (!position) {
-        change(self, "__setitem__", py::make_tuple(index, value));
+    const auto position = position_in(self, index);
+    if (position) {
+        splice_texts(self, watch, *position, 1, encode_all(*self.row, values));
     } else {
-        splice_texts(self, watch, *position, 1, encode_all(*self.row, py::make_tuple(value)));
-    }
-}
-
-void erase_at(const ValueList& self, const py::object& index) {
-    const EditWatch watch(self.parent);
-    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
-    if (!position) {
-        change(self, "__delitem__", py::make_tuple(index));
-    } else {
-        splice_texts(self, watch, *position, 1, {});
+        change(self, method, py::tuple(py::make_tuple(index) + values));
     }
 }
 
 py::object pop(const ValueList& self, const py::object& index) {
     const EditWatch watch(self.parent);
-    const auto position = holds_texts(self) ? position_in(self, index) : std::nullopt;
+    const auto position = position_in(self, index);
     auto text = position ? text_at(self, py::int_(*position)) : std::nullopt;
     if (!text) return change(self, "pop", py::make_tuple(index));
     splice_texts(self, watch, *position, 1, {});
@@ -261,12 +236,10 @@ void insert(const ValueList& self, const py::object& index, const py::object& va
         return;
     }
     const EditWatch watch(self.parent);
-    py::ssize_t position = PyNumber_AsSsize_t(index.ptr(), PyExc_OverflowError);
-    if (position == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    const auto count = static_cast<py::ssize_t>(count_of(self));
-    if (position < 0) position = std::max<py::ssize_t>(position + count, 0);
+    const py::ssize_t given = to_index(index, PyExc_OverflowError);
+    const std::uint64_t position = place_in(given, count_of(self));
     const auto encoded = encode_all(*self.row, py::make_tuple(value));
-    splice_texts(self, watch, static_cast<std::uint64_t>(std::min(position, count)), 0, encoded);
+    splice_texts(self, watch, position, 0, encoded);
 }
 
 void remove(const ValueList& self, const py::object& value) {
@@ -298,114 +271,97 @@ void extend(const ValueList& self, const py::object& values) {
     });
 }
 
-py::object compare(const ValueList& self, const py::object& other, int operation) {
-    const py::object theirs =
-        is_a<ValueList>(other) ? checked_value<ValueList>(other).values() : other;
-    auto result = py::reinterpret_steal<py::object>(
-        PyObject_RichCompare(self.values().ptr(), theirs.ptr(), operation));
-    if (!result) throw py::error_already_set();
-    return result;
+// What an operator of a list takes: another ValueList as a list.
+py::object operand(const py::object& other) {
+    return is_a<ValueList>(other) ? cpp_value<ValueList>(other).values() : other;
 }
+
+struct Method {
+    const char* name;
+    const char* doc;
+};
+constexpr const char* kOperators[] = {"__add__", "__contains__", "__eq__", "__ne__"};
+// Those of Python's list: the first read a list, the others change a copy.
+constexpr Method kReading[] = {{"__repr__", nullptr},
+                               {"__reversed__", nullptr},
+                               {"copy", "Return the values as a new list."},
+                               {"count", nullptr},
+                               {"index", nullptr}};
+constexpr Method kChanging[] = {{"clear", "Remove all values."},
+                                {"reverse", "Reverse the order of the values."},
+                                {"sort", "Sort the values, as list.sort() does."}};
 
 }  // namespace
 
 void bind_value_lists(py::module_& module) {
     // values() and the edits guard their reads. The rest works on Python's list of the values.
-    NativeClass<ValueList> cls(module, "ValueList",
-                               R"(The values of a repeated field of numbers or text, as a list.
+    GuardedClass<ValueList> cls(module, "ValueList",
+                                R"(The values of a repeated field of numbers or text, as a list.
 
 It always shows the field as it is now, and a change of it changes the message. A change of numbers,
 but append() and extend(), reads the whole list: to change many, assign a new list, as in
 `attribute.value = array`.)",
-                               {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
-                                {Py_sq_length, reinterpret_cast<void*>(count_slot)},
-                                {Py_mp_length, reinterpret_cast<void*>(count_slot)}});
+                                {{Py_tp_iter, reinterpret_cast<void*>(iterate_values)},
+                                 {Py_sq_length, reinterpret_cast<void*>(count_slot)},
+                                 {Py_mp_length, reinterpret_cast<void*>(count_slot)}});
     reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_flags |= Py_TPFLAGS_SEQUENCE;
-    cls.def(
-           "__getitem__",
-           [](const ValueList& self, const py::object& index) {
-               const auto text = text_at(self, index);
-               return text ? *text : py::object(self.values()[index]);
-           },
-           py::arg("index"))
-        .def("__reversed__",
-             [](const ValueList& self) { return py::object(self.values().attr("__reversed__")()); })
-        .def(
-            "__contains__",
-            [](const ValueList& self, const py::object& value) {
-                return self.values().contains(value);
-            },
-            py::arg("value"))
-        .def("__repr__", [](const ValueList& self) { return py::repr(self.values()); })
-        .def("__eq__", [](const ValueList& self,
-                          const py::object& other) { return compare(self, other, Py_EQ); })
-        .def("__ne__", [](const ValueList& self,
-                          const py::object& other) { return compare(self, other, Py_NE); })
-        .def("__add__",
-             [](const ValueList& self, const py::object& other) {
-                 const py::object theirs =
-                     is_a<ValueList>(other) ? checked_value<ValueList>(other).values() : other;
-                 return py::object(self.values() + theirs);
-             })
-        .def("__radd__", [](const ValueList& self,
-                            const py::object& other) { return py::object(other + self.values()); })
-        .def("index",
-             [](const ValueList& self, const py::args& arguments) {
-                 return py::object(self.values().attr("index")(*arguments));
-             })
-        .def("count",
-             [](const ValueList& self, const py::object& value) {
-                 return py::object(self.values().attr("count")(value));
-             })
-        .def(
-            "copy", [](const ValueList& self) { return py::object(self.values().attr("copy")()); },
-            "Return the values as a new list.")
-        .def(
-            "__reduce__",
-            [](const ValueList& self) {
-                return py::make_tuple(
-                    py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyList_Type)),
-                    py::make_tuple(self.values()));
-            },
-            "A copy or a pickle is a list.")
-        .def("__setitem__", set_at, py::arg("index"), py::arg("value"))
-        .def("__delitem__", erase_at, py::arg("index"))
-        .def(
-            "append",
-            [](const ValueList& self, const py::object& value) {
-                extend(self, py::make_tuple(value));
-            },
-            py::arg("value"), "Add a value at the end.")
-        .def("extend", extend, py::arg("values"), "Add values at the end.")
-        .def("MergeFrom", extend, py::arg("values"), "Add values at the end, as extend() does.")
-        .def("__iadd__",
-             [](const py::object& self, const py::object& values) {
-                 const auto& list = checked_value<ValueList>(self);
-                 check_in_place(list.as_proto);
-                 extend(list, values);
-                 return self;
-             })
-        .def("insert", insert, py::arg("index"), py::arg("value"),
+    const auto operators = py::module_::import("operator");
+    for (const char* const name : kOperators) {
+        cls.def(name, unguarded([function = py::object(operators.attr(name))](
+                                    const ValueList& self, const py::object& other) {
+                    return function(self.values(), operand(other));
+                }));
+    }
+    for (const auto& [name, doc] : kReading) {
+        cls.def(name, unguarded([name](const ValueList& self, const py::args& arguments) {
+                    return py::object(self.values().attr(name)(*arguments));
+                }),
+                doc);
+    }
+    for (const auto& [name, doc] : kChanging) {
+        cls.def(
+            name,
+            unguarded([name](const ValueList& self, const py::args& arguments,
+                             const py::kwargs& named) { change(self, name, arguments, named); }),
+            doc);
+    }
+    cls.def("__getitem__", unguarded([](const ValueList& self, const py::object& index) {
+                const auto text = text_at(self, index);
+                return text ? *text : py::object(self.values()[index]);
+            }),
+            py::arg("index"))
+        .def("__radd__", unguarded([](const ValueList& self, const py::object& other) {
+                 return py::object(other + self.values());
+             }))
+        .def("__reduce__", unguarded([](const ValueList& self) {
+                 return py::make_tuple(python_object<"builtins", "list">(),
+                                       py::make_tuple(self.values()));
+             }),
+             "A copy or a pickle is a list.")
+        .def("__setitem__",
+             unguarded([](const ValueList& self, const py::object& index, const py::object& value) {
+                 replace(self, "__setitem__", index, py::make_tuple(value));
+             }),
+             py::arg("index"), py::arg("value"))
+        .def("__delitem__", unguarded([](const ValueList& self, const py::object& index) {
+                 replace(self, "__delitem__", index, py::tuple());
+             }),
+             py::arg("index"))
+        .def("append", unguarded([](const ValueList& self, const py::object& value) {
+                 extend(self, py::make_tuple(value));
+             }),
+             py::arg("value"), "Add a value at the end.")
+        .def("extend", unguarded(extend), py::arg("values"), "Add values at the end.")
+        .def("MergeFrom", unguarded(extend), py::arg("values"),
+             "Add values at the end, as extend() does.")
+        .def("__iadd__", unguarded(add_in_place<ValueList, extend>))
+        .def("insert", unguarded(insert), py::arg("index"), py::arg("value"),
              "Insert a value before a position.")
-        .def("pop", pop, py::arg("index") = -1,
+        .def("pop", unguarded(pop), py::arg("index") = -1,
              "Remove a value, by default the last, and return it.")
-        .def("remove", remove, py::arg("value"), "Remove the first value that is equal to `value`.")
-        .def(
-            "clear", [](const ValueList& self) { change(self, "clear", py::tuple()); },
-            "Remove all values.")
-        .def(
-            "reverse", [](const ValueList& self) { change(self, "reverse", py::tuple()); },
-            "Reverse the order of the values.")
-        .def(
-            "sort",
-            [](const ValueList& self, const py::kwargs& arguments) {
-                change(self, "sort", py::tuple(), arguments);
-            },
-            "Sort the values, as list.sort() does.");
-    py::setattr(cls, "__hash__", py::none());
-    py::setattr(
-        cls, "__class_getitem__",
-        python_object<"builtins", "classmethod">()(python_object<"types", "GenericAlias">()));
+        .def("remove", unguarded(remove), py::arg("value"),
+             "Remove the first value that is equal to `value`.");
+    make_generic(cls);
 }
 
 }  // namespace onnxmap::bindings

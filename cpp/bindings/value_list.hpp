@@ -20,6 +20,8 @@ struct CacheLock {
 #endif
 
 struct ValueList {
+    static constexpr auto kClassName = py::detail::const_name("ValueList");
+
     DocumentPtr document;
     Handle parent;
     const wire::FieldRow* row;
@@ -34,10 +36,9 @@ struct ValueList {
         std::uint64_t count = 0;
     };
     mutable Kept kept = {};
-    mutable std::uint32_t single_reads = 0;  // of one text; after a few, values() serves them
+    // Of one text; after a few, values() serves them. Threads may disturb the count.
+    mutable std::atomic<std::uint32_t> single_reads = 0;
     mutable CacheLock lock = {};
 };
-
-ONNXMAP_NATIVE_NAME(ValueList);
 
 }  // namespace onnxmap::bindings

@@ -1,6 +1,12 @@
 #include "bindings/value_types.hpp"
 
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "bindings/editing.hpp"
 #include "bindings/package_seam.hpp"
+#include "bindings/proto_fields.hpp"
 #include "bindings/python_objects.hpp"
 
 namespace onnxmap::bindings {
@@ -22,7 +28,144 @@ py::object shape_of(const model::ValueType& type) {
     return type.shape ? py::object(dimensions(*type.shape)) : py::none();
 }
 
+// The class of onnxmap.types; its table has the order of Kind.
+py::object class_of(Kind kind) { return package::value_types()[py::int_(static_cast<int>(kind))]; }
+
+// More than messages may nest. A type of Python may have any number.
+constexpr std::uint32_t kMostLevels = 100;
+
+constexpr Kind kKinds[] = {Kind::tensor, Kind::sparse_tensor, Kind::sequence,
+                           Kind::map,    Kind::optional,      Kind::opaque};
+
+std::optional<Kind> kind_of(const py::handle& object) {
+    if (!PyTuple_Check(object.ptr())) return std::nullopt;
+    for (const Kind kind : kKinds) {
+        if (py::isinstance(object, class_of(kind))) return kind;
+    }
+    return std::nullopt;
+}
+
+// The number of an element type that is given as number, name or NumPy type.
+py::object element_number(const py::object& given) {
+    const py::object number = PyLong_Check(given.ptr()) ? given : enum_class("DataType")(given);
+    return exact_int(number);
+}
+
+// The type inside another one. `depth` levels are around it.
+Handle inner_message(const py::object& type, std::uint32_t depth);
+
+py::dict dimension_fields(const py::handle& size) {
+    if (size.is_none()) return {};
+    if (py::isinstance<py::str>(size)) return py::dict(py::arg("dim_param") = size);
+    if (PyBool_Check(size.ptr())) {
+        throw py::type_error("a dimension is an int, a str or None, not bool");
+    }
+    if (PyIndex_Check(size.ptr()) == 0) {
+        throw py::value_error(std::string("a dimension is an int, a str or None, not ") +
+                              type_name(size));
+    }
+    return py::dict(py::arg("dim_value") = size);
+}
+
+py::dict shape_fields(const py::object& shape) {
+    py::list dims;
+    for (const py::handle size : shape) dims.append(dimension_fields(size));
+    return py::dict(py::arg("dim") = dims);
+}
+
+py::dict tensor_fields(const py::object& element_type, const py::object& shape) {
+    py::dict fields(py::arg("elem_type") = element_number(element_type));
+    if (!shape.is_none()) fields["shape"] = shape_fields(shape);
+    return fields;
+}
+
+py::dict type_fields(Kind kind, const py::tuple& type, std::uint32_t depth) {
+    const auto part = [&](std::size_t i) { return py::object(type[i]); };
+    const auto inner = [&](std::size_t i) { return ProtoView{inner_message(part(i), depth + 1)}; };
+    const auto text = [&](std::size_t i) {  // None would leave the field out
+        if (!py::isinstance<py::str>(part(i))) {
+            throw py::type_error("expected a str, not " + type_name(part(i)));
+        }
+        return part(i);
+    };
+    switch (kind) {
+        case Kind::tensor:
+            return py::dict(py::arg("tensor_type") = tensor_fields(part(0), part(1)));
+        case Kind::sparse_tensor:
+            return py::dict(py::arg("sparse_tensor_type") = tensor_fields(part(0), part(1)));
+        case Kind::sequence:
+            return py::dict(py::arg("sequence_type") = py::dict(py::arg("elem_type") = inner(0)));
+        case Kind::optional:
+            return py::dict(py::arg("optional_type") = py::dict(py::arg("elem_type") = inner(0)));
+        case Kind::map:
+            return py::dict(py::arg("map_type") =
+                                py::dict(py::arg("key_type") = element_number(part(0)),
+                                         py::arg("value_type") = inner(1)));
+        case Kind::opaque: break;
+    }
+    return py::dict(py::arg("opaque_type") =
+                        py::dict(py::arg("domain") = text(0), py::arg("name") = text(1)));
+}
+
+Handle message_of(Kind kind, const py::tuple& type, std::uint32_t depth) {
+    if (depth > kMostLevels) fail_edited_too_deep();
+    Handle made = new_message(*onnx::find_message("TypeProto"));
+    set_fields(made, type_fields(kind, type, depth));
+    return made;
+}
+
+Handle inner_message(const py::object& type, std::uint32_t depth) {
+    const auto kind = kind_of(type);
+    return kind ? message_of(*kind, type, depth) : message_for("TypeProto", type);
+}
+
+// The message with the element type and the shape of a value that is, or becomes, a tensor.
+py::object tensor_in(const ValueInfo& info) {
+    const py::object view = py::cast(ProtoView{info});
+    const py::object type = view.attr("type");
+    const py::object which = type.attr("WhichOneof")("value");
+    const std::string kind = which.is_none() ? "tensor_type" : which.cast<std::string>();
+    if (kind != "tensor_type" && kind != "sparse_tensor_type") {
+        throw py::value_error("value " + to_printable(py::repr(view.attr("name"))) +
+                              " is not a tensor: its type is " + kind + "; assign .type");
+    }
+    return type.attr(kind.c_str());
+}
+
 }  // namespace
+
+bool is_type_object(const py::handle& object) { return kind_of(object).has_value(); }
+
+py::object type_message(const py::object& type) {
+    const auto kind = kind_of(type);
+    const bool is_pair = Py_TYPE(type.ptr()) == &PyTuple_Type && py::len(type) == 2;
+    if (!kind && !is_pair) return type;
+    return py::cast(ProtoView{message_of(kind.value_or(Kind::tensor), type, 0)});
+}
+
+void set_type(const ValueInfo& info, const py::object& type) {
+    set_property(info, row_named(info, "type"), type_message(type));
+}
+
+void set_element_type(const ValueInfo& info, const py::object& type) {
+    const py::object number = element_number(type);
+    tensor_in(info).attr("elem_type") = number;
+}
+
+void set_shape(const ValueInfo& info, const py::object& shape) {
+    const py::object tensor = tensor_in(info);
+    if (tensor.attr("elem_type").cast<int>() == 0) {
+        throw py::value_error("value " +
+                              to_printable(py::repr(py::cast(ProtoView{info}).attr("name"))) +
+                              " has no element type; assign .dtype first");
+    }
+    const ProtoView& view = checked_value<ProtoView>(tensor);
+    const auto& row = row_named(view, "shape");
+    if (shape.is_none()) return set_property(view, row, shape);
+    const Handle made = new_message(*onnx::find_message("TensorShapeProto"));
+    set_fields(made, shape_fields(shape));
+    set_property(view, row, py::cast(ProtoView{made}));
+}
 
 py::tuple dimensions(const std::vector<model::Dimension>& shape) {
     py::tuple dims(shape.size());
@@ -32,15 +175,16 @@ py::tuple dimensions(const std::vector<model::Dimension>& shape) {
 
 py::object type_object(const model::ValueType& type) {
     const auto elem_type = [&] { return data_type_or_int(type.elem_type.value_or(0)); };
+    const py::object cls = class_of(type.kind);
     switch (type.kind) {
-        case Kind::tensor: return package::tensor_type()(elem_type(), shape_of(type));
-        case Kind::sparse_tensor: return package::sparse_tensor_type()(elem_type(), shape_of(type));
-        case Kind::sequence: return package::sequence_type()(inner_type(type));
-        case Kind::map: return package::map_type()(elem_type(), inner_type(type));
-        case Kind::optional: return package::optional_type()(inner_type(type));
+        case Kind::tensor:
+        case Kind::sparse_tensor: return cls(elem_type(), shape_of(type));
+        case Kind::sequence:
+        case Kind::optional: return cls(inner_type(type));
+        case Kind::map: return cls(elem_type(), inner_type(type));
         case Kind::opaque: break;
     }
-    return package::opaque_type()(to_str(type.domain), to_str(type.name));
+    return cls(to_str(type.domain), to_str(type.name));
 }
 
 }  // namespace onnxmap::bindings

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/overlap.hpp"
+#include "model/overlap_limit.hpp"
 #include "source/page_cache.hpp"
 
 namespace onnxmap::bulk {
@@ -43,7 +43,7 @@ Conversion Item::conversion() const { return *Conversion::find(*type, *made); }
 
 Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
            const Options& options)
-    : document_(initializers.shared_document()), since_(document_->look_for_changes()) {
+    : document_(initializers.shared_document()), since_(document_->check_for_changes()) {
     items_.reserve(positions.size());
     initializers.for_each_at(
         positions,
@@ -51,7 +51,7 @@ Plan::Plan(const model::Initializers& initializers, std::span<const std::uint32_
             const model::Tensor tensor(*document_, message);
             tensor.naming([&] { add(tensor, requested_at, options); });
         },
-        options.frugal);
+        options.release_pages);
     std::ranges::sort(items_, {}, [](const Item& item) {
         return std::tuple(item.source, item.offset, item.requested_at);
     });
@@ -113,7 +113,7 @@ model::Tensor Plan::tensor(const Item& item) const {
 }
 
 tensor::Values Plan::values(const Item& item) const {
-    const tensor::OverlookQuietly quietly;
+    const tensor::TolerateQuietly quietly;
     tensor::Values values = tensor(item).values(since_);
     // Memory is allocated by the item's count and type.
     if (values.count() != item.count || &values.type() != item.type) {
@@ -128,8 +128,8 @@ void Plan::release(const Item& item) const noexcept {
     source::release(own, own.offset_of(item.message), item.message.size());
 }
 
-void Plan::look_again(std::span<const Item> items) const {
-    const source::Moment now = source::now();
+void Plan::check_again(std::span<const Item> items) const {
+    const source::Timestamp now = source::now();
     const source::Source* looked_at = nullptr;
     for (const Item& item : items) {
         const source::Source& file = *source(item);

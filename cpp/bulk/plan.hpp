@@ -57,7 +57,7 @@ struct Item {
 struct Options {
     const onnx::DataTypeInfo* float_type = nullptr;  // all floating-point tensors become this type
     bool copies = true;                              // fresh arrays even if a view is possible
-    bool frugal = false;                             // release pages that reading headers maps
+    bool release_pages = false;                      // release pages that reading headers maps
 };
 
 class Plan {
@@ -86,7 +86,7 @@ class Plan {
     [[nodiscard]] unsigned reads_at_once() const noexcept;
 
     [[nodiscard]] model::Tensor tensor(const Item& item) const;
-    /// The values of an item, found again. Reports no overlooked fault a second time. Throws Error
+    /// The values of an item, found again. Reports no tolerated fault a second time. Throws Error
     /// `file.changed` if their count or type differs from the plan's.
     [[nodiscard]] tensor::Values values(const Item& item) const;
 
@@ -95,14 +95,14 @@ class Plan {
 
     /// Checks the files of `items`, a part of the plan's, after they were read. Sources that report
     /// changes by themselves are skipped. Throws Error `file.changed`.
-    void look_again(std::span<const Item> items) const;
+    void check_again(std::span<const Item> items) const;
 
   private:
     void add(const model::Tensor& tensor, std::uint32_t requested_at, const Options& options);
     [[nodiscard]] std::uint32_t source_number(const std::shared_ptr<const source::Source>& source);
 
     std::shared_ptr<const model::Document> document_;
-    source::Moment since_;
+    source::Timestamp since_;
     std::vector<std::shared_ptr<const source::Source>> sources_;
     std::unordered_map<const source::Source*, std::uint32_t> source_numbers_;
     std::vector<Item> items_;

@@ -1,11 +1,10 @@
 #include "bulk/read_items.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
+#include "base/byte_ranges.hpp"
 #include "base/error.hpp"
-#include "bulk/read_ahead.hpp"
 #include "os/fault_handler.hpp"
 #include "os/parallel.hpp"
 #include "source/page_cache.hpp"
@@ -18,15 +17,6 @@ namespace {
 using tensor::Conversion;
 using tensor::packed_nbytes;
 
-// Bytes of a file.
-struct Range {
-    const source::Source* source;
-    std::uint64_t begin;
-    std::uint64_t end;
-
-    [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
-};
-
 // The work that one thread does at a time: elements of one item, or several whole items that are
 // neighbours.
 struct Task {
@@ -34,9 +24,8 @@ struct Task {
     std::uint32_t items;
     std::uint64_t begin;  // element, of a single item
     std::uint64_t count;
-    Range range;
-    bool in_order = false;   // its pages are touched after those of earlier tasks
-    bool is_mapped = false;  // its pages were mapped here, and must be released
+    const source::Source* source;
+    ByteRange range;  // of its file
 };
 
 // For a file that is not in memory: how many tasks ahead its pages are asked for. 32 MiB keep a
@@ -56,13 +45,8 @@ std::uint64_t buffer_nbytes(const source::Source& source) {
 class Reader {
   public:
     Reader(const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
-           const OnAbsent& on_absent, ReadAhead::Ask ask_read_ahead)
-        : plan_(plan),
-          items_(items),
-          done_(done),
-          on_absent_(on_absent),
-          ask_read_ahead_(ask_read_ahead),
-          slabs_(small_nbytes()) {
+           const OnAbsent& on_absent)
+        : plan_(plan), items_(items), done_(done), on_absent_(on_absent), slabs_(small_nbytes()) {
         arrays_.resize(items.size());
     }
 
@@ -72,22 +56,6 @@ class Reader {
     }
 
   private:
-    // Releases the pages that the system mapped around the tasks, even if reading them fails.
-    class ReleaseAtEnd {
-      public:
-        explicit ReleaseAtEnd(const Reader& reader) : reader_(reader) {}
-        ReleaseAtEnd(const ReleaseAtEnd&) = delete;
-        ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
-        ~ReleaseAtEnd() {
-            for (const Task& task : reader_.tasks_) {
-                if (task.is_mapped) release(task.range, os::kMappedAround);
-            }
-        }
-
-      private:
-        const Reader& reader_;
-    };
-
     std::vector<source::ArrayMemory> read_below_guard() {
         for (std::size_t i = 0; i < items_.size(); ++i) {
             if (items_[i].reading == Reading::parts)
@@ -97,20 +65,17 @@ class Reader {
             if (items_[i].reading == Reading::whole) read_whole(i);
         }
         plan_tasks();
-        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) ask_for(tasks_[i]);
-        const ReleaseAtEnd release_at_end(*this);
+        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) request(tasks_[i]);
         os::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
             const Task& task = tasks_[i];
-            if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
-            const bool is_mapped = bring_until(i);
+            if (i + kAskedAhead < tasks_.size()) request(tasks_[i + kAskedAhead]);
             if (task.items == 1) {
                 read_part(task);
             } else {
                 read_neighbours(task);
             }
-            if (is_mapped) release(task.range, 0);
         });
-        plan_.look_again(items_);
+        plan_.check_again(items_);
         return std::move(arrays_);
     }
 
@@ -154,28 +119,6 @@ class Reader {
                 split(i++);
             }
         }
-        // A caller with `on_absent` drops the pages that are passed to it. It would not learn of
-        // pages that the system reads ahead.
-        if (!on_absent_) find_those_in_order();
-    }
-
-    // If the read-ahead is large, pages that are touched in order are read in large pieces. Pages
-    // that the system is asked for are read one by one.
-    void find_those_in_order() {
-        std::uint64_t nbytes = 0;
-        for (const Task& task : tasks_) nbytes += task.range.nbytes();
-        if (nbytes < ReadAhead::kLeast) return;
-        ReadAhead read_ahead(plan_, items_, UINT64_MAX, ask_read_ahead_);
-        const source::Source* entered = nullptr;
-        bool can_populate = false;
-        for (Task& task : tasks_) {
-            const Range& range = task.range;
-            if (std::exchange(entered, range.source) != range.source) {
-                can_populate = source::can_populate(*range.source);
-                if (can_populate) read_ahead.enter(items_[task.first]);
-            }
-            task.in_order = can_populate && read_ahead.is_far(task.first, range.begin, range.end);
-        }
     }
 
     [[nodiscard]] std::size_t end_of_neighbours(std::size_t first) const {
@@ -208,7 +151,7 @@ class Reader {
             const std::uint64_t count = std::min(most, item.count - begin);
             const std::uint64_t offset = item.offset + packed_nbytes(begin, item.type->bits);
             const std::uint64_t end = offset + packed_nbytes(count, item.type->bits);
-            tasks_.push_back({number(i), 1, begin, count, {plan_.source(item).get(), offset, end}});
+            tasks_.push_back({number(i), 1, begin, count, plan_.source(item).get(), {offset, end}});
         }
     }
 
@@ -216,55 +159,26 @@ class Reader {
         const auto items = items_.subspan(first, behind - first);
         std::uint64_t end = 0;
         for (const Item& item : items) end = std::max(end, item.stored_end());
-        const Range range{plan_.source(items.front()).get(), items.front().offset, end};
-        tasks_.push_back({number(first), number(items.size()), 0, 0, range});
+        tasks_.push_back({number(first),
+                          number(items.size()),
+                          0,
+                          0,
+                          plan_.source(items.front()).get(),
+                          {items.front().offset, end}});
     }
 
     // Asks for the task's pages. The system's read-ahead follows one sequential thread; the
     // positions of several threads look random to it.
-    void ask_for(const Task& task) const {
-        if (task.in_order) return;
-        const Range& range = task.range;
-        source::prefetch_absent(*range.source, range.begin, range.end,
+    void request(const Task& task) const {
+        source::prefetch_absent(*task.source, task.range.begin, task.range.end,
                                 [&](std::uint64_t from, std::uint64_t to) {
                                     if (on_absent_) on_absent_(items_[task.first], from, to);
                                 });
     }
 
-    // Touches the pages of the tasks up to this one, in order, and waits for them. Meanwhile other
-    // threads copy the pages brought before. Returns whether this task's pages were mapped.
-    bool bring_until(std::size_t task) {
-        if (!tasks_[task].in_order || !is_absent(tasks_[task].range)) return false;
-        const std::lock_guard lock(bringing_);
-        // Earlier tasks are done: their pages may be absent again, and nobody needs them.
-        brought_ = std::max(brought_, task - std::min(task, kAskedAhead));
-        for (; brought_ <= task; ++brought_) {
-            os::leave_if_stopped();
-            Task& next = tasks_[brought_];
-            const Range& range = next.range;
-            next.is_mapped = next.in_order && is_absent(range);
-            if (next.is_mapped) source::populate(*range.source, range.begin, range.nbytes());
-        }
-        return tasks_[task].is_mapped;
-    }
-
-    // Whether any page of the range is absent from the page cache.
-    [[nodiscard]] static bool is_absent(const Range& range) {
-        bool is_absent = false;
-        source::tell_absent(*range.source, range.begin, range.end,
-                            [&](std::uint64_t, std::uint64_t) { is_absent = true; });
-        return is_absent;
-    }
-
-    static void release(const Range& range, std::uint64_t around) noexcept {
-        const std::uint64_t begin = range.begin - std::min(range.begin, around);
-        const std::uint64_t end = range.end + std::min(range.source->size() - range.end, around);
-        source::release(*range.source, begin, end - begin);
-    }
-
     void read_part(const Task& task) {
         const Item& item = items_[task.first];
-        const source::Source& source = *task.range.source;
+        const source::Source& source = *task.source;
         const Conversion conversion = item.conversion();
         const std::uint64_t bits = item.type->bits;
         const std::uint64_t itemsize = item.made->itemsize();
@@ -290,7 +204,7 @@ class Reader {
         const auto items = items_.subspan(task.first, task.items);
         const std::uint64_t begin = task.range.begin;
         std::vector<std::uint8_t> buffer(task.range.nbytes());
-        task.range.source->read_file(begin, buffer);
+        task.source->read_file(begin, buffer);
         std::uint64_t nbytes = 0;
         for (std::size_t i = 0; i < items.size(); ++i) {
             const Item& item = items[i];
@@ -309,22 +223,17 @@ class Reader {
     std::span<const Item> items_;
     std::atomic<std::uint64_t>& done_;
     const OnAbsent& on_absent_;
-    const ReadAhead::Ask ask_read_ahead_;
     source::Slabs slabs_;
     std::vector<source::ArrayMemory> arrays_;
     std::vector<Task> tasks_;
-
-    std::mutex bringing_;
-    std::size_t brought_ = 0;  // tasks before it are brought
 };
 
 }  // namespace
 
 std::vector<source::ArrayMemory> read_items(const Plan& plan, std::span<const Item> items,
                                             std::atomic<std::uint64_t>& done,
-                                            const OnAbsent& on_absent,
-                                            ReadAhead::Ask ask_read_ahead) {
-    return Reader(plan, items, done, on_absent, ask_read_ahead).read();
+                                            const OnAbsent& on_absent) {
+    return Reader(plan, items, done, on_absent).read();
 }
 
 }  // namespace onnxmap::bulk

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bulk/plan.hpp"
-#include "bulk/read_ahead.hpp"
 #include "source/slabs.hpp"
 
 namespace onnxmap::bulk {
@@ -20,12 +19,12 @@ namespace onnxmap::bulk {
 using OnAbsent = std::function<void(const Item& item, std::uint64_t begin, std::uint64_t end)>;
 
 /// The memory of each item's array; empty for a view or text. `items` is a part of the plan's.
-/// Without `on_absent`, absent pages are touched in order if the system's read-ahead is large, and
-/// stay in the page cache. `done` grows by the bytes that are read. The effort of this thread sets
-/// the number of threads (os::WithEffort). Throws Error `tensor.*`, `file.changed`, FileError,
-/// std::bad_alloc and os::Stopped.
-[[nodiscard]] std::vector<source::ArrayMemory> read_items(
-    const Plan& plan, std::span<const Item> items, std::atomic<std::uint64_t>& done,
-    const OnAbsent& on_absent = {}, ReadAhead::Ask ask_read_ahead = &source::read_ahead_nbytes);
+/// Pages that are read stay in the page cache. `done` grows by the bytes that are read. The
+/// budget of this thread sets the number of threads (os::WithThreadBudget). Throws Error
+/// `tensor.*`, `file.changed`, FileError, std::bad_alloc and os::Stopped.
+[[nodiscard]] std::vector<source::ArrayMemory> read_items(const Plan& plan,
+                                                          std::span<const Item> items,
+                                                          std::atomic<std::uint64_t>& done,
+                                                          const OnAbsent& on_absent = {});
 
 }  // namespace onnxmap::bulk

@@ -18,16 +18,11 @@ namespace {
 // multiple of this split none.
 constexpr std::uint64_t kAtOnce = 32 << 20;
 
-struct Span {
-    std::uint64_t begin;
-    std::uint64_t end;
-};
-
 // Neighbouring ranges of a source as one range: less than a page lies between two of them.
 struct Joined {
     std::shared_ptr<const source::Source> source;
-    Span span;
-    std::vector<Span> between;
+    ByteRange span;
+    std::vector<ByteRange> between;
 };
 
 using Source = std::shared_ptr<const source::Source>;
@@ -37,7 +32,7 @@ template <class Visit>
 void for_each_range(const model::Initializers& initializers,
                     std::span<const std::uint32_t> positions, Visit&& visit) {
     const model::Document& document = initializers.document();
-    const source::Moment since = document.look_for_changes();
+    const source::Timestamp since = document.check_for_changes();
     initializers.for_each_at(positions, [&](std::uint32_t i, const onnx::Message& message) {
         const model::Tensor tensor(document, message);
         tensor.naming([&] {
@@ -51,13 +46,13 @@ void for_each_range(const model::Initializers& initializers,
 
 std::vector<Joined> joined_ranges(const model::Initializers& initializers,
                                   std::span<const std::uint32_t> positions) {
-    std::vector<std::pair<Source, Span>> ranges;
+    std::vector<std::pair<Source, ByteRange>> ranges;
     for_each_range(
         initializers, positions,
         [&](std::uint32_t, const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
-            ranges.emplace_back(source, Span{offset, offset + nbytes});
+            ranges.emplace_back(source, ByteRange{offset, offset + nbytes});
         });
-    std::ranges::sort(ranges, {}, [](const std::pair<Source, Span>& range) {
+    std::ranges::sort(ranges, {}, [](const std::pair<Source, ByteRange>& range) {
         return std::make_tuple(range.first.get(), range.second.begin, range.second.end);
     });
     std::vector<Joined> joined;
@@ -113,16 +108,15 @@ void evict(const model::Initializers& initializers, std::span<const std::uint32_
     // Through a mapping, each absent header is read with the whole read-ahead around it. If headers
     // are close together, that is the fastest way to read them.
     for (const Joined& range : ranges) {
-        const std::uint64_t nbytes = range.span.end - range.span.begin;
-        if (range.between.size() * source::PagesAhead::kFar > nbytes) continue;
-        for (const Span& header : range.between) {
-            source::prefetch(*range.source, header.begin, header.end - header.begin);
+        if (range.between.size() * source::PagesAhead::kFar > range.span.nbytes()) continue;
+        for (const ByteRange& header : range.between) {
+            source::prefetch(*range.source, header.begin, header.nbytes());
         }
     }
 }
 
 ByteRanges absent_ranges(const model::Document& document) {
-    static_cast<void>(document.look_for_changes());
+    static_cast<void>(document.check_for_changes());
     ByteRanges absent;
     source::for_each_absent(
         document.source(), 0, document.source().size(),

@@ -10,8 +10,9 @@
 #include <thread>
 #include <utility>
 
-#include "bulk/pages_around.hpp"
+#include "base/byte_ranges.hpp"
 #include "bulk/read_items.hpp"
+#include "bulk/stream_pages.hpp"
 #include "os/parallel.hpp"
 #include "source/page_cache.hpp"
 
@@ -43,7 +44,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         const Item& item = items_[taken_];
         try {
             if (!wait_for(item, patience, step.array)) return stopped_ ? State::end : State::later;
-            if (item.reading == Reading::view) plan_->look_again({&item, 1});
+            if (item.reading == Reading::view) plan_->check_again({&item, 1});
         } catch (const os::Stopped&) {
             return State::end;
         } catch (...) {
@@ -51,7 +52,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             throw;
         }
         step.item = item;
-        // Gives pages back first: the room that this makes allows more to be brought at once.
+        // Releases pages first: the room that this makes allows more to be prefetched at once.
         if (item.reading == Reading::view) {
             pages_.reader_at(item);
         } else {
@@ -78,7 +79,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
             return;
         }
         leader_.join();
-        pages_.give_back_all(done);
+        pages_.release_all(done);
     }
 
   private:
@@ -87,19 +88,12 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         std::uint64_t nbytes;
     };
 
-    struct Pages {
-        const source::Source* source;
-        std::uint64_t begin;
-        std::uint64_t end;
-    };
-
     bool start() {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
         if (started_) return true;
         const bool has_work = std::ranges::any_of(
             items_, [](const Item& item) { return item.reading != Reading::text; });
-        if (has_work) pages_.look_first();
         started_ = true;  // even if no thread can be started
         if (has_work) {
             try {
@@ -152,7 +146,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     void lead() {
-        const os::WithEffort effort({threads_, &stopped_});
+        const os::WithThreadBudget budget({threads_, &stopped_});
         try {
             for (std::size_t i = 0; i < items_.size();) {
                 switch (items_[i].reading) {
@@ -177,11 +171,11 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     }
 
     std::size_t bring_views(std::size_t first) {
-        PagesAround::Cursor at{first, 0};
+        StreamPages::Cursor at{first, 0};
         while (at.item < items_.size() && items_[at.item].reading == Reading::view) {
-            const PagesAround::Chunk chunk = pages_.next(at);
+            const StreamPages::Chunk chunk = pages_.next(at);
             wait_for_room(chunk.first, chunk.last, chunk.nbytes());
-            pages_.bring(chunk);
+            pages_.prefetch(chunk);
         }
         return at.item;
     }
@@ -197,14 +191,15 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
         // Small arrays share memory until the last of them is gone.
         wait_for_room(first, end == first + 1 ? first : end, nbytes);
         std::mutex mutex;
-        std::vector<Pages> brought;
+        std::vector<std::pair<const source::Source*, ByteRange>> absent;
         auto memory = read_items(*plan_, items_.subspan(first, end - first), done_,
                                  [&](const Item& item, std::uint64_t begin, std::uint64_t stop) {
                                      const std::lock_guard lock(mutex);
-                                     brought.push_back({plan_->source(item).get(), begin, stop});
+                                     absent.push_back({plan_->source(item).get(), {begin, stop}});
                                  });
-        for (const auto& [source, begin, stop] : brought)
-            source::evict(*source, begin, stop - begin);
+        for (const auto& [source, range] : absent) {
+            source::evict(*source, range.begin, range.nbytes());
+        }
         const std::lock_guard lock(mutex_);
         for (source::ArrayMemory& array : memory) arrays_.push_back(std::move(array));
         return end;
@@ -233,7 +228,7 @@ class TensorStream::Run : public std::enable_shared_from_this<Run> {
     const std::uint64_t room_;
     const unsigned threads_;
     const int process_ = os::process_number();
-    PagesAround pages_;
+    StreamPages pages_;
     std::atomic<std::uint64_t> done_ = 0;
 
     std::mutex reader_;

@@ -1,7 +1,7 @@
 // Goes through many tensors in the order in which they are stored, within bounded memory. One
 // thread works ahead of the reader: it reads and maps the pages of views, and reads or decodes the
-// other tensors into fresh arrays. Behind the reader, pages are given back: unmapped, and dropped
-// from the page cache if this stream brought them there.
+// other tensors into fresh arrays. Behind the reader, pages are released: unmapped, and dropped
+// from the page cache if they were absent before this stream.
 #pragma once
 
 #include <chrono>

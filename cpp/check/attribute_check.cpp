@@ -40,7 +40,7 @@ bool is_value_field(const wire::FieldRow* row) noexcept {
     return false;
 }
 
-void check_reference(Findings& findings, const AttributeParts& parts, const Place& place,
+void check_reference(Findings& findings, const AttributeParts& parts, const FieldPath& place,
                      const Owner* owner) {
     const model::NameTable* const attributes = owner == nullptr ? nullptr : owner->attributes;
     if (attributes == nullptr) {
@@ -60,7 +60,7 @@ void check_reference(Findings& findings, const AttributeParts& parts, const Plac
     }
 }
 
-void check_value_fields(Findings& findings, const AttributeParts& parts, const Place& place) {
+void check_value_fields(Findings& findings, const AttributeParts& parts, const FieldPath& place) {
     if (parts.other != nullptr) {
         findings.add(Rule::attribute_value, place, [&] {
             return "it has values in two fields: " + std::string(parts.value->name) + " and " +
@@ -84,8 +84,8 @@ void check_value_fields(Findings& findings, const AttributeParts& parts, const P
     }
 }
 
-void check_message(Checking& checking, const onnx::Message& message, const Place& place,
-                   Body& body) {
+void check_message(Checking& checking, const onnx::Message& message, const FieldPath& place,
+                   NodeListCheck& body) {
     if (&message.table() == &onnx::message<"TensorProto">) {
         check_tensor(checking, message, place);
     } else if (&message.table() == &onnx::message<"SparseTensorProto">) {
@@ -118,7 +118,7 @@ AttributeParts parts_of(const onnx::Message& attribute) {
 }
 
 void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
-                     const Place& place, const Owner* owner) {
+                     const FieldPath& place, const Owner* owner) {
     if (parts.name.empty()) {
         findings.add(Rule::attribute_name, place, "the attribute has no name");
     }
@@ -133,17 +133,17 @@ void check_attribute(std::int64_t ir_version, Findings& findings, const Attribut
 }
 
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const Place& place, Body& body) {
+                              const FieldPath& place, NodeListCheck& body) {
     for (const wire::FieldRow* const row : kValueFields) {
         if (row == nullptr || !row->is_message()) continue;
         if (row->repeated()) {
             std::uint64_t i = 0;
             attribute.for_each_value(*row, [&](const wire::Field& value) {
-                check_message(checking, attribute.inner(*row, value), Place{&place, row, i++},
+                check_message(checking, attribute.inner(*row, value), FieldPath{&place, row, i++},
                               body);
             });
         } else if (const auto child = attribute.child(*row)) {
-            check_message(checking, *child, Place{&place, row}, body);
+            check_message(checking, *child, FieldPath{&place, row}, body);
         }
     }
 }

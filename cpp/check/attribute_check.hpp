@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "check/body.hpp"
 #include "check/checking.hpp"
+#include "check/node_list_check.hpp"
 #include "onnx/message.hpp"
 
 namespace onnxmap::check {
@@ -27,11 +27,11 @@ struct AttributeParts {
 /// The rules of these fields. `owner`: of the attribute's node; null if it is the default of a
 /// function's attribute.
 void check_attribute(std::int64_t ir_version, Findings& findings, const AttributeParts& parts,
-                     const Place& place, const Owner* owner);
+                     const FieldPath& place, const Owner* owner);
 
 /// The rules of the messages in an attribute. `body`: the nodes around it, or those of the function
 /// whose default it is.
 void check_attribute_messages(Checking& checking, const onnx::Message& attribute,
-                              const Place& place, Body& body);
+                              const FieldPath& place, NodeListCheck& body);
 
 }  // namespace onnxmap::check

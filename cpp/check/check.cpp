@@ -11,18 +11,18 @@ namespace onnxmap::check {
 
 Findings check(const model::Document& document, const Options& options) {
     Findings findings(options.wanted, options.most);
-    const tensor::OverlookNothing strictly;
-    const source::Moment moment = document.look_for_changes();
+    const tensor::TolerateNothing strictly;
+    const source::Timestamp timestamp = document.check_for_changes();
     source::guard_reads(document.source(), [&] {
-        Checking checking{document, findings, moment, options.values};
-        const Place root{nullptr, nullptr};
+        Checking checking{document, findings, timestamp, options.values};
+        const FieldPath root{nullptr, nullptr};
         if (document.is_model()) {
             check_model(checking, document.root(), root);
         } else {
             check_operator_set(checking, document.root(), root);
         }
     });
-    static_cast<void>(document.look_for_changes());
+    static_cast<void>(document.check_for_changes());
     return findings;
 }
 

@@ -88,7 +88,7 @@ std::vector<std::uint32_t> Functions::recursive() const {
     return found;
 }
 
-void check_identifier(Findings& findings, std::string_view name, const Place& place) {
+void check_identifier(Findings& findings, std::string_view name, const FieldPath& place) {
     if (!findings.wants(Rule::graph_identifier) || name.empty() || is_identifier(name)) return;
     findings.add(Rule::graph_identifier, place,
                  [&] { return "the name " + quoted(name) + " is not an identifier of C"; });

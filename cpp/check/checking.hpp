@@ -64,7 +64,7 @@ struct ExternalRange {
     std::shared_ptr<const source::Source> source;
     std::uint64_t offset;
     std::uint64_t nbytes;
-    const Place* place;      // of the tensor
+    const FieldPath* place;  // of the tensor
     std::uint64_t file = 0;  // the number of the source
 };
 
@@ -78,8 +78,8 @@ struct Owner {
 struct Checking {
     const model::Document& document;
     Findings& findings;
-    source::Moment moment;  // files that were looked at earlier are looked at again
-    bool values;            // whether to read what only the values tell
+    source::Timestamp timestamp;  // files that were looked at earlier are looked at again
+    bool values;                  // whether to read what only the values tell
 
     std::int64_t ir_version = 0;
     Imports imports = {};  // of the model
@@ -87,20 +87,20 @@ struct Checking {
     model::NameTable devices{};  // the device configurations of the model
     VisibleValues visible = {};
     std::deque<std::string> names_of_weights = {};  // copies
-    KeptPlaces kept = {};
+    KeptFieldPaths kept = {};
     std::vector<ExternalRange> external = {};
     model::InlineTensors inlines{document};
     model::StructurePages pages{document.source(), true};
 
     /// Adds a finding; see Findings::add().
     template <class Message>
-    void found(Rule rule, const Place& place, Message&& message) {
+    void found(Rule rule, const FieldPath& place, Message&& message) {
         findings.add(rule, place, std::forward<Message>(message));
     }
 };
 
 /// With the rule that names are identifiers of C, if it is asked for.
-void check_identifier(Findings& findings, std::string_view name, const Place& place);
+void check_identifier(Findings& findings, std::string_view name, const FieldPath& place);
 
 /// "ai.onnx" is the default domain.
 [[nodiscard]] inline std::string_view plain_domain(std::string_view domain) noexcept {

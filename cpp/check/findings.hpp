@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "check/place.hpp"
+#include "check/field_path.hpp"
 #include "check/rules.hpp"
 
 namespace onnxmap::check {
@@ -31,10 +31,10 @@ class Findings {
 
     /// Adds a finding. `message()` makes the sentence that says what is wrong.
     template <std::invocable Message>
-    void add(Rule rule, const Place& place, Message&& message) {
+    void add(Rule rule, const FieldPath& place, Message&& message) {
         if (count(rule)) found_.push_back({rule, place.path(), message()});
     }
-    void add(Rule rule, const Place& place, const char* message) {
+    void add(Rule rule, const FieldPath& place, const char* message) {
         if (count(rule)) found_.push_back({rule, place.path(), message});
     }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check/attribute_check.hpp"
-#include "check/body.hpp"
 #include "check/metadata_check.hpp"
+#include "check/node_list_check.hpp"
 #include "check/type_check.hpp"
 #include "onnx/schema.hpp"
 
@@ -19,11 +19,11 @@ namespace {
 // Calls visit(function, place) for each FunctionProto.
 template <class Visit>
 void for_each_function(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                       const Place& root, Visit&& visit) {
+                       const FieldPath& root, Visit&& visit) {
     std::uint64_t i = 0;
     parent.for_each_value(row, [&](const wire::Field& value) {
-        checking.pages.looked_at({value.begin, 0});
-        const Place place{&root, &row, i++};
+        checking.pages.note_read({value.begin, 0});
+        const FieldPath place{&root, &row, i++};
         visit(parent.inner(row, value), place);
     });
 }
@@ -35,7 +35,7 @@ class Parameters {
 
     [[nodiscard]] const model::NameTable& names() const noexcept { return names_; }
 
-    void add(std::string_view name, const Place& place) {
+    void add(std::string_view name, const FieldPath& place) {
         if (names_.add(name).is_new) return;
         checking_.found(Rule::function_parameter_repeated, place, [&] {
             return "the function has two " + std::string(kind_) + "s " + quoted(name);
@@ -49,54 +49,55 @@ class Parameters {
 };
 
 template <class Visit>
-void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const Place& place,
+void for_each_name(const onnx::Message& function, const wire::FieldRow& row, const FieldPath& place,
                    Visit&& visit) {
     std::uint64_t i = 0;
     function.for_each_value(
-        row, [&](const wire::Field& value) { visit(value.text(), Place{&place, &row, i++}); });
+        row, [&](const wire::Field& value) { visit(value.text(), FieldPath{&place, &row, i++}); });
 }
 
 // Calls visit(attribute, parts, place) for each attribute that has a default.
 template <class Visit>
-void for_each_default(const onnx::Message& function, const Place& place, Visit&& visit) {
+void for_each_default(const onnx::Message& function, const FieldPath& place, Visit&& visit) {
     const wire::FieldRow& row = field<"FunctionProto.attribute_proto">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = function.inner(row, value);
         const AttributeParts parts = parts_of(attribute);
-        visit(attribute, parts, Place{&place, &row, i++, parts.name});
+        visit(attribute, parts, FieldPath{&place, &row, i++, parts.name});
     });
 }
 
-void note_attributes(Checking& checking, const onnx::Message& function, const Place& place,
+void note_attributes(Checking& checking, const onnx::Message& function, const FieldPath& place,
                      Parameters& attributes) {
     for_each_name(function, field<"FunctionProto.attribute">, place,
-                  [&](std::string_view name, const Place& at) { attributes.add(name, at); });
-    for_each_default(
-        function, place, [&](const onnx::Message&, const AttributeParts& parts, const Place& at) {
-            attributes.add(parts.name, at);
-            check_attribute(checking.ir_version, checking.findings, parts, at, nullptr);
-        });
+                  [&](std::string_view name, const FieldPath& at) { attributes.add(name, at); });
+    for_each_default(function, place,
+                     [&](const onnx::Message&, const AttributeParts& parts, const FieldPath& at) {
+                         attributes.add(parts.name, at);
+                         check_attribute(checking.ir_version, checking.findings, parts, at,
+                                         nullptr);
+                     });
 }
 
 // A graph that is a default sees the inputs of the function.
-void check_defaults(Checking& checking, const onnx::Message& function, const Place& place,
-                    Body& body) {
+void check_defaults(Checking& checking, const onnx::Message& function, const FieldPath& place,
+                    NodeListCheck& body) {
     for_each_default(
         function, place,
-        [&](const onnx::Message& attribute, const AttributeParts& parts, const Place& at) {
+        [&](const onnx::Message& attribute, const AttributeParts& parts, const FieldPath& at) {
             if (parts.has_messages) check_attribute_messages(checking, attribute, at, body);
         });
 }
 
-void check_function_imports(Checking& checking, const onnx::Message& function, const Place& place,
-                            Imports& imports) {
+void check_function_imports(Checking& checking, const onnx::Message& function,
+                            const FieldPath& place, Imports& imports) {
     const wire::FieldRow& row = field<"FunctionProto.opset_import">;
     note_imports(checking, function, row, place, imports);
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = function.inner(row, value);
-        const Place at{&place, &row, i++};
+        const FieldPath at{&place, &row, i++};
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         const auto of_model = checking.imports.find(domain);
@@ -108,15 +109,15 @@ void check_function_imports(Checking& checking, const onnx::Message& function, c
     });
 }
 
-void check_value_infos(Checking& checking, const onnx::Message& function, const Place& place) {
+void check_value_infos(Checking& checking, const onnx::Message& function, const FieldPath& place) {
     const wire::FieldRow& row = field<"FunctionProto.value_info">;
     std::uint64_t i = 0;
     function.for_each_value(row, [&](const wire::Field& value) {
-        check_value_info(checking, function.inner(row, value), Place{&place, &row, i++}, false);
+        check_value_info(checking, function.inner(row, value), FieldPath{&place, &row, i++}, false);
     });
 }
 
-void check_function(Checking& checking, const onnx::Message& function, const Place& place) {
+void check_function(Checking& checking, const onnx::Message& function, const FieldPath& place) {
     const auto name = function.text(field<"FunctionProto.name">);
     const auto domain = function.text(field<"FunctionProto.domain">);
     const auto overload = function.text(field<"FunctionProto.overload">);
@@ -134,10 +135,10 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
     const Owner owner{imports, &attributes.names(),
                       checking.functions.find(domain, name, overload)};
     const auto fields = checking.document.index(function);
-    Body body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
+    NodeListCheck body(checking, place, *fields, field<"FunctionProto.node">, owner, {});
     Parameters inputs(checking, "input");
     for_each_name(function, field<"FunctionProto.input">, place,
-                  [&](std::string_view input, const Place& at) {
+                  [&](std::string_view input, const FieldPath& at) {
                       inputs.add(input, at);
                       const auto id = checking.visible.id(input);
                       if (!checking.visible.is_visible(id)) {
@@ -148,7 +149,7 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
     body.check_nodes();
     Parameters outputs(checking, "output");
     for_each_name(function, field<"FunctionProto.output">, place,
-                  [&](std::string_view output, const Place& at) {
+                  [&](std::string_view output, const FieldPath& at) {
                       outputs.add(output, at);
                       if (checking.visible.is_visible(checking.visible.id(output))) return;
                       checking.found(Rule::function_output_undefined, at, [&] {
@@ -162,11 +163,11 @@ void check_function(Checking& checking, const onnx::Message& function, const Pla
 }  // namespace
 
 void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                  const Place& place, Imports& imports) {
+                  const FieldPath& place, Imports& imports) {
     std::uint64_t i = 0;
     parent.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message import = parent.inner(row, value);
-        const Place at{&place, &row, i++};
+        const FieldPath at{&place, &row, i++};
         const auto domain = import.text(field<"OperatorSetIdProto.domain">);
         const auto version = import.int64(field<"OperatorSetIdProto.version">);
         if (version < 1) {
@@ -182,9 +183,9 @@ void note_imports(Checking& checking, const onnx::Message& parent, const wire::F
 }
 
 void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                    const Place& root) {
+                    const FieldPath& root) {
     for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const Place& place) {
+        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
             const auto name = function.text(field<"FunctionProto.name">);
             const auto added =
                 checking.functions.add(function.text(field<"FunctionProto.domain">), name,
@@ -198,11 +199,11 @@ void note_functions(Checking& checking, const onnx::Message& parent, const wire:
 }
 
 void check_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                     const Place& root) {
+                     const FieldPath& root) {
     if (checking.functions.empty()) return;
     std::vector<std::pair<std::uint64_t, std::string_view>> by_position;
     for_each_function(
-        checking, parent, row, root, [&](const onnx::Message& function, const Place& place) {
+        checking, parent, row, root, [&](const onnx::Message& function, const FieldPath& place) {
             check_function(checking, function, place);
             const auto name = function.text(field<"FunctionProto.name">);
             const auto position =
@@ -212,7 +213,7 @@ void check_functions(Checking& checking, const onnx::Message& parent, const wire
         });
     for (const std::uint32_t position : checking.functions.recursive()) {
         const auto [index, name] = by_position[position];
-        checking.found(Rule::function_recursion, Place{&root, &row, index},
+        checking.found(Rule::function_recursion, FieldPath{&root, &row, index},
                        [&] { return "the function " + quoted(name) + " calls itself"; });
     }
 }

@@ -10,14 +10,14 @@ namespace onnxmap::check {
 /// Notes the functions in a field of a model or an operator set: nodes that are checked later find
 /// them.
 void note_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                    const Place& root);
+                    const FieldPath& root);
 
 /// Checks the functions.
 void check_functions(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                     const Place& root);
+                     const FieldPath& root);
 
 /// Adds the operator sets that a model or function imports.
 void note_imports(Checking& checking, const onnx::Message& parent, const wire::FieldRow& row,
-                  const Place& place, Imports& imports);
+                  const FieldPath& place, Imports& imports);
 
 }  // namespace onnxmap::check

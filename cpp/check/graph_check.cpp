@@ -26,7 +26,7 @@ std::string_view name_of_value(const onnx::Message& value_info) {
     return value_info.text(field<"ValueInfoProto.name">);
 }
 
-Body::Around around(GraphKind kind, Body* outer) {
+NodeListCheck::Around around(GraphKind kind, NodeListCheck* outer) {
     return {outer, kind == GraphKind::subgraph || kind == GraphKind::algorithm,
             kind == GraphKind::main};
 }
@@ -55,8 +55,8 @@ bool fits(const onnx::Message& tensor, const onnx::Message& tensor_type) {
 
 }  // namespace
 
-GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const Place& place,
-                       GraphKind kind, const Owner& owner, Body* outer)
+GraphCheck::GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+                       GraphKind kind, const Owner& owner, NodeListCheck* outer)
     : checking_(checking),
       graph_(graph),
       place_(place),
@@ -68,8 +68,8 @@ template <class Visit>
 void GraphCheck::for_each(const wire::FieldRow& row, Visit&& visit) {
     std::uint64_t index = 0;
     fields_->for_each(row, [&](const wire::Field& element) {
-        checking_.pages.looked_at({element.begin, 0});
-        const Place place{&place_, &row, index++};
+        checking_.pages.note_read({element.begin, 0});
+        const FieldPath place{&place_, &row, index++};
         visit(graph_.inner(row, element), place);
     });
 }
@@ -93,7 +93,7 @@ void GraphCheck::run() {
 }
 
 void GraphCheck::check_named(const onnx::Message& value_info, std::string_view name,
-                             const Place& place) {
+                             const FieldPath& place) {
     if (name.empty()) checking_.found(Rule::graph_value_name, place, "the value has no name");
     const bool is_boundary = place.row != &field<"GraphProto.value_info">;
     check_value_info(checking_, value_info, place, kind_ == GraphKind::main && is_boundary);
@@ -101,7 +101,7 @@ void GraphCheck::check_named(const onnx::Message& value_info, std::string_view n
 
 void GraphCheck::check_inputs() {
     const wire::FieldRow& row = field<"GraphProto.input">;
-    for_each(row, [&](const onnx::Message& input, const Place& place) {
+    for_each(row, [&](const onnx::Message& input, const FieldPath& place) {
         const std::string_view name = name_of_value(input);
         check_named(input, name, place);
         body_.define(name, Mark::is_input, place);
@@ -109,25 +109,26 @@ void GraphCheck::check_inputs() {
     });
     std::ranges::sort(inputs_);
     if (kind_ == GraphKind::initialization && fields_->count(row) > 0) {
-        checking_.found(Rule::training_initialization_input, Place{&place_, &row, 0},
+        checking_.found(Rule::training_initialization_input, FieldPath{&place_, &row, 0},
                         "the initialization graph has an input");
     }
 }
 
 void GraphCheck::check_initializers() {
-    for_each(field<"GraphProto.initializer">, [&](const onnx::Message& tensor, const Place& place) {
-        check_tensor(checking_, tensor, place);
-        check_initializer(tensor, place);
-    });
+    for_each(field<"GraphProto.initializer">,
+             [&](const onnx::Message& tensor, const FieldPath& place) {
+                 check_tensor(checking_, tensor, place);
+                 check_initializer(tensor, place);
+             });
     for_each(field<"GraphProto.sparse_initializer">,
-             [&](const onnx::Message& sparse, const Place& place) {
+             [&](const onnx::Message& sparse, const FieldPath& place) {
                  check_sparse_tensor(checking_, sparse, place);
                  const auto values = sparse.child(field<"SparseTensorProto.values">);
                  if (values) check_initializer(*values, place);
              });
 }
 
-void GraphCheck::check_initializer(const onnx::Message& tensor, const Place& place) {
+void GraphCheck::check_initializer(const onnx::Message& tensor, const FieldPath& place) {
     std::string_view name = tensor.text(field<"TensorProto.name">);
     if (name.empty()) {
         checking_.found(Rule::graph_initializer_name, place, "the initializer has no name");
@@ -156,7 +157,7 @@ void GraphCheck::check_initializer(const onnx::Message& tensor, const Place& pla
     body_.define(name, Mark::is_initializer, place);
 }
 
-void GraphCheck::check_default(const onnx::Message& tensor, const Place& place) {
+void GraphCheck::check_default(const onnx::Message& tensor, const FieldPath& place) {
     const std::string_view name = tensor.text(field<"TensorProto.name">);
     const wire::FieldRow& row = field<"GraphProto.input">;
     const auto found =
@@ -175,7 +176,7 @@ void GraphCheck::check_default(const onnx::Message& tensor, const Place& place) 
 
 void GraphCheck::check_outputs() {
     VisibleValues& visible = checking_.visible;
-    for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const Place& place) {
+    for_each(field<"GraphProto.output">, [&](const onnx::Message& output, const FieldPath& place) {
         const std::string_view name = name_of_value(output);
         check_named(output, name, place);
         if (name.empty()) return;
@@ -200,7 +201,8 @@ void GraphCheck::check_outputs() {
 
 void GraphCheck::check_value_infos() {
     VisibleValues& visible = checking_.visible;
-    for_each(field<"GraphProto.value_info">, [&](const onnx::Message& value, const Place& place) {
+    for_each(field<"GraphProto.value_info">, [&](const onnx::Message& value,
+                                                 const FieldPath& place) {
         const std::string_view name = name_of_value(value);
         check_named(value, name, place);
         if (name.empty()) return;
@@ -222,18 +224,18 @@ void GraphCheck::check_value_infos() {
 
 void GraphCheck::check_annotations() {
     const wire::FieldRow& parameters = field<"TensorAnnotation.quant_parameter_tensor_names">;
-    const auto check_name = [&](std::string_view name, const Place& place) {
+    const auto check_name = [&](std::string_view name, const FieldPath& place) {
         if (checking_.visible.is_visible(checking_.visible.id(name))) return;
         checking_.found(Rule::quantization_tensor, place,
                         [&] { return "the graph has no value " + quoted(name); });
     };
     for_each(field<"GraphProto.quantization_annotation">,
-             [&](const onnx::Message& annotation, const Place& place) {
+             [&](const onnx::Message& annotation, const FieldPath& place) {
                  check_name(annotation.text(field<"TensorAnnotation.tensor_name">), place);
                  std::uint64_t i = 0;
                  annotation.for_each_value(parameters, [&](const wire::Field& value) {
                      const onnx::Message entry = annotation.inner(parameters, value);
-                     const Place here{&place, &parameters, i++};
+                     const FieldPath here{&place, &parameters, i++};
                      const auto key = entry.text(field<"StringStringEntryProto.key">);
                      if (key != "SCALE_TENSOR" && key != "ZERO_POINT_TENSOR") {
                          checking_.found(Rule::quantization_key, here, [&] {
@@ -245,8 +247,8 @@ void GraphCheck::check_annotations() {
              });
 }
 
-void check_subgraph(Checking& checking, const onnx::Message& graph, const Place& place,
-                    Body& outer) {
+void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+                    NodeListCheck& outer) {
     GraphCheck(checking, graph, place, GraphKind::subgraph, outer.owner(), &outer).run();
 }
 

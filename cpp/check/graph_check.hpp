@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "check/body.hpp"
 #include "check/checking.hpp"
+#include "check/node_list_check.hpp"
 #include "model/field_index.hpp"
 #include "onnx/message.hpp"
 
@@ -23,14 +23,14 @@ enum class GraphKind : std::uint8_t {
 };
 
 /// The graph of an attribute of a node in `outer`.
-void check_subgraph(Checking& checking, const onnx::Message& graph, const Place& place,
-                    Body& outer);
+void check_subgraph(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+                    NodeListCheck& outer);
 
 /// One graph, and the values of it and of those around it.
 class GraphCheck {
   public:
-    GraphCheck(Checking& checking, const onnx::Message& graph, const Place& place, GraphKind kind,
-               const Owner& owner, Body* outer = nullptr);
+    GraphCheck(Checking& checking, const onnx::Message& graph, const FieldPath& place,
+               GraphKind kind, const Owner& owner, NodeListCheck* outer = nullptr);
 
     /// Checks everything. The values of the graph stay visible as long as this object lives.
     void run();
@@ -38,22 +38,23 @@ class GraphCheck {
   private:
     void check_inputs();
     void check_initializers();
-    void check_initializer(const onnx::Message& tensor, const Place& place);
+    void check_initializer(const onnx::Message& tensor, const FieldPath& place);
     void check_outputs();
     void check_value_infos();
     void check_annotations();
-    void check_named(const onnx::Message& value_info, std::string_view name, const Place& place);
-    void check_default(const onnx::Message& tensor, const Place& place);
+    void check_named(const onnx::Message& value_info, std::string_view name,
+                     const FieldPath& place);
+    void check_default(const onnx::Message& tensor, const FieldPath& place);
 
     template <class Visit>
     void for_each(const wire::FieldRow& row, Visit&& visit);
 
     Checking& checking_;
     const onnx::Message& graph_;
-    const Place& place_;
+    const FieldPath& place_;
     GraphKind kind_;
     std::shared_ptr<const model::FieldIndex> fields_;
-    Body body_;
+    NodeListCheck body_;
     std::vector<std::pair<VisibleValues::Id, std::uint64_t>> inputs_;  // their positions
 };
 

@@ -30,12 +30,12 @@ constexpr std::array kPredefined = {
 }  // namespace
 
 void check_metadata(Findings& findings, const onnx::Message& message, const wire::FieldRow& row,
-                    const Place& place) {
+                    const FieldPath& place) {
     model::NameTable keys;
     std::uint64_t i = 0;
     message.for_each_value(row, [&](const wire::Field& value) {
         const auto key = message.inner(row, value).text(field<"StringStringEntryProto.key">);
-        const Place here{&place, &row, i++};
+        const FieldPath here{&place, &row, i++};
         if (key.empty()) {
             findings.add(Rule::model_metadata_key, here, "the entry has no key");
         } else if (!keys.add(key).is_new) {
@@ -45,12 +45,13 @@ void check_metadata(Findings& findings, const onnx::Message& message, const wire
     });
 }
 
-void check_predefined_metadata(Findings& findings, const onnx::Message& model, const Place& root) {
+void check_predefined_metadata(Findings& findings, const onnx::Message& model,
+                               const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.metadata_props">;
     std::uint64_t i = 0;
     model.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message entry = model.inner(row, value);
-        const Place here{&root, &row, i++};
+        const FieldPath here{&root, &row, i++};
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto* const known = std::ranges::find(kPredefined, key, &PredefinedKey::key);
         if (known == kPredefined.end()) return;

@@ -19,25 +19,26 @@ namespace {
 
 constexpr std::int64_t kFirstWithImports = 3;  // Source: onnx.proto, Version
 
-void check_versions(Checking& checking, const onnx::Message& model, const Place& root) {
+void check_versions(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.ir_version">;
     checking.ir_version = model.int64(row);
-    if (checking.ir_version < 1 || checking.ir_version > onnx::newest_ir_version()) {
-        checking.found(Rule::model_ir_version, Place{&root, &row}, [&] {
+    if (checking.ir_version < 1 || checking.ir_version > onnx::kNewestIrVersion) {
+        checking.found(Rule::model_ir_version, FieldPath{&root, &row}, [&] {
             return model.has(row) ? "there is no IR version " + std::to_string(checking.ir_version)
                                   : std::string("the model has no ir_version");
         });
     }
     // One finding says so, not one for each rule of later versions.
-    if (checking.ir_version < 1) checking.ir_version = onnx::newest_ir_version();
+    if (checking.ir_version < 1) checking.ir_version = onnx::kNewestIrVersion;
     const std::int64_t version = model.int64(field<"ModelProto.model_version">);
     if (version < 0) {
-        checking.found(Rule::model_model_version, Place{&root, &field<"ModelProto.model_version">},
+        checking.found(Rule::model_model_version,
+                       FieldPath{&root, &field<"ModelProto.model_version">},
                        [&] { return "model_version is " + std::to_string(version); });
     }
 }
 
-void check_imports(Checking& checking, const onnx::Message& model, const Place& root) {
+void check_imports(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.opset_import">;
     note_imports(checking, model, row, root, checking.imports);
     const bool has_imports = model.has(row);
@@ -45,7 +46,7 @@ void check_imports(Checking& checking, const onnx::Message& model, const Place& 
     if (!has_imports && needs_imports) {
         checking.found(Rule::model_opset_import, root, "the model imports no operator sets");
     } else if (has_imports && !needs_imports) {
-        checking.found(Rule::model_opset_import_early, Place{&root, &row, 0}, [&] {
+        checking.found(Rule::model_opset_import_early, FieldPath{&root, &row, 0}, [&] {
             return "a model of IR version " + std::to_string(checking.ir_version) +
                    " imports operator sets";
         });
@@ -55,12 +56,12 @@ void check_imports(Checking& checking, const onnx::Message& model, const Place& 
     if (!has_imports) checking.imports.add("", 1);
 }
 
-void note_devices(Checking& checking, const onnx::Message& model, const Place& root) {
+void note_devices(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.configuration">;
     std::uint64_t i = 0;
     model.for_each_value(row, [&](const wire::Field& value) {
         const auto name = model.inner(row, value).text(field<"DeviceConfigurationProto.name">);
-        const Place place{&root, &row, i++};
+        const FieldPath place{&root, &row, i++};
         if (name.empty()) {
             checking.found(Rule::model_device_name, place, "the configuration has no name");
         } else if (!checking.devices.add(name).is_new) {
@@ -71,17 +72,17 @@ void note_devices(Checking& checking, const onnx::Message& model, const Place& r
     });
 }
 
-void check_domain(Checking& checking, const onnx::Message& model, const Place& root) {
+void check_domain(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& row = field<"ModelProto.domain">;
     const auto domain = model.text(row);
     if (domain.empty() || is_reverse_dns(domain)) return;
-    checking.found(Rule::model_domain, Place{&root, &row},
+    checking.found(Rule::model_domain, FieldPath{&root, &row},
                    [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
 }
 
 }  // namespace
 
-void check_model(Checking& checking, const onnx::Message& model, const Place& root) {
+void check_model(Checking& checking, const onnx::Message& model, const FieldPath& root) {
     const wire::FieldRow& functions = field<"ModelProto.functions">;
     check_versions(checking, model, root);
     check_imports(checking, model, root);
@@ -92,7 +93,7 @@ void check_model(Checking& checking, const onnx::Message& model, const Place& ro
     note_functions(checking, model, functions, root);
 
     const auto graph = checking.document.child(model, field<"ModelProto.graph">);
-    const Place place{&root, &field<"ModelProto.graph">};
+    const FieldPath place{&root, &field<"ModelProto.graph">};
     // What the graph defines is noted until all is checked.
     std::optional<GraphCheck> main;
     if (graph) {

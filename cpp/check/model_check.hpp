@@ -8,6 +8,6 @@
 namespace onnxmap::check {
 
 /// `model`: a ModelProto, the root.
-void check_model(Checking& checking, const onnx::Message& model, const Place& root);
+void check_model(Checking& checking, const onnx::Message& model, const FieldPath& root);
 
 }  // namespace onnxmap::check

@@ -18,46 +18,23 @@ using onnx::field;
 namespace {
 
 void check_trailing(Findings& findings, const std::vector<std::string_view>& names,
-                    const wire::FieldRow& row, const Place& place) {
+                    const wire::FieldRow& row, const FieldPath& place) {
     if (names.empty() || !names.back().empty()) return;
-    const Place last{&place, &row, names.size() - 1};
+    const FieldPath last{&place, &row, names.size() - 1};
     findings.add(Rule::node_trailing_empty, last, "the last name of the list is empty");
 }
 
-// Names in a list of which most have few, so that a table is made for long ones alone.
-class SeenNames {
-  public:
-    /// Whether the name is new.
-    bool add(std::string_view name) {
-        if (few_.size() < kFew) {
-            if (std::ranges::find(few_, name) != few_.end()) return false;
-            few_.push_back(name);
-            return true;
-        }
-        if (many_.size() == 0) {
-            for (const auto each : few_) many_.add(each);
-        }
-        return many_.add(name).is_new;
-    }
-
-  private:
-    static constexpr std::size_t kFew = 16;
-
-    std::vector<std::string_view> few_;
-    model::NameTable many_;
-};
-
 // Whether an attribute holds messages.
 bool check_attributes(const Checking& checking, Findings& findings, const onnx::Message& node,
-                      const NodeParts& parts, const Place& place, const Owner& owner) {
+                      const NodeParts& parts, const FieldPath& place, const Owner& owner) {
     const wire::FieldRow& row = field<"NodeProto.attribute">;
     bool is_nested = false;
-    SeenNames names;
+    model::NameTable names;
     for (std::uint64_t i = 0; i < parts.attributes.size(); ++i) {
         const AttributeParts attribute = parts_of(node.inner(row, parts.attributes[i]));
         const std::string_view name = attribute.name;
-        const bool is_repeated = !name.empty() && !names.add(name);
-        const Place here{&place, &row, i, is_repeated ? std::string_view() : name};
+        const bool is_repeated = !name.empty() && !names.add(name).is_new;
+        const FieldPath here{&place, &row, i, is_repeated ? std::string_view() : name};
         if (is_repeated) {
             findings.add(Rule::node_attribute_repeated, here, [&] {
                 return "another attribute before it has the name " + quoted(name);
@@ -74,7 +51,7 @@ bool check_attributes(const Checking& checking, Findings& findings, const onnx::
 }
 
 void check_operator(const Checking& checking, Findings& findings, const NodeParts& parts,
-                    const Place& place, const Owner& owner) {
+                    const FieldPath& place, const Owner& owner) {
     if (parts.op_type.empty()) {
         findings.add(Rule::node_op_type, place,
                      [&] { return "the node " + quoted(parts.name) + " has no op_type"; });
@@ -96,12 +73,12 @@ void check_operator(const Checking& checking, Findings& findings, const NodePart
 }
 
 void check_devices(const Checking& checking, Findings& findings, const onnx::Message& node,
-                   const NodeParts& parts, const Place& place) {
+                   const NodeParts& parts, const FieldPath& place) {
     const wire::FieldRow& row = field<"NodeProto.device_configurations">;
     const wire::FieldRow& sharding = field<"NodeDeviceConfigurationProto.sharding_spec">;
     for (std::uint64_t i = 0; i < parts.devices.size(); ++i) {
         const onnx::Message device = node.inner(row, parts.devices[i]);
-        const Place here{&place, &row, i};
+        const FieldPath here{&place, &row, i};
         const auto id = device.text(field<"NodeDeviceConfigurationProto.configuration_id">);
         if (!checking.devices.find(id)) {
             findings.add(Rule::model_device, here,
@@ -109,7 +86,7 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
         }
         std::uint64_t spec = 0;
         device.for_each_value(sharding, [&](const wire::Field& value) {
-            const Place at{&here, &sharding, spec++};
+            const FieldPath at{&here, &sharding, spec++};
             const auto tensor =
                 device.inner(sharding, value).text(field<"ShardingSpecProto.tensor_name">);
             if (parts.uses(tensor)) return;
@@ -123,7 +100,7 @@ void check_devices(const Checking& checking, Findings& findings, const onnx::Mes
 }  // namespace
 
 bool check_node_alone(const Checking& checking, Findings& findings, const onnx::Message& node,
-                      const NodeParts& parts, const Place& place, const Owner& owner) {
+                      const NodeParts& parts, const FieldPath& place, const Owner& owner) {
     check_operator(checking, findings, parts, place, owner);
     if (std::ranges::all_of(parts.outputs, [](auto name) { return name.empty(); })) {
         findings.add(Rule::node_outputs, place,
@@ -141,13 +118,14 @@ bool check_node_alone(const Checking& checking, Findings& findings, const onnx::
            check_attributes(checking, findings, node, parts, place, owner);
 }
 
-void check_nested(Checking& checking, const onnx::Message& node, const Place& place, Body& body) {
+void check_nested(Checking& checking, const onnx::Message& node, const FieldPath& place,
+                  NodeListCheck& body) {
     const wire::FieldRow& row = field<"NodeProto.attribute">;
     std::uint64_t i = 0;
     node.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message attribute = node.inner(row, value);
         const std::string_view name = attribute.text(field<"AttributeProto.name">);
-        check_attribute_messages(checking, attribute, Place{&place, &row, i++, name}, body);
+        check_attribute_messages(checking, attribute, FieldPath{&place, &row, i++, name}, body);
     });
 }
 

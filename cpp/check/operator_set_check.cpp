@@ -16,21 +16,21 @@ namespace {
 constexpr std::string_view kMagic = "ONNXOPSET";
 
 void check_form(Checking& checking, const onnx::Message& set, const wire::FieldRow& row,
-                const Place& root) {
+                const FieldPath& root) {
     const auto text = set.text(row);
     if (text.empty() || is_semver_part(text)) return;
-    checking.found(Rule::operator_set_prerelease, Place{&root, &row},
+    checking.found(Rule::operator_set_prerelease, FieldPath{&root, &row},
                    [&] { return quoted(text) + " is not in the form of Semantic Versioning"; });
 }
 
-void check_operators(Checking& checking, const onnx::Message& set, const Place& root) {
+void check_operators(Checking& checking, const onnx::Message& set, const FieldPath& root) {
     const wire::FieldRow& row = field<"OperatorSetProto.operator">;
     const std::int64_t version = set.int64(field<"OperatorSetProto.opset_version">);
     model::NameTable names;
     std::uint64_t i = 0;
     set.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message each = set.inner(row, value);
-        const Place place{&root, &row, i++};
+        const FieldPath place{&root, &row, i++};
         const auto name = each.text(field<"OperatorProto.op_type">);
         if (name.empty()) {
             checking.found(Rule::operator_set_operator_name, place, "the operator has no op_type");
@@ -50,7 +50,7 @@ void check_operators(Checking& checking, const onnx::Message& set, const Place& 
 
 }  // namespace
 
-void check_operator_set(Checking& checking, const onnx::Message& set, const Place& root) {
+void check_operator_set(Checking& checking, const onnx::Message& set, const FieldPath& root) {
     if (set.text(field<"OperatorSetProto.magic">) != kMagic) {
         checking.found(Rule::operator_set_magic, root, [&] {
             return "magic is " + quoted(set.text(field<"OperatorSetProto.magic">));
@@ -60,12 +60,13 @@ void check_operator_set(Checking& checking, const onnx::Message& set, const Plac
          {&field<"OperatorSetProto.ir_version">, &field<"OperatorSetProto.opset_version">}) {
         const std::int64_t version = set.int64(*row);
         if (version >= 1) continue;
-        checking.found(Rule::operator_set_version, Place{&root, row},
+        checking.found(Rule::operator_set_version, FieldPath{&root, row},
                        [&] { return std::string(row->name) + " is " + std::to_string(version); });
     }
     const auto domain = set.text(field<"OperatorSetProto.domain">);
     if (!plain_domain(domain).empty() && !is_reverse_dns(domain)) {
-        checking.found(Rule::operator_set_domain, Place{&root, &field<"OperatorSetProto.domain">},
+        checking.found(Rule::operator_set_domain,
+                       FieldPath{&root, &field<"OperatorSetProto.domain">},
                        [&] { return quoted(domain) + " is not a name in reverse DNS form"; });
     }
     check_form(checking, set, field<"OperatorSetProto.ir_version_prerelease">, root);

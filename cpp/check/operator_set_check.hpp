@@ -8,6 +8,6 @@
 namespace onnxmap::check {
 
 /// `set`: an OperatorSetProto, the root.
-void check_operator_set(Checking& checking, const onnx::Message& set, const Place& root);
+void check_operator_set(Checking& checking, const onnx::Message& set, const FieldPath& root);
 
 }  // namespace onnxmap::check

@@ -44,7 +44,7 @@ using BrokenRule = std::optional<Rule>;
 // Calls work(). An error about the tensor becomes a finding, unless a part has it already. Returns
 // the rule that it is about.
 template <class Work>
-BrokenRule broken_by(Checking& checking, const Place& place, Work&& work,
+BrokenRule broken_by(Checking& checking, const FieldPath& place, Work&& work,
                      std::span<const BrokenRule> of_parts = {}) {
     try {
         work();
@@ -60,7 +60,7 @@ BrokenRule broken_by(Checking& checking, const Place& place, Work&& work,
     }
 }
 
-void check_version(Checking& checking, const tensor::Header& header, const Place& place) {
+void check_version(Checking& checking, const tensor::Header& header, const FieldPath& place) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(header.data_type);
     if (type == nullptr || type->ir_version <= checking.ir_version) return;
     checking.found(Rule::tensor_dtype_version, place, [&] {
@@ -78,13 +78,13 @@ bool is_zero(std::string_view number) noexcept {
 // The entries of external_data that reading the tensor does not look at. Returns whether one says
 // that the length is 0.
 bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor::Header& header,
-                   const Place& place) {
+                   const FieldPath& place) {
     const wire::FieldRow& row = field<"TensorProto.external_data">;
     bool has_zero_length = false;
     std::uint64_t i = 0;
     tensor.for_each_value(row, [&](const wire::Field& value) {
         const onnx::Message entry = tensor.inner(row, value);
-        const Place here{&place, &row, i++};
+        const FieldPath here{&place, &row, i++};
         const auto key = entry.text(field<"StringStringEntryProto.key">);
         const auto text = entry.text(field<"StringStringEntryProto.value">);
         has_zero_length = has_zero_length || (key == "length" && is_zero(text));
@@ -108,8 +108,8 @@ bool check_entries(Checking& checking, const onnx::Message& tensor, const tensor
     return has_zero_length;
 }
 
-bool is_in_training(const Place& place) {
-    const Place* outermost = &place;
+bool is_in_training(const FieldPath& place) {
+    const FieldPath* outermost = &place;
     while (outermost->parent != nullptr && outermost->parent->row != nullptr) {
         outermost = outermost->parent;
     }
@@ -117,7 +117,7 @@ bool is_in_training(const Place& place) {
 }
 
 void check_external(Checking& checking, const model::Tensor& tensor, const tensor::Values& values,
-                    bool has_zero_length, const Place& place) {
+                    bool has_zero_length, const FieldPath& place) {
     const auto entry = tensor.external();
     const tensor::Payload* const payload = values.payload();
     if (!entry || payload == nullptr) return;
@@ -147,7 +147,7 @@ void check_external(Checking& checking, const model::Tensor& tensor, const tenso
     }
 }
 
-void check_booleans(Checking& checking, const tensor::Values& values, const Place& place) {
+void check_booleans(Checking& checking, const tensor::Values& values, const FieldPath& place) {
     std::vector<std::uint8_t> block(std::min(kBlock, values.count()));
     for (std::uint64_t begin = 0; begin < values.count(); begin += block.size()) {
         const auto part =
@@ -164,7 +164,7 @@ void check_booleans(Checking& checking, const tensor::Values& values, const Plac
     }
 }
 
-void check_strings(Checking& checking, const tensor::Values& values, const Place& place) {
+void check_strings(Checking& checking, const tensor::Values& values, const FieldPath& place) {
     bool is_first = true;
     values.for_each_string([&](std::uint64_t i, std::string_view text) {
         const char* const fault = fault_of_string(text);
@@ -176,7 +176,7 @@ void check_strings(Checking& checking, const tensor::Values& values, const Place
 }
 
 // What only the values tell.
-void check_values(Checking& checking, tensor::Values& values, const Place& place) {
+void check_values(Checking& checking, tensor::Values& values, const FieldPath& place) {
     values.check_count();
     const onnx::DataTypeInfo& type = values.type();
     if (type.bits == 0) {
@@ -192,14 +192,14 @@ void check_values(Checking& checking, tensor::Values& values, const Place& place
     }
 }
 
-BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const Place& place) {
+BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
     model::Tensor checked(checking.document, tensor);
     checked.leave_paths_out();
     const tensor::Header& header = checked.header();
     check_version(checking, header, place);
     const bool has_zero_length = check_entries(checking, tensor, header, place);
     return broken_by(checking, place, [&] {
-        tensor::Values values = checked.values(checking.moment);
+        tensor::Values values = checked.values(checking.timestamp);
         if (header.external) check_external(checking, checked, values, has_zero_length, place);
         const bool is_small = values.payload() == nullptr && tensor.nbytes() <= kSmall;
         if (checking.values || is_small) check_values(checking, values, place);
@@ -208,16 +208,16 @@ BrokenRule check_part(Checking& checking, const onnx::Message& tensor, const Pla
 
 }  // namespace
 
-void check_tensor(Checking& checking, const onnx::Message& tensor, const Place& place) {
+void check_tensor(Checking& checking, const onnx::Message& tensor, const FieldPath& place) {
     check_part(checking, tensor, place);
 }
 
-void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const Place& place) {
+void check_sparse_tensor(Checking& checking, const onnx::Message& sparse, const FieldPath& place) {
     std::vector<BrokenRule> of_parts;
     for (const wire::FieldRow* const row :
          {&field<"SparseTensorProto.values">, &field<"SparseTensorProto.indices">}) {
         const auto part = sparse.child(*row);
-        if (part) of_parts.push_back(check_part(checking, *part, Place{&place, row}));
+        if (part) of_parts.push_back(check_part(checking, *part, FieldPath{&place, row}));
     }
     bool has_dims = false;
     sparse.for_each_value(field<"SparseTensorProto.dims">,

@@ -41,19 +41,19 @@ class TrainingCheck {
         main_.add(graph.message());
     }
 
-    void check(const onnx::Message& info, const Place& place) {
+    void check(const onnx::Message& info, const FieldPath& place) {
         const auto initialization = info.child(field<"TrainingInfoProto.initialization">);
         const auto algorithm = info.child(field<"TrainingInfoProto.algorithm">);
         GraphNames first;
         GraphNames step;
         const Owner owner{checking_.imports};
         if (initialization) {
-            const Place at{&place, &field<"TrainingInfoProto.initialization">};
+            const FieldPath at{&place, &field<"TrainingInfoProto.initialization">};
             GraphCheck(checking_, *initialization, at, GraphKind::initialization, owner).run();
             first.add(*initialization);
         }
         if (algorithm) {
-            const Place at{&place, &field<"TrainingInfoProto.algorithm">};
+            const FieldPath at{&place, &field<"TrainingInfoProto.algorithm">};
             GraphCheck(checking_, *algorithm, at, GraphKind::algorithm, owner).run();
             step.add(*algorithm);
         }
@@ -69,12 +69,13 @@ class TrainingCheck {
 
   private:
     template <class Find>
-    void check_bindings(const onnx::Message& info, const wire::FieldRow& row, const Place& place,
-                        model::NameTable& keys, const GraphNames& step, Find&& find_value) {
+    void check_bindings(const onnx::Message& info, const wire::FieldRow& row,
+                        const FieldPath& place, model::NameTable& keys, const GraphNames& step,
+                        Find&& find_value) {
         std::uint64_t i = 0;
         info.for_each_value(row, [&](const wire::Field& binding) {
             const onnx::Message entry = info.inner(row, binding);
-            const Place at{&place, &row, i++};
+            const FieldPath at{&place, &row, i++};
             const auto key = entry.text(field<"StringStringEntryProto.key">);
             const auto value = entry.text(field<"StringStringEntryProto.value">);
             if (!keys.add(key).is_new) {
@@ -100,13 +101,13 @@ class TrainingCheck {
 }  // namespace
 
 void check_training(Checking& checking, const onnx::Message& root, const model::FieldIndex& graph,
-                    const Place& place) {
+                    const FieldPath& place) {
     const wire::FieldRow& row = field<"ModelProto.training_info">;
     std::optional<TrainingCheck> check;
     std::uint64_t i = 0;
     root.for_each_value(row, [&](const wire::Field& value) {
         if (!check) check.emplace(checking, graph);
-        check->check(root.inner(row, value), Place{&place, &row, i++});
+        check->check(root.inner(row, value), FieldPath{&place, &row, i++});
     });
 }
 

@@ -15,7 +15,7 @@ namespace {
 // Source: onnx.proto, Version.
 constexpr std::int64_t kFirstWithOptional = 8;
 
-void check_dimension(Checking& checking, const onnx::Message& dim, const Place& place) {
+void check_dimension(Checking& checking, const onnx::Message& dim, const FieldPath& place) {
     std::optional<std::int64_t> value;
     std::optional<std::string_view> param;
     dim.for_each_field([&](const wire::Field& found, const wire::FieldRow* row) {
@@ -37,34 +37,34 @@ void check_dimension(Checking& checking, const onnx::Message& dim, const Place& 
     }
 }
 
-void check_shape(Checking& checking, const onnx::Message& shape, const Place& place) {
+void check_shape(Checking& checking, const onnx::Message& shape, const FieldPath& place) {
     const wire::FieldRow& row = field<"TensorShapeProto.dim">;
     std::uint64_t i = 0;
     shape.for_each_value(row, [&](const wire::Field& value) {
-        check_dimension(checking, shape.inner(row, value), Place{&place, &row, i++});
+        check_dimension(checking, shape.inner(row, value), FieldPath{&place, &row, i++});
     });
 }
 
 // A dense or a sparse tensor type.
 void check_tensor_type(Checking& checking, const onnx::Message& type, const wire::FieldRow& elem,
-                       const wire::FieldRow& shape_row, const Place& place) {
+                       const wire::FieldRow& shape_row, const FieldPath& place) {
     check_elem_type(checking, type.int64(elem), place);
     const auto shape = type.child(shape_row);
-    if (shape) check_shape(checking, *shape, Place{&place, &shape_row});
+    if (shape) check_shape(checking, *shape, FieldPath{&place, &shape_row});
 }
 
 void check_element(Checking& checking, const onnx::Message& type, const wire::FieldRow& row,
-                   const Place& place) {
+                   const FieldPath& place) {
     const auto element = type.child(row);
     if (element) {
-        check_type(checking, *element, Place{&place, &row});
+        check_type(checking, *element, FieldPath{&place, &row});
     } else {
         checking.found(Rule::type_missing, place,
                        [&] { return "the type has no " + std::string(row.name); });
     }
 }
 
-void check_since(Checking& checking, std::int64_t version, const Place& place) {
+void check_since(Checking& checking, std::int64_t version, const FieldPath& place) {
     if (checking.ir_version >= version) return;
     checking.found(Rule::type_version, place, [&] {
         return "IR version " + std::to_string(checking.ir_version) + " has no such type; version " +
@@ -80,7 +80,7 @@ bool is_key_type(std::int64_t number) noexcept {
            type->format.numbers == onnx::Numbers::text;
 }
 
-void check_map(Checking& checking, const onnx::Message& map, const Place& place) {
+void check_map(Checking& checking, const onnx::Message& map, const FieldPath& place) {
     const std::int64_t key = map.int64(field<"TypeProto.Map.key_type">);
     if (!is_key_type(key)) {
         checking.found(Rule::type_map_key, place, [&] {
@@ -92,7 +92,7 @@ void check_map(Checking& checking, const onnx::Message& map, const Place& place)
 
 }  // namespace
 
-void check_elem_type(Checking& checking, std::int64_t number, const Place& place) {
+void check_elem_type(Checking& checking, std::int64_t number, const FieldPath& place) {
     const onnx::DataTypeInfo* const type = onnx::find_data_type(static_cast<std::int32_t>(number));
     if (type == nullptr) {
         checking.found(Rule::type_elem_type, place, [&] {
@@ -105,7 +105,7 @@ void check_elem_type(Checking& checking, std::int64_t number, const Place& place
     }
 }
 
-void check_type(Checking& checking, const onnx::Message& type, const Place& place) {
+void check_type(Checking& checking, const onnx::Message& type, const FieldPath& place) {
     const wire::FieldRow* const row = type.which("value");
     if (row == nullptr) {
         checking.found(Rule::type_missing, place, "the type does not say what it is");
@@ -113,7 +113,7 @@ void check_type(Checking& checking, const onnx::Message& type, const Place& plac
     }
     const auto value = type.child(*row);
     if (!value) return;
-    const Place here{&place, row};
+    const FieldPath here{&place, row};
     if (row == &field<"TypeProto.tensor_type">) {
         check_tensor_type(checking, *value, field<"TypeProto.Tensor.elem_type">,
                           field<"TypeProto.Tensor.shape">, here);
@@ -131,12 +131,12 @@ void check_type(Checking& checking, const onnx::Message& type, const Place& plac
     }
 }
 
-void check_value_info(Checking& checking, const onnx::Message& value_info, const Place& place,
+void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& place,
                       bool is_boundary) {
     const wire::FieldRow& row = field<"ValueInfoProto.type">;
     const auto type = value_info.child(row);
     const wire::FieldRow* const kind = type ? type->which("value") : nullptr;
-    const Place here{&place, &row};
+    const FieldPath here{&place, &row};
     const auto title = [&] { return quoted(value_info.text(field<"ValueInfoProto.name">)); };
     if (kind == nullptr) {
         if (is_boundary) {

@@ -8,15 +8,15 @@
 namespace onnxmap::check {
 
 /// `type`: a TypeProto.
-void check_type(Checking& checking, const onnx::Message& type, const Place& place);
+void check_type(Checking& checking, const onnx::Message& type, const FieldPath& place);
 
 /// A ValueInfoProto. `is_boundary`: whether it is an input or output of the main graph, which must
 /// have a type and a shape.
-void check_value_info(Checking& checking, const onnx::Message& value_info, const Place& place,
+void check_value_info(Checking& checking, const onnx::Message& value_info, const FieldPath& place,
                       bool is_boundary);
 
 /// The element type of a tensor or tensor type, by its number: ONNX defines it, and the IR version
 /// of the model has it.
-void check_elem_type(Checking& checking, std::int64_t number, const Place& place);
+void check_elem_type(Checking& checking, std::int64_t number, const FieldPath& place);
 
 }  // namespace onnxmap::check

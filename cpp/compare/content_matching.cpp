@@ -77,7 +77,7 @@ std::string type_and_shape(const onnx::Message& message) {
 // The tensors of one model that may still have a partner.
 class Candidates {
   public:
-    Candidates(const model::Document& document, source::Moment since,
+    Candidates(const model::Document& document, source::Timestamp since,
                std::span<const onnx::Message> messages, const HashSeeds& seeds)
         : document_(document), since_(since), messages_(messages), seeds_(seeds) {
         keys_.reserve(messages.size());
@@ -121,7 +121,7 @@ class Candidates {
                     values.read_packed_part(begin, out);
                 };
                 add_bytes(hash, payload->nbytes, whole, read);
-                if (whole) values.look_again();
+                if (whole) values.check_again();
             } else {
                 source::OwnedBytes bytes(tensor::packed_nbytes(values.count(), values.type().bits));
                 values.read_packed(bytes.writable());
@@ -161,7 +161,7 @@ class Candidates {
     }
 
     const model::Document& document_;
-    source::Moment since_;
+    source::Timestamp since_;
     std::span<const onnx::Message> messages_;
     const HashSeeds& seeds_;
     std::vector<std::string> keys_;

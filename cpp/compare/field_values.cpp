@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kSmallTensor = 64 << 10;
 
 // Text and unknown fields are structure: they are small, or were asked for.
-bool same_bytes(const Placed& a, ByteView in_a, const Placed& b, ByteView in_b) {
+bool same_bytes(const DocumentMessage& a, ByteView in_a, const DocumentMessage& b, ByteView in_b) {
     if (in_a.size() != in_b.size()) return false;
     if (in_a.data() == in_b.data()) return true;
     return std::ranges::equal(a.document.resident(in_a), b.document.resident(in_b));
@@ -26,7 +26,7 @@ bool same_bytes(const Placed& a, ByteView in_a, const Placed& b, ByteView in_b) 
 
 bool is_tensor(const Message& message) { return &message.table() == &onnx::message<"TensorProto">; }
 
-bool same_small_tensor(const Placed& a, const Placed& b) {
+bool same_small_tensor(const DocumentMessage& a, const DocumentMessage& b) {
     if (std::max(a.message.nbytes(), b.message.nbytes()) > kSmallTensor) return false;
     for (const Message* tensor : {&a.message, &b.message}) {
         bool elsewhere = false;
@@ -54,7 +54,7 @@ std::vector<wire::Field> unknown_fields(const Message& message) {
     return fields;
 }
 
-bool same_value(const Placed& a, const Placed& b, const wire::FieldRow& row,
+bool same_value(const DocumentMessage& a, const DocumentMessage& b, const wire::FieldRow& row,
                 const wire::Field& in_a, const wire::Field& in_b) {
     if (row.is_text()) return same_bytes(a, in_a.bytes, b, in_b.bytes);
     if (row.type == wire::Type::int32 || row.type == wire::Type::enumeration) {
@@ -85,7 +85,7 @@ Scalar scalar_of(const model::Document& document, const wire::FieldRow& row,
 // without a copy of all.
 class Scalars {
   public:
-    Scalars(const Placed& in, const wire::FieldRow& row)
+    Scalars(const DocumentMessage& in, const wire::FieldRow& row)
         : document_(in.document), row_(row), walk_(in.message) {}
 
     bool next(wire::Field& value) {
@@ -194,7 +194,7 @@ void Elements::drop(const std::vector<bool>& dropped) {
     bytes_ = std::move(left);
 }
 
-bool is_identical(const Placed& a, const Placed& b, std::uint32_t depth_left) {
+bool is_identical(const DocumentMessage& a, const DocumentMessage& b, std::uint32_t depth_left) {
     if (&a.message.table() != &b.message.table()) return false;
     if (is_tensor(a.message)) return same_small_tensor(a, b);
     if (&a.message.table() == &onnx::message<"GraphProto"> || depth_left == 0) return false;
@@ -230,14 +230,14 @@ bool is_identical(const Placed& a, const Placed& b, std::uint32_t depth_left) {
     }
 }
 
-bool same_single(const Placed& a, const Placed& b, const wire::FieldRow& row) {
+bool same_single(const DocumentMessage& a, const DocumentMessage& b, const wire::FieldRow& row) {
     const auto in_a = a.message.find(row);
     const auto in_b = b.message.find(row);
     if (!in_a || !in_b) return in_a.has_value() == in_b.has_value();
     return same_value(a, b, row, *in_a, *in_b);
 }
 
-bool same_list(const Placed& a, const Placed& b, const wire::FieldRow& row) {
+bool same_list(const DocumentMessage& a, const DocumentMessage& b, const wire::FieldRow& row) {
     Scalars of_a(a, row);
     Scalars of_b(b, row);
     wire::Field in_a;
@@ -248,7 +248,7 @@ bool same_list(const Placed& a, const Placed& b, const wire::FieldRow& row) {
     return !of_b.next(in_b);
 }
 
-bool same_unknown_fields(const Placed& a, const Placed& b) {
+bool same_unknown_fields(const DocumentMessage& a, const DocumentMessage& b) {
     return std::ranges::equal(unknown_fields(a.message), unknown_fields(b.message),
                               [&](const wire::Field& in_a, const wire::Field& in_b) {
                                   if (in_a.number != in_b.number || in_a.type != in_b.type)
@@ -258,7 +258,7 @@ bool same_unknown_fields(const Placed& a, const Placed& b) {
                               });
 }
 
-Value value_of(const Placed& in, const wire::FieldRow& row) {
+Value value_of(const DocumentMessage& in, const wire::FieldRow& row) {
     if (!row.repeated()) {
         const auto found = in.message.find(row);
         if (!found) return {};
@@ -277,7 +277,7 @@ Value value_of(const Placed& in, const wire::FieldRow& row) {
     return list;
 }
 
-Value summary_of(const Placed& in) {
+Value summary_of(const DocumentMessage& in) {
     const wire::MessageTable* const table = &in.message.table();
     if (table == &onnx::message<"StringStringEntryProto">) {
         return value_of(in, field<"StringStringEntryProto.value">);

@@ -13,7 +13,7 @@
 namespace onnxmap::compare {
 
 /// A message together with its document.
-struct Placed {
+struct DocumentMessage {
     const model::Document& document;
     const onnx::Message& message;
 };
@@ -48,24 +48,27 @@ class Elements {
 /// Whether the fields of both messages are the same one by one, in the same order. False also if
 /// the messages hold graphs, or tensors that are large, external or in segments: they must be
 /// compared by their values. It stops at the first difference, and walks over no field twice.
-[[nodiscard]] bool is_identical(const Placed& a, const Placed& b, std::uint32_t depth_left);
+[[nodiscard]] bool is_identical(const DocumentMessage& a, const DocumentMessage& b,
+                                std::uint32_t depth_left);
 
 /// Whether a singular field that is no message has the same value in both messages, or is absent in
 /// both.
-[[nodiscard]] bool same_single(const Placed& a, const Placed& b, const wire::FieldRow& row);
+[[nodiscard]] bool same_single(const DocumentMessage& a, const DocumentMessage& b,
+                               const wire::FieldRow& row);
 
 /// Whether a repeated field has the same values in both messages. It holds no messages.
-[[nodiscard]] bool same_list(const Placed& a, const Placed& b, const wire::FieldRow& row);
+[[nodiscard]] bool same_list(const DocumentMessage& a, const DocumentMessage& b,
+                             const wire::FieldRow& row);
 
 /// Whether both messages have the same unknown fields.
-[[nodiscard]] bool same_unknown_fields(const Placed& a, const Placed& b);
+[[nodiscard]] bool same_unknown_fields(const DocumentMessage& a, const DocumentMessage& b);
 
 /// The value of a field that holds no message.
-[[nodiscard]] Value value_of(const Placed& in, const wire::FieldRow& row);
+[[nodiscard]] Value value_of(const DocumentMessage& in, const wire::FieldRow& row);
 
 /// The value that stands for a whole message: of an entry of metadata, of an operator set, of an
 /// attribute that holds numbers or text. Nothing for other messages.
-[[nodiscard]] Value summary_of(const Placed& in);
+[[nodiscard]] Value summary_of(const DocumentMessage& in);
 
 /// How the elements of a list are told apart, whatever their order: by a field such as `name`.
 /// False: by their position.

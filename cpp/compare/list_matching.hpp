@@ -97,4 +97,9 @@ class Matching {
     std::size_t pairs_ = 0;
 };
 
+/// Pairs of equal keys, ascending in both lists: the ends, and as many as possible between them.
+/// Between the ends, a key that is empty or occurs twice in a list has no partner.
+[[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> ascending_pairs(
+    std::span<const std::string_view> a, std::span<const std::string_view> b);
+
 }  // namespace onnxmap::compare

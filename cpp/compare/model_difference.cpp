@@ -19,10 +19,10 @@ void guard_both(const TwoDocuments& documents, Work&& work) {
                         [&] { source::guard_reads(documents.b.source(), [&] { work(); }); });
 }
 
-std::vector<onnx::Message> messages_of(const std::vector<LoneTensor>& tensors) {
+std::vector<onnx::Message> messages_of(const std::vector<UnmatchedTensor>& tensors) {
     std::vector<onnx::Message> messages;
     messages.reserve(tensors.size());
-    for (const LoneTensor& tensor : tensors) messages.push_back(tensor.message);
+    for (const UnmatchedTensor& tensor : tensors) messages.push_back(tensor.message);
     return messages;
 }
 
@@ -31,7 +31,7 @@ std::vector<onnx::Message> messages_of(const std::vector<LoneTensor>& tensors) {
 ModelDifference::ModelDifference(DocumentPtr a, DocumentPtr b)
     : a_(std::move(a)),
       b_(std::move(b)),
-      documents_{*a_, *b_, a_->look_for_changes(), b_->look_for_changes()},
+      documents_{*a_, *b_, a_->check_for_changes(), b_->check_for_changes()},
       walk_(documents_, found_) {
     if (a_ == b_) return;
     guard_both(documents_, [&] { walk_.run(); });
@@ -56,14 +56,14 @@ Differences ModelDifference::finish(std::atomic<std::uint64_t>& done) {
         const auto messages_a = messages_of(only_in_a);
         const auto messages_b = messages_of(only_in_b);
         for (const auto& [i, j] : match_by_content(documents_, messages_a, messages_b)) {
-            walk_.note_renamed(only_in_a[i], only_in_b[j]);
+            walk_.report_renamed(only_in_a[i], only_in_b[j]);
         }
     });
     // A file that was cut within a page, or written to, has other bytes without a fault.
-    const source::Moment now = source::now();
+    const source::Timestamp now = source::now();
     a_->store().check_after_reading(a_->source(), now);
     b_->store().check_after_reading(b_->source(), now);
-    walk_.look_again();
+    walk_.check_again();
     std::erase_if(found_.items, [](const Item& item) { return !item.is_difference(); });
     return std::move(found_);
 }

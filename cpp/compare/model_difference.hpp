@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "compare/differences.hpp"
-#include "compare/model_walk.hpp"
+#include "compare/model_comparison.hpp"
 #include "model/document.hpp"
 
 namespace onnxmap::compare {
@@ -37,7 +37,7 @@ class ModelDifference {
     DocumentPtr b_;
     TwoDocuments documents_;
     Differences found_;
-    ModelWalk walk_;
+    ModelComparison walk_;
     std::uint64_t nbytes_ = 0;
 };
 

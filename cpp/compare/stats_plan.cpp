@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/overlap.hpp"
+#include "model/overlap_limit.hpp"
 #include "source/page_cache.hpp"
 
 namespace onnxmap::compare {
 
 StatsPlan::StatsPlan(const model::Initializers& initializers,
                      std::span<const std::uint32_t> positions)
-    : document_(initializers.shared_document()), since_(document_->look_for_changes()) {
+    : document_(initializers.shared_document()), since_(document_->check_for_changes()) {
     results_.resize(positions.size());
     initializers.for_each_at(positions, [&](std::uint32_t at, const onnx::Message& message) {
         const model::Tensor tensor(*document_, message);
@@ -89,7 +89,7 @@ model::Tensor StatsPlan::tensor(const StatsItem& item) const {
 }
 
 tensor::Values StatsPlan::values(const StatsItem& item) const {
-    const tensor::OverlookQuietly quietly;
+    const tensor::TolerateQuietly quietly;
     tensor::Values values = tensor(item).values(since_);
     // Memory is allocated by the item's count and type.
     if (values.count() != item.count || &values.type() != item.type) fail_changed();
@@ -102,8 +102,8 @@ void StatsPlan::release(const StatsItem& item) const noexcept {
     source::release(own, own.offset_of(item.message), item.message.size());
 }
 
-void StatsPlan::look_again() const {
-    const source::Moment now = source::now();
+void StatsPlan::check_again() const {
+    const source::Timestamp now = source::now();
     for (const auto& source : sources_) document_->store().check_after_reading(*source, now);
 }
 

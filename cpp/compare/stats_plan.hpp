@@ -66,7 +66,7 @@ class StatsPlan {
     [[nodiscard]] const std::vector<TensorStats>& results() const noexcept { return results_; }
 
     [[nodiscard]] model::Tensor tensor(const StatsItem& item) const;
-    /// The values of an item, found again. Reports no overlooked fault a second time. Throws Error
+    /// The values of an item, found again. Reports no tolerated fault a second time. Throws Error
     /// `file.changed` if their count or type differs from the plan's.
     [[nodiscard]] tensor::Values values(const StatsItem& item) const;
 
@@ -74,7 +74,7 @@ class StatsPlan {
     void release(const StatsItem& item) const noexcept;
 
     /// Checks all files after they were read. Throws Error `file.changed`.
-    void look_again() const;
+    void check_again() const;
 
   private:
     void add(const model::Tensor& tensor, std::uint32_t requested_at);
@@ -82,7 +82,7 @@ class StatsPlan {
     void leave_strings_out();
 
     std::shared_ptr<const model::Document> document_;
-    source::Moment since_;
+    source::Timestamp since_;
     std::vector<std::shared_ptr<const source::Source>> sources_;
     std::unordered_map<const source::Source*, std::uint32_t> source_numbers_;
     std::vector<StatsItem> items_;

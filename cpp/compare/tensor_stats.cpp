@@ -108,7 +108,7 @@ class StatsReader {
             for (const StatsItem& item : plan_.items()) {
                 if (item.is_whole) read_whole(item);
             }
-            plan_.look_again();
+            plan_.check_again();
             return std::move(results_);
         });
     }
@@ -218,9 +218,9 @@ class StatsReader {
 
     void run_tasks() {
         blocks_.assign(slots_, ValueStats());
-        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) ask_for(tasks_[i]);
+        for (std::size_t i = 0; i < std::min(kAskedAhead, tasks_.size()); ++i) request(tasks_[i]);
         os::for_each_range(tasks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
-            if (i + kAskedAhead < tasks_.size()) ask_for(tasks_[i + kAskedAhead]);
+            if (i + kAskedAhead < tasks_.size()) request(tasks_[i + kAskedAhead]);
             run(tasks_[i]);
         });
         for (const Task& task : tasks_) join(task);
@@ -230,7 +230,7 @@ class StatsReader {
 
     // Asks for the pages of the task that are not in memory. The system's read-ahead follows one
     // sequential thread; the positions of several threads look random to it.
-    void ask_for(const Task& task) const {
+    void request(const Task& task) const {
         source::prefetch_absent(plan_.source(plan_.items()[task.first]), task.offset,
                                 task.offset + task.nbytes, [](std::uint64_t, std::uint64_t) {});
     }

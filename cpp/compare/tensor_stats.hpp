@@ -11,10 +11,10 @@
 namespace onnxmap::compare {
 
 /// The plan's results with the statistics of all values. They do not depend on the number of
-/// threads, which the effort of this thread sets (os::WithEffort). `done` grows to plan.nbytes().
-/// Each thread needs a buffer, or has some MiB mapped; typed fields and segments are decoded one
-/// tensor at a time.
-/// Throws Error `tensor.*`, `file.changed`, FileError, std::bad_alloc and os::Stopped.
+/// threads, which the budget of this thread sets (os::WithThreadBudget). `done` grows to
+/// plan.nbytes(). Each thread needs a buffer, or has some MiB mapped; typed fields and segments are
+/// decoded one tensor at a time. Throws Error `tensor.*`, `file.changed`, FileError, std::bad_alloc
+/// and os::Stopped.
 [[nodiscard]] std::vector<TensorStats> read_stats(const StatsPlan& plan,
                                                   std::atomic<std::uint64_t>& done);
 

@@ -70,8 +70,8 @@ ElementDifference compare_numbers(const Values& a, const Values& b) {
         const std::lock_guard lock(mutex);
         merge(total, found);
     });
-    a.look_again();
-    b.look_again();
+    a.check_again();
+    b.check_again();
     return total;
 }
 

@@ -15,8 +15,8 @@ namespace onnxmap::compare {
 struct TwoDocuments {
     const model::Document& a;
     const model::Document& b;
-    source::Moment since_a;
-    source::Moment since_b;
+    source::Timestamp since_a;
+    source::Timestamp since_b;
 };
 
 struct ComparedValues {

@@ -16,7 +16,7 @@ void check_same_file(const os::FoundObject& found, const os::FileIdentity& file,
     if (!found.status().identity.same_file(file)) throw Refused(Refusal::being_replaced, path);
 }
 
-class Location final : public os::WayToFile {
+class Location final : public os::FileLocator {
   public:
     Location(std::shared_ptr<const ContainedOpen> opener, std::string relative_path)
         : opener_(std::move(opener)), relative_path_(std::move(relative_path)) {}
@@ -24,7 +24,9 @@ class Location final : public os::WayToFile {
     [[nodiscard]] std::optional<os::File> open(const os::FileIdentity& file) const override {
         return opener_->open_again(relative_path_, file);
     }
-    [[nodiscard]] os::FileIdentity look() const override { return opener_->look(relative_path_); }
+    [[nodiscard]] os::FileIdentity identify() const override {
+        return opener_->look(relative_path_);
+    }
 
   private:
     std::shared_ptr<const ContainedOpen> opener_;
@@ -33,8 +35,8 @@ class Location final : public os::WayToFile {
 
 }  // namespace
 
-std::shared_ptr<const os::WayToFile> way_by_location(std::shared_ptr<const ContainedOpen> opener,
-                                                     std::string relative_path) {
+std::shared_ptr<const os::FileLocator> location_locator(std::shared_ptr<const ContainedOpen> opener,
+                                                        std::string relative_path) {
     return std::make_shared<const Location>(std::move(opener), std::move(relative_path));
 }
 

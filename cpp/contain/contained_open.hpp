@@ -11,7 +11,7 @@
 #include "os/file.hpp"
 #include "os/folder.hpp"
 #include "os/found_object.hpp"
-#include "os/held_file.hpp"
+#include "os/pooled_file.hpp"
 
 namespace onnxmap::contain {
 
@@ -63,8 +63,8 @@ class ContainedOpen {
     OpenPolicy policy_;
 };
 
-/// The way of a HeldFile to the file at `relative_path`.
-[[nodiscard]] std::shared_ptr<const os::WayToFile> way_by_location(
+/// The way of a PooledFile to the file at `relative_path`.
+[[nodiscard]] std::shared_ptr<const os::FileLocator> location_locator(
     std::shared_ptr<const ContainedOpen> opener, std::string relative_path);
 
 }  // namespace onnxmap::contain

@@ -1,11 +1,12 @@
 // AVX2, F16C and BMI. An attribute enables them for each function. A flag for the file would also
 // compile inline functions of headers for them, and the linker could use these everywhere.
-#include "kernels/avx2.hpp"
+#include "kernels/kernel_set.hpp"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 
+#include "kernels/moment_loops.hpp"
 #include "kernels/scalar.hpp"
 
 #define ONNXMAP_AVX2 [[gnu::target("avx2,f16c,bmi,bmi2")]]
@@ -181,6 +182,19 @@ ONNXMAP_AVX2 std::uint64_t read_varints(Bytes& p, Bytes end, std::uint64_t count
     return i + scalar::read_varints(p, end, count - i, to + 8 * i);
 }
 
+template <class Format, Kernel kConvert>
+ONNXMAP_AVX2 Moments summarize(Bytes from, std::uint64_t count) {
+    return summarize_here<Format, kConvert>(from, count);
+}
+
+template <class Format, Kernel kConvert>
+ONNXMAP_AVX2 Sums sum_around(Bytes from, std::uint64_t count, double scale, double shift) {
+    return sum_around_here<Format, kConvert>(from, count, scale, shift);
+}
+
+template <class Format, Kernel kConvert = nullptr>
+constexpr MomentLoops kLoops = {summarize<Format, kConvert>, sum_around<Format, kConvert>};
+
 bool supported() noexcept {
     return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0 &&
            __builtin_cpu_supports("bmi") != 0 && __builtin_cpu_supports("bmi2") != 0;
@@ -200,10 +214,10 @@ constexpr KernelSet kAvx2 = {
     .float32_to_bfloat16 = float32_to_bfloat16,
     .look_up = scalar::look_up,  // gathers are no faster than loads
     .read_varints = read_varints,
-    .float16 = &avx2::kFloat16,
-    .bfloat16 = &avx2::kBfloat16,
-    .float32 = &avx2::kFloat32,
-    .float64 = &avx2::kFloat64,
+    .float16 = &kLoops<Float16, float16_to_float32>,
+    .bfloat16 = &kLoops<Bfloat16, bfloat16_to_float32>,
+    .float32 = &kLoops<Float32>,
+    .float64 = &kLoops<Float64>,
 };
 
 }  // namespace onnxmap::kernels

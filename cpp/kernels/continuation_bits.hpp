@@ -1,5 +1,5 @@
-// The continuation bits of varints, 64 bytes at a time. Not part of a KernelSet: the load pass uses
-// it in its own loop, and a call would cost as much as the work.
+// The continuation bits of varints, 64 bytes at a time. Not part of a KernelSet: the load pass and
+// the count of packed varints use it in their own loops, and a call would cost as much as the work.
 #pragma once
 
 #include <cstdint>

@@ -2,18 +2,12 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
-#include <vector>
-
-#include "base/made_once.hpp"
-#include "kernels/avx2.hpp"
-#include "kernels/scalar.hpp"
 
 namespace onnxmap::kernels {
 
 namespace {
 
-// The plainest first: the last one that is supported is used.
+// The plainest first. A processor that supports one supports all before it.
 constexpr std::array kSets = {
     &kScalar,
 #if defined(__x86_64__)
@@ -22,35 +16,22 @@ constexpr std::array kSets = {
 };
 
 std::atomic<const KernelSet*> chosen = nullptr;
-constinit std::atomic<std::vector<const KernelSet*>*> supported_here = nullptr;
-
-const KernelSet& best() noexcept {
-    const KernelSet* set = &kScalar;
-    for (const KernelSet* candidate : kSets) {
-        if (candidate->supported()) set = candidate;
-    }
-    return *set;
-}
 
 }  // namespace
 
 const KernelSet& kernels() noexcept {
     const KernelSet* set = chosen.load(std::memory_order_acquire);
     if (set == nullptr) {
-        set = &best();
+        set = supported_sets().back();
         chosen.store(set, std::memory_order_release);
     }
     return *set;
 }
 
-std::span<const KernelSet* const> supported_sets() {
-    return made_once(supported_here, [] {
-        auto found = std::make_unique<std::vector<const KernelSet*>>();
-        for (const KernelSet* set : kSets) {
-            if (set->supported()) found->push_back(set);
-        }
-        return found;
-    });
+std::span<const KernelSet* const> supported_sets() noexcept {
+    std::size_t count = kSets.size();
+    while (!kSets[count - 1]->supported()) --count;
+    return std::span(kSets).first(count);
 }
 
 bool use_set(std::string_view name) noexcept {

@@ -54,11 +54,14 @@ struct KernelSet {
     const MomentLoops* float64;
 };
 
+extern const KernelSet kScalar;
+extern const KernelSet kAvx2;  // defined for x86-64 alone: AVX2, F16C and BMI (2013 and later)
+
 /// The set in use.
 [[nodiscard]] const KernelSet& kernels() noexcept;
 
 /// Sets that this processor can run, the plainest first.
-[[nodiscard]] std::span<const KernelSet* const> supported_sets();
+[[nodiscard]] std::span<const KernelSet* const> supported_sets() noexcept;
 
 /// For tests: uses the set with this name from now on, in the whole process. False if there is no
 /// such set.

@@ -3,38 +3,11 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/rounding.hpp"
+#include "kernels/moment_loops.hpp"
 
 namespace onnxmap::kernels {
 
 namespace {
-
-// Applies `one` to each element. memcpy loads and stores bytes at any alignment.
-template <class From, class To, To (*one)(From)>
-void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-        From value;
-        std::memcpy(&value, from + i * sizeof(From), sizeof(From));
-        const To result = one(value);
-        std::memcpy(to + i * sizeof(To), &result, sizeof(To));
-    }
-}
-
-template <unsigned bits>
-void unpack_in_bytes(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    constexpr unsigned kPerByte = 8 / bits;
-    constexpr std::uint8_t kMask = (1U << bits) - 1;
-    const std::uint64_t whole = count / kPerByte;
-    for (std::uint64_t i = 0; i < whole; ++i) {
-        for (unsigned k = 0; k < kPerByte; ++k) {
-            to[i * kPerByte + k] = static_cast<std::uint8_t>(from[i] >> (k * bits)) & kMask;
-        }
-    }
-    for (std::uint64_t i = whole * kPerByte; i < count; ++i) {
-        const auto shift = static_cast<unsigned>(i % kPerByte * bits);
-        to[i] = static_cast<std::uint8_t>(from[whole] >> shift) & kMask;
-    }
-}
 
 constexpr std::uint64_t kContinuationBits = 0x8080'8080'8080'8080;
 
@@ -45,19 +18,26 @@ std::uint64_t gather_sevens(std::uint64_t word) noexcept {
     return (word & 0x0fff'ffff) | ((word & 0x0fff'ffff'0000'0000) >> 4);
 }
 
-bool always() noexcept { return true; }
-
 }  // namespace
 
 namespace scalar {
 
-void unpack2(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    unpack_in_bytes<2>(from, count, to);
+namespace {
+
+template <class Format, Kernel kConvert>
+Moments summarize(const std::uint8_t* from, std::uint64_t count) {
+    return summarize_here<Format, kConvert>(from, count);
 }
 
-void unpack4(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    unpack_in_bytes<4>(from, count, to);
+template <class Format, Kernel kConvert>
+Sums sum_around(const std::uint8_t* from, std::uint64_t count, double scale, double shift) {
+    return sum_around_here<Format, kConvert>(from, count, scale, shift);
 }
+
+template <class Format, Kernel kConvert = nullptr>
+constexpr MomentLoops kLoops = {summarize<Format, kConvert>, sum_around<Format, kConvert>};
+
+}  // namespace
 
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (; count >= 4; count -= 4, from += 3, to += 4) {
@@ -71,22 +51,6 @@ void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
     for (std::uint64_t i = 0; i < count; ++i) {
         to[i] = static_cast<std::uint8_t>(group >> (6 * i) & 0x3f);
     }
-}
-
-void float16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    each<std::uint16_t, std::uint32_t, kernels::float16_to_float32>(from, count, to);
-}
-
-void bfloat16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    each<std::uint16_t, std::uint32_t, kernels::bfloat16_to_float32>(from, count, to);
-}
-
-void float32_to_float16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    each<std::uint32_t, std::uint16_t, kernels::float32_to_float16>(from, count, to);
-}
-
-void float32_to_bfloat16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
-    each<std::uint32_t, std::uint16_t, kernels::float32_to_bfloat16>(from, count, to);
 }
 
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to) {
@@ -143,7 +107,7 @@ std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std:
 
 constexpr KernelSet kScalar = {
     .name = "scalar",
-    .supported = always,
+    .supported = []() noexcept { return true; },
     .unpack2 = scalar::unpack2,
     .unpack4 = scalar::unpack4,
     .unpack6 = scalar::unpack6,
@@ -153,10 +117,10 @@ constexpr KernelSet kScalar = {
     .float32_to_bfloat16 = scalar::float32_to_bfloat16,
     .look_up = scalar::look_up,
     .read_varints = scalar::read_varints,
-    .float16 = &scalar::kFloat16,
-    .bfloat16 = &scalar::kBfloat16,
-    .float32 = &scalar::kFloat32,
-    .float64 = &scalar::kFloat64,
+    .float16 = &scalar::kLoops<Float16, scalar::float16_to_float32>,
+    .bfloat16 = &scalar::kLoops<Bfloat16, scalar::bfloat16_to_float32>,
+    .float32 = &scalar::kLoops<Float32>,
+    .float64 = &scalar::kLoops<Float64>,
 };
 
 }  // namespace onnxmap::kernels

@@ -2,29 +2,53 @@
 // other sets also use it for the last few elements.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/kernel_set.hpp"
+#include "kernels/rounding.hpp"
 
-namespace onnxmap::kernels {
+namespace onnxmap::kernels::scalar {
 
-extern const KernelSet kScalar;
+// Applies `one` to each element. memcpy loads and stores bytes at any alignment.
+template <class From, class To, To (*one)(From)>
+void each(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+        From value;
+        std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+        const To result = one(value);
+        std::memcpy(to + i * sizeof(To), &result, sizeof(To));
+    }
+}
 
-namespace scalar {
+template <unsigned bits>
+void unpack_in_bytes(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to) {
+    constexpr unsigned kPerByte = 8 / bits;
+    constexpr std::uint8_t kMask = (1U << bits) - 1;
+    const std::uint64_t whole = count / kPerByte;
+    for (std::uint64_t i = 0; i < whole; ++i) {
+        for (unsigned k = 0; k < kPerByte; ++k) {
+            to[i * kPerByte + k] = static_cast<std::uint8_t>(from[i] >> (k * bits)) & kMask;
+        }
+    }
+    for (std::uint64_t i = whole * kPerByte; i < count; ++i) {
+        const auto shift = static_cast<unsigned>(i % kPerByte * bits);
+        to[i] = static_cast<std::uint8_t>(from[whole] >> shift) & kMask;
+    }
+}
 
-void unpack2(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
-void unpack4(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
+inline constexpr Kernel unpack2 = unpack_in_bytes<2>;
+inline constexpr Kernel unpack4 = unpack_in_bytes<4>;
+inline constexpr Kernel float16_to_float32 =
+    each<std::uint16_t, std::uint32_t, kernels::float16_to_float32>;
+inline constexpr Kernel bfloat16_to_float32 =
+    each<std::uint16_t, std::uint32_t, kernels::bfloat16_to_float32>;
+inline constexpr Kernel float32_to_float16 =
+    each<std::uint32_t, std::uint16_t, kernels::float32_to_float16>;
+inline constexpr Kernel float32_to_bfloat16 =
+    each<std::uint32_t, std::uint16_t, kernels::float32_to_bfloat16>;
 void unpack6(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
-void float16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
-void bfloat16_to_float32(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
-void float32_to_float16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
-void float32_to_bfloat16(const std::uint8_t* from, std::uint64_t count, std::uint8_t* to);
 std::uint64_t read_varints(const std::uint8_t*& p, const std::uint8_t* end, std::uint64_t count,
                            std::uint8_t* to);
 void look_up(const std::uint8_t* from, std::uint64_t count, Table table, std::uint8_t* to);
 
-extern const MomentLoops kFloat16;
-extern const MomentLoops kBfloat16;
-extern const MomentLoops kFloat32;
-extern const MomentLoops kFloat64;
-
-}  // namespace scalar
-}  // namespace onnxmap::kernels
+}  // namespace onnxmap::kernels::scalar

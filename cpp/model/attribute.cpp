@@ -1,41 +1,93 @@
 #include "model/attribute.hpp"
 
+#include <vector>
+
+#include "model/edit_message.hpp"
+
 namespace onnxmap::model {
 
 using onnx::field;
 
 namespace {
 
-constexpr std::int32_t kLastType = 14;
+struct TypeRow {
+    AttributeType single;
+    AttributeType list;
+    const wire::FieldRow* single_field;
+    const wire::FieldRow* list_field;
+};
 
 // Source: onnx.proto, AttributeProto.AttributeType.
-const wire::FieldRow* field_of_type(std::int32_t type) {
-    switch (type) {
-        case 1: return &field<"AttributeProto.f">;
-        case 2: return &field<"AttributeProto.i">;
-        case 3: return &field<"AttributeProto.s">;
-        case 4: return &field<"AttributeProto.t">;
-        case 5: return &field<"AttributeProto.g">;
-        case 6: return &field<"AttributeProto.floats">;
-        case 7: return &field<"AttributeProto.ints">;
-        case 8: return &field<"AttributeProto.strings">;
-        case 9: return &field<"AttributeProto.tensors">;
-        case 10: return &field<"AttributeProto.graphs">;
-        case 11: return &field<"AttributeProto.sparse_tensor">;
-        case 12: return &field<"AttributeProto.sparse_tensors">;
-        case 13: return &field<"AttributeProto.tp">;
-        case kLastType: return &field<"AttributeProto.type_protos">;
-        default: return nullptr;
-    }
-}
+constexpr TypeRow kTypes[] = {
+    {AttributeType::FLOAT, AttributeType::FLOATS, &field<"AttributeProto.f">,
+     &field<"AttributeProto.floats">},
+    {AttributeType::INT, AttributeType::INTS, &field<"AttributeProto.i">,
+     &field<"AttributeProto.ints">},
+    {AttributeType::STRING, AttributeType::STRINGS, &field<"AttributeProto.s">,
+     &field<"AttributeProto.strings">},
+    {AttributeType::TENSOR, AttributeType::TENSORS, &field<"AttributeProto.t">,
+     &field<"AttributeProto.tensors">},
+    {AttributeType::GRAPH, AttributeType::GRAPHS, &field<"AttributeProto.g">,
+     &field<"AttributeProto.graphs">},
+    {AttributeType::SPARSE_TENSOR, AttributeType::SPARSE_TENSORS,
+     &field<"AttributeProto.sparse_tensor">, &field<"AttributeProto.sparse_tensors">},
+    {AttributeType::TYPE_PROTO, AttributeType::TYPE_PROTOS, &field<"AttributeProto.tp">,
+     &field<"AttributeProto.type_protos">},
+};
+constexpr std::int32_t kLastType = static_cast<std::int32_t>(AttributeType::TYPE_PROTOS);
 
 }  // namespace
+
+const wire::FieldRow* field_of(AttributeType type) noexcept {
+    for (const TypeRow& row : kTypes) {
+        if (row.single == type) return row.single_field;
+        if (row.list == type) return row.list_field;
+    }
+    return nullptr;
+}
+
+AttributeType list_of(AttributeType type) noexcept {
+    for (const TypeRow& row : kTypes) {
+        if (row.single == type) return row.list;
+    }
+    return AttributeType::none;
+}
+
+AttributeType element_of(AttributeType list) noexcept {
+    for (const TypeRow& row : kTypes) {
+        if (row.list == list) return row.single;
+    }
+    return AttributeType::none;
+}
+
+AttributeType type_of_attribute(std::string_view message) noexcept {
+    for (const TypeRow& row : kTypes) {
+        if (row.single_field->is_message() && row.single_field->type_name == message) {
+            return row.single;
+        }
+    }
+    return AttributeType::none;
+}
+
+void clear_value(const Document& document, const onnx::Message& attribute) {
+    std::vector<const wire::FieldRow*> rows{&field<"AttributeProto.ref_attr_name">};
+    for (const TypeRow& row : kTypes) {
+        rows.push_back(row.single_field);
+        rows.push_back(row.list_field);
+    }
+    clear(document, attribute, rows);
+}
+
+void clear_documentation(const Document& document, const onnx::Message& attribute) {
+    clear(document, attribute, field<"AttributeProto.doc_string">);
+}
 
 std::int32_t Attribute::type() const {
     if (const auto type = message_.find(field<"AttributeProto.type">)) return type->int32();
     for (std::int32_t type = 1; type <= kLastType; ++type) {
         bool is_there = false;
-        message_.for_each_value(*field_of_type(type), [&](const wire::Field&) { is_there = true; });
+        const wire::FieldRow& row = *field_of(static_cast<AttributeType>(type));
+        message_.for_each_value(row, [&](const wire::Field&) { is_there = true; });
         if (is_there) return type;
     }
     return 0;
@@ -43,7 +95,7 @@ std::int32_t Attribute::type() const {
 
 const wire::FieldRow* Attribute::value_field() const {
     if (!message_.text(field<"AttributeProto.ref_attr_name">).empty()) return nullptr;
-    return field_of_type(type());
+    return field_of(static_cast<AttributeType>(type()));
 }
 
 ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row) {

@@ -43,8 +43,8 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
              [this](ByteView bytes) { return edits_.source_of(bytes); }},
       folder_(options.folder),
       limits_(options.limits) {
-    if (options.overlook) {
-        store_.overlook = [this, tell = options.overlook](const Error& fault,
+    if (options.tolerate) {
+        store_.tolerate = [this, tell = options.tolerate](const Error& fault,
                                                           const tensor::Header& header) {
             tell(with_tensor_path(fault, *this, header.begin));
         };
@@ -60,7 +60,7 @@ Document::Document(std::shared_ptr<source::Source> source, LoadOptions options)
     pass.max_pieces = options.limits.pieces;
     auto structure = wire::read_structure(*source->feed(), onnx::kSchema, *options.root, pass);
 
-    static_cast<void>(look_for_changes());
+    static_cast<void>(check_for_changes());
 
     const std::uint8_t* origin = source->data();
     root_ =
@@ -199,8 +199,8 @@ std::shared_ptr<FollowedUses> Document::followed_uses(const onnx::Message& graph
     return followed;
 }
 
-source::Moment Document::look_for_changes() const {
-    const source::Moment started = source::now();
+source::Timestamp Document::check_for_changes() const {
+    const source::Timestamp started = source::now();
     store_.check_unchanged(*store_.source, started);
     return started;
 }

@@ -109,7 +109,7 @@ class Document {
     /// file. Pass the returned moment to Tensor::values(): each external file is then checked once,
     /// too.
     /// Throws Error `file.changed`.
-    source::Moment look_for_changes() const;
+    source::Timestamp check_for_changes() const;
 
     /// All segments of the tensor to which `tensor`, a TensorProto with a segment, belongs. The
     /// first call visits all tensors of the document. Throws Error `tensor.segment`,

@@ -211,6 +211,11 @@ void clear(const Document& document, const onnx::Message& message, const wire::F
     document.editable().set(message, fields->replace(rows, std::nullopt, {}), rows);
 }
 
+void clear(const Document& document, const onnx::Message& message,
+           std::span<const wire::FieldRow* const> rows) {
+    for (const wire::FieldRow* const row : rows) clear(document, message.current(), *row);
+}
+
 void clear_all(const Document& document, const onnx::Message& message, AbsentFields absent) {
     check_editable(document, message);
     if (absent == AbsentFields::cleared) {

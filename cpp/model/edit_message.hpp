@@ -61,6 +61,10 @@ void append_values(const Document& document, const onnx::Message& message,
 /// Removes all occurrences of a field.
 void clear(const Document& document, const onnx::Message& message, const wire::FieldRow& row);
 
+/// Removes all occurrences of some fields.
+void clear(const Document& document, const onnx::Message& message,
+           std::span<const wire::FieldRow* const> rows);
+
 /// What a handle of an absent message shows when the message that lacks it is cleared and filled
 /// again: nothing, or the new message. Source: upb's Clear and CopyFrom.
 enum class AbsentFields { cleared, waiting };

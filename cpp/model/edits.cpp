@@ -299,13 +299,13 @@ onnx::Message Edits::first_in_place(const onnx::Message& message) const {
     return found == first_in_place_.end() ? message : found->second;
 }
 
-struct Edits::Place {
+struct Edits::Tombstone {
     bool is_vacated = false;
     onnx::Message left = {};
     LifePtr kept = nullptr;  // of it
 };
 
-Edits::PlacePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRow& row) {
+Edits::TombstonePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRow& row) {
     if (count() == 0) return nullptr;
     const std::lock_guard lock(mutex_);
     if (places_.size() >= most_places_) {
@@ -315,9 +315,9 @@ Edits::PlacePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRo
         most_places_ = 2 * places_.size() + 16;
     }
     Places& places = places_[{parent.key(), &row}];
-    std::shared_ptr<Place> place = places.now.lock();
+    std::shared_ptr<Tombstone> place = places.now.lock();
     if (!place) {
-        place = std::make_shared<Place>();
+        place = std::make_shared<Tombstone>();
         places.now = place;
     }
     return place;
@@ -325,29 +325,29 @@ Edits::PlacePtr Edits::place_of(const onnx::Message& parent, const wire::FieldRo
 
 void Edits::note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
                          const onnx::Message& left) {
-    std::shared_ptr<Place> now;  // released without the lock: it may hold Python objects
+    std::shared_ptr<Tombstone> now;  // released without the lock: it may hold Python objects
     const std::lock_guard lock(mutex_);
     const std::pair place_key(parent.key(), &row);
     const auto found = places_.find(place_key);
     if (found != places_.end()) now = std::exchange(found->second.now, {}).lock();
-    std::shared_ptr<Place> first;
+    std::shared_ptr<Tombstone> first;
     const bool is_added = block_of(left.key()).has_value();
     if ((is_added || left.key() == nullptr) && !block_of(parent.key())) {
         auto& known = places_[place_key].first;
-        if (!known) known = std::make_shared<Place>();
+        if (!known) known = std::make_shared<Tombstone>();
         first = known;
     }
-    for (Place* const place : {now.get(), first.get()}) {
+    for (Tombstone* const place : {now.get(), first.get()}) {
         if (place == nullptr || place->is_vacated) continue;
         *place = {true, left, is_added ? life_of(left) : nullptr};
     }
 }
 
 std::optional<onnx::Message> Edits::left(const onnx::Message& parent, const wire::FieldRow& row,
-                                         const PlacePtr& place) const {
+                                         const TombstonePtr& place) const {
     if (count() == 0) return std::nullopt;
     const std::lock_guard lock(mutex_);
-    const Place* known = place.get();
+    const Tombstone* known = place.get();
     if (known == nullptr) {
         const auto found = places_.find({parent.key(), &row});
         if (found != places_.end()) known = found->second.first.get();

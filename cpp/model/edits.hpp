@@ -101,9 +101,9 @@ class Edits final : public onnx::Changes {
 
     /// The place of a singular message, until it is cleared. A handle of an absent message stands
     /// for it. Null before the first edit.
-    struct Place;
-    using PlacePtr = std::shared_ptr<const Place>;
-    [[nodiscard]] PlacePtr place_of(const onnx::Message& parent, const wire::FieldRow& row);
+    struct Tombstone;
+    using TombstonePtr = std::shared_ptr<const Tombstone>;
+    [[nodiscard]] TombstonePtr place_of(const onnx::Message& parent, const wire::FieldRow& row);
     /// Notes that a place is cleared, before `left` is removed: what is there, which may be nothing
     /// (an empty message without bytes).
     void note_vacated(const onnx::Message& parent, const wire::FieldRow& row,
@@ -111,7 +111,7 @@ class Edits final : public onnx::Changes {
     /// What left the place when it was cleared; nothing if it was not, since place_of() gave it.
     [[nodiscard]] std::optional<onnx::Message> left(const onnx::Message& parent,
                                                     const wire::FieldRow& row,
-                                                    const PlacePtr& place) const;
+                                                    const TombstonePtr& place) const;
 
     /// Undoes all edits. Messages that were added then count as removed.
     void revert();
@@ -135,8 +135,8 @@ class Edits final : public onnx::Changes {
         std::weak_ptr<const ByKey> gone;
     };
     struct Places {
-        std::shared_ptr<Place> first;  // of handles that were made before the first edit
-        std::weak_ptr<Place> now;
+        std::shared_ptr<Tombstone> first;  // of handles that were made before the first edit
+        std::weak_ptr<Tombstone> now;
     };
 
     // The bytes of a message are anywhere in memory: one range is what was loaded or copied, the

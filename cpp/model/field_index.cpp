@@ -17,12 +17,12 @@ constexpr std::size_t kFewKeys = 64;
 }  // namespace
 
 FieldIndex::FieldIndex(onnx::Message message, const std::uint8_t* origin)
-    : message_(std::move(message)), origin_(origin), occurrences_(message_.table()) {
+    : message_(std::move(message)), origin_(origin), occurrences_(message_.table().fields.size()) {
     if (message_.edited()) return;
     message_.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
         if (row == nullptr) return;
         const auto offset = static_cast<std::uint64_t>(field.begin - origin_);
-        occurrences_.note(message_.table().position_of(*row), offset);
+        occurrences_[message_.table().position_of(*row)].note(offset);
     });
 }
 

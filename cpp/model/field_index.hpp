@@ -105,7 +105,7 @@ class FieldIndex {
     }
 
   private:
-    [[nodiscard]] const wire::Occurrences::Entry& entry(const wire::FieldRow& row) const noexcept {
+    [[nodiscard]] const wire::FieldOccurrences& entry(const wire::FieldRow& row) const noexcept {
         return occurrences_.at(message_.table().position_of(row));
     }
     /// The next field that belongs to `row`. Throws Error if the bytes changed after loading.

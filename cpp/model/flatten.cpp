@@ -210,7 +210,7 @@ void FlatMessage::for_each_part(const onnx::Message& message, Plain&& plain, Inn
         return found == edited.end() ? nullptr : &found->second;
     };
     message.for_each_field([&](const wire::Field& field, const wire::FieldRow* row) {
-        pages_.looked_at({field.begin, 0});
+        pages_.note_read({field.begin, 0});
         if (row == nullptr || !row->is_message()) {
             plain(field, row);
         } else if (row->repeated()) {

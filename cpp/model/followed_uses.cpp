@@ -4,10 +4,10 @@
 #include <iterator>
 #include <tuple>
 
+#include "model/captured_values.hpp"
 #include "model/document.hpp"
 #include "model/list_names.hpp"
 #include "model/node.hpp"
-#include "model/outer_uses.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -88,7 +88,7 @@ void FollowedUses::read(const onnx::Message& element, Read& found) const {
         const auto inner = static_cast<std::uint32_t>(users.size() - 1);
         found.mentions.add(value, {.index = index, .inner = inner, .role = role});
     };
-    OuterUses outer(
+    CapturedUses outer(
         [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
             add(value, user, index, Mention::Role::use);
         },

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "model/captured_values.hpp"
 #include "model/message_list.hpp"
 #include "model/name_table.hpp"
 #include "model/named_list.hpp"
-#include "model/outer_uses.hpp"
 #include "model/sparse_tensor.hpp"
 #include "model/training_uses.hpp"
 #include "model/value_type.hpp"
@@ -77,7 +77,7 @@ onnx::Message Graph::user(const Use& use) const {
 
 std::optional<onnx::Message> Graph::first_user(std::string_view value) const {
     std::optional<onnx::Message> found;
-    OuterUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
+    CapturedUses uses([&](std::string_view name, const onnx::Message& user, std::uint32_t) {
         if (!found && name == value) found = user;
     });
     const std::uint32_t depth = document().limits().depth;

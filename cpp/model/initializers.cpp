@@ -34,12 +34,12 @@ std::vector<std::uint32_t> Initializers::in_list_order(
     return order;
 }
 
-const ListNames& Initializers::names(bool frugal) const {
+const ListNames& Initializers::names(bool release_pages) const {
     return names_->get([&] {
         // Weights lie between the names: views of the file would map pages of them at every
         // look-up.
         auto names = std::make_unique<ListNames>("tensor", kAdvice, NameTable::Text::copied);
-        for_each_name([&](std::string_view name) { names->add(name); }, frugal);
+        for_each_name([&](std::string_view name) { names->add(name); }, release_pages);
         if (names->has_repeated()) {
             for_each([&](const onnx::Message& tensor) {
                 if (!tensor.has(field<"TensorProto.segment">)) return;
@@ -77,8 +77,8 @@ std::uint64_t Initializers::name_count() const {
     return list->names() - (list->count("") == 0 ? 0 : 1);
 }
 
-void Initializers::read_names(bool frugal) const {
-    if (!edited()) std::ignore = names(frugal);
+void Initializers::read_names(bool release_pages) const {
+    if (!edited()) std::ignore = names(release_pages);
 }
 
 std::uint64_t Initializers::stored_nbytes() const {

@@ -34,14 +34,14 @@ class Initializers {
     /// The TensorProto at a position of the list. Throws std::out_of_range.
     [[nodiscard]] onnx::Message at(std::uint64_t position) const;
 
-    /// Calls visit(tensor) for each TensorProto of the list, in order. `frugal`: the pages that the
-    /// walk maps are released as it goes.
+    /// Calls visit(tensor) for each TensorProto of the list, in order. `release_pages`: the pages
+    /// that the walk maps are released as it goes.
     template <class Visit>
-    void for_each(Visit&& visit, bool frugal = false) const {
-        StructurePages pages(document_->source(), frugal);
+    void for_each(Visit&& visit, bool release_pages = false) const {
+        StructurePages pages(document_->source(), release_pages);
         graph_->for_each(kField, [&](const wire::Field& element) {
             visit(tensor_of(element));
-            pages.looked_at(element.bytes);
+            pages.note_read(element.bytes);
         });
     }
 
@@ -56,25 +56,25 @@ class Initializers {
     /// Throws std::out_of_range before the first call of `visit`.
     template <class Visit>
     void for_each_at(std::span<const std::uint32_t> positions, Visit&& visit,
-                     bool frugal = false) const {
-        StructurePages pages(document_->source(), frugal);
+                     bool release_pages = false) const {
+        StructurePages pages(document_->source(), release_pages);
         FieldIndex::Cursor cursor(*graph_, kField);
         wire::Field element;
         for (const std::uint32_t i : in_list_order(positions)) {
             if (positions[i] >= cursor.position()) {  // not the position of the call before
                 cursor.skip_to(positions[i]);
                 if (!cursor.next(element)) fail_changed();
-                pages.looked_at(element.bytes);
+                pages.note_read(element.bytes);
             }
             visit(i, tensor_of(element));
         }
     }
 
     /// Calls visit(name) for each TensorProto of the list, in order; the name may be empty.
-    /// `frugal`: as for for_each().
+    /// `release_pages`: as for for_each().
     template <class Visit>
-    void for_each_name(Visit&& visit, bool frugal = false) const {
-        for_each([&](const onnx::Message& tensor) { visit(tensor.text(kName)); }, frugal);
+    void for_each_name(Visit&& visit, bool release_pages = false) const {
+        for_each([&](const onnx::Message& tensor) { visit(tensor.text(kName)); }, release_pages);
     }
 
     /// Calls insert(tensor) for each Tensor that has a name, in order. It returns whether it has
@@ -88,8 +88,8 @@ class Initializers {
         });
     }
 
-    /// The initializers by name; made at the first call. `frugal`: as for for_each().
-    [[nodiscard]] const ListNames& names(bool frugal = false) const;
+    /// The initializers by name; made at the first call. `release_pages`: as for for_each().
+    [[nodiscard]] const ListNames& names(bool release_pages = false) const;
 
     /// names().position() and names().contains() of a name, and names().count(), which cost no walk
     /// over the list after an edit.
@@ -97,8 +97,8 @@ class Initializers {
     [[nodiscard]] bool contains(std::string_view name) const;
     [[nodiscard]] std::uint64_t name_count() const;
 
-    /// Reads the names before they are looked up. `frugal`: as for for_each().
-    void read_names(bool frugal) const;
+    /// Reads the names before they are looked up. `release_pages`: as for for_each().
+    void read_names(bool release_pages) const;
 
     /// Bytes of all initializers, as stored.
     [[nodiscard]] std::uint64_t stored_nbytes() const;

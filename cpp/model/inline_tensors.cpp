@@ -137,7 +137,7 @@ class OperandWalk {
     template <class Visit>
     void for_each(const onnx::Message& owner, const wire::FieldRow& row, Visit&& visit) {
         owner.for_each_value(row, [&](const wire::Field& value) {
-            pages_.looked_at({value.begin, 0});
+            pages_.note_read({value.begin, 0});
             visit(owner.inner(row, value));
         });
     }

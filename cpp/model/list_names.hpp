@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,10 @@ class ListNames {
 
     /// The i-th different name, in the order of the list.
     [[nodiscard]] std::string_view name(std::uint32_t i) const noexcept { return table_.name(i); }
+    /// All of them.
+    [[nodiscard]] std::span<const std::string_view> distinct() const noexcept {
+        return table_.names();
+    }
 
     /// The names that contain `name`, of those the shortest, then the names that have most
     /// characters in common with it at both ends: at most `most`, in the order of the list.

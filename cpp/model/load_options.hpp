@@ -29,9 +29,9 @@ struct LoadOptions {
     std::string folder;       // of the file, absolute; empty: it is a buffer
     tensor::ExternalFolder external;
     Limits limits;
-    /// If set: tensors with faults that onnx overlooks are read, and this function is called with
+    /// If set: tensors with faults that onnx tolerates are read, and this function is called with
     /// each fault.
-    std::function<void(const Error&)> overlook;
+    std::function<void(const Error&)> tolerate;
 
     [[nodiscard]] bool is_model() const noexcept { return root == &onnx::message<"ModelProto">; }
 };

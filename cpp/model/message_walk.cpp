@@ -91,7 +91,7 @@ class Walk {
         Rows seen = 0;
         const auto for_each_field = [&](auto&& visit) {
             parent.for_each_field([&](const wire::Field& value, const wire::FieldRow* found) {
-                if (pages_ != nullptr) pages_->looked_at({value.begin, 0});
+                if (pages_ != nullptr) pages_->note_read({value.begin, 0});
                 if (found == nullptr) return;
                 seen |= onnx::Pieces::rows(parent.table(), *found);
                 visit(value, *found);

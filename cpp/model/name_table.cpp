@@ -18,10 +18,6 @@ namespace {
 // Up to this many names are compared one by one. Most lists have no more, and then need no memory.
 constexpr std::size_t kFew = 8;
 
-// Copies of names are kept in blocks that double in size between these two.
-constexpr std::size_t kSmallestBlock = 256;
-constexpr std::size_t kLargestBlock = std::size_t{1} << 20;
-
 const HashSeeds& seeds() {
     constinit static std::atomic<const HashSeeds*> made = nullptr;
     return made_once(made, [] { return std::make_unique<const HashSeeds>(random_seeds()); });
@@ -60,6 +56,10 @@ std::uint32_t hash_of(std::string_view name) {
 }
 
 }  // namespace
+
+NameTable::NameTable(Text text)
+    : copies_(text == Text::copied ? std::make_unique<std::pmr::monotonic_buffer_resource>()
+                                   : nullptr) {}
 
 std::size_t NameTable::slot_of(std::string_view name, std::uint32_t hash) const noexcept {
     const std::size_t mask = slots_.size() - 1;
@@ -101,12 +101,6 @@ void NameTable::prefetch(const Hashed& hashed) const noexcept {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hashed.hash & (slots_.size() - 1)]);
 }
 
-NameTable::Hashed NameTable::prepare(std::string_view name) const noexcept {
-    const Hashed prepared = hashed(name);
-    prefetch(prepared);
-    return prepared;
-}
-
 NameTable::Added NameTable::add(std::string_view name) {
     if (slots_.empty()) {
         if (const auto known = find(name)) return {*known, false};
@@ -118,37 +112,27 @@ NameTable::Added NameTable::add(std::string_view name) {
     return add_to_slots({name, hash_of(name)});
 }
 
-NameTable::Added NameTable::add(const Hashed& prepared) {
-    return slots_.empty() ? add(prepared.name) : add_to_slots(prepared);
+NameTable::Added NameTable::add(const Hashed& hashed) {
+    return slots_.empty() ? add(hashed.name) : add_to_slots(hashed);
 }
 
-NameTable::Added NameTable::add_to_slots(const Hashed& prepared) {
+NameTable::Added NameTable::add_to_slots(const Hashed& hashed) {
     if (2 * (names_.size() + 1) > slots_.size()) grow(std::max(2 * slots_.size(), 4 * kFew));
-    Slot& slot = slots_[slot_of(prepared.name, prepared.hash)];
+    Slot& slot = slots_[slot_of(hashed.name, hashed.hash)];
     if (slot.position != kFree) return {slot.position, false};
     if (size() >= kFree - 1) throw std::length_error("more than 2^32 names in one list");
-    slot = {prepared.hash, size()};
-    append(prepared.name);
+    slot = {hashed.hash, size()};
+    append(hashed.name);
     return {slot.position, true};
 }
 
 void NameTable::append(std::string_view name) {
-    names_.push_back(text_ == Text::copied ? copy(name) : name);
-}
-
-std::string_view NameTable::copy(std::string_view name) {
-    if (name.empty()) return {};
-    if (name.size() > room_) {
-        const std::size_t usual = kSmallestBlock << std::min<std::size_t>(blocks_.size(), 12);
-        room_ = std::max(name.size(), std::min(usual, kLargestBlock));
-        blocks_.push_back(std::make_unique_for_overwrite<char[]>(room_));
-        next_ = blocks_.back().get();
+    if (copies_ && !name.empty()) {
+        auto* const copy = static_cast<char*>(copies_->allocate(name.size(), 1));
+        std::memcpy(copy, name.data(), name.size());
+        name = {copy, name.size()};
     }
-    std::memcpy(next_, name.data(), name.size());
-    const std::string_view copied(next_, name.size());
-    next_ += name.size();
-    room_ -= name.size();
-    return copied;
+    names_.push_back(name);
 }
 
 std::optional<std::uint32_t> NameTable::find(std::string_view name) const noexcept {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/captured_values.hpp"
 #include "model/edit_message.hpp"
 #include "model/list_names.hpp"
-#include "model/outer_uses.hpp"
 #include "model/training_uses.hpp"
 #include "onnx/schema.hpp"
 
@@ -117,7 +117,7 @@ void Renaming::find_after(std::uint32_t after, const FieldIndex& fields, Followe
     if (before_.find(name)) return;  // it goes
     found.is_taken = found.is_taken || has(kInputs) || has(kInitializers) ||
                      followed.has(name, Mention::Role::output);
-    found.is_outer = has(kOutputs) || followed.has(name, Mention::Role::use);
+    found.is_captured = has(kOutputs) || followed.has(name, Mention::Role::use);
 }
 
 void Renaming::note_sparse(const onnx::Message& values) {
@@ -132,14 +132,14 @@ void Renaming::note_sparse(const onnx::Message& values) {
 }
 
 void Renaming::find_in_trainings() {
-    OuterUses uses([&](std::string_view name, const onnx::Message& user,
-                       std::uint32_t index) { note_use(name, user, index); },
-                   [&](std::string_view name) {
-                       if (const auto after = after_.find(name))
-                           found_[first_of_[*after]].is_hidden = true;
-                   },
-                   [&](std::string_view name, const onnx::Message& holder,
-                       const wire::FieldRow& row) { note(name, holder, row); });
+    CapturedUses uses([&](std::string_view name, const onnx::Message& user,
+                          std::uint32_t index) { note_use(name, user, index); },
+                      [&](std::string_view name) {
+                          if (const auto after = after_.find(name))
+                              found_[first_of_[*after]].is_hidden = true;
+                      },
+                      [&](std::string_view name, const onnx::Message& holder,
+                          const wire::FieldRow& row) { note(name, holder, row); });
     const std::uint32_t depth = document_.limits().depth;
     for (const onnx::Message& training : training_info_of(document_, graph_)) {
         find_in_training(training, depth, uses,
@@ -151,7 +151,7 @@ void Renaming::find_in_trainings() {
 
 void Renaming::note_outer(std::string_view name) {
     if (const auto after = after_.find(name); after && !before_.find(name)) {
-        found_[first_of_[*after]].is_outer = true;
+        found_[first_of_[*after]].is_captured = true;
     }
 }
 
@@ -216,7 +216,7 @@ void Renaming::check() const {
             throw std::invalid_argument("a subgraph has a value of its own of the name " + after +
                                         ", which would hide the initializer");
         }
-        if (found_[pair].is_outer) {
+        if (found_[pair].is_captured) {
             throw std::invalid_argument("the graph uses a value " + after +
                                         " from outside, which the initializer would hide");
         }

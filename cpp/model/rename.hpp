@@ -49,9 +49,9 @@ class Renaming {
         std::uint64_t count = 0;  // of the dense initializers with the old name
         std::uint64_t segments = 0;
         bool is_sparse = false;
-        bool is_taken = false;   // another value of the graph has the new name
-        bool is_hidden = false;  // a value of a subgraph has the new name
-        bool is_outer = false;   // the graph uses a value of the new name that it does not make
+        bool is_taken = false;     // another value of the graph has the new name
+        bool is_hidden = false;    // a value of a subgraph has the new name
+        bool is_captured = false;  // the graph uses a value of the new name that it does not make
     };
 
     void note(std::string_view name, const onnx::Message& message, const wire::FieldRow& field,

@@ -12,15 +12,16 @@ namespace onnxmap::model {
 
 class StructurePages {
   public:
-    /// If `frugal`, releases pages as the walk goes on. The source must outlive this object.
-    StructurePages(const source::Source& source, bool frugal) : source_(source), frugal_(frugal) {}
+    /// If `release_pages`, releases pages as the walk goes on. The source must outlive this object.
+    StructurePages(const source::Source& source, bool release_pages)
+        : source_(source), releases_pages_(release_pages) {}
     ~StructurePages() { release(); }
     StructurePages(const StructurePages&) = delete;
     StructurePages& operator=(const StructurePages&) = delete;
 
     /// Notes that the walk has read some or all of these bytes of the source.
-    void looked_at(ByteView bytes) noexcept {
-        if (!frugal_) return;
+    void note_read(ByteView bytes) noexcept {
+        if (!releases_pages_) return;
         const std::uint64_t offset = source_.offset_of(bytes);
         if (offset > source_.size()) return;  // an edit added them
         const std::uint64_t distance = offset < last_ ? last_ - offset : offset - last_;
@@ -43,7 +44,7 @@ class StructurePages {
     }
 
     const source::Source& source_;
-    bool frugal_;
+    bool releases_pages_;
     std::uint64_t mapped_ = 0;
     std::uint64_t last_ = 0;
     std::uint64_t first_ = UINT64_MAX;

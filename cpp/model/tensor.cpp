@@ -21,20 +21,21 @@ void Tensor::check_type() const {
     if (header_.data_type != 0) std::ignore = type();
 }
 
-tensor::Values Tensor::values(std::optional<source::Moment> since) const {
+tensor::Values Tensor::values(std::optional<source::Timestamp> since) const {
     return naming([&] { return find_values(since.value_or(source::kRecently)); });
 }
 
 std::optional<tensor::Values> Tensor::values_if_valid() const {
-    const tensor::OverlookQuietly quietly;
+    const tensor::TolerateQuietly quietly;
     try {
         return find_values(source::kRecently);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+        if (error.code == "file.changed") throw;
         return std::nullopt;
     }
 }
 
-tensor::Values Tensor::find_values(source::Moment since) const {
+tensor::Values Tensor::find_values(source::Timestamp since) const {
     document_.store().check_unchanged(document_.source(), since);
     if (!header_.has_segment) return {message_, header_, document_.store(), since};
     return {message_, header_, document_.store(), since, document_.segments_of(message_)};

@@ -45,8 +45,10 @@ class Tensor {
     /// segment of several, they are the values of the whole tensor. Files that were last checked
     /// before `since` are checked for changes; the default is source::kRecently. Throws Error
     /// `tensor.*`, `ext.*`, `file.changed`.
-    [[nodiscard]] tensor::Values values(std::optional<source::Moment> since = std::nullopt) const;
-    /// The values, or nothing if they are not valid: reading them reports the fault.
+    [[nodiscard]] tensor::Values values(
+        std::optional<source::Timestamp> since = std::nullopt) const;
+    /// The values, or nothing if they are not valid: reading them reports the fault. Throws Error
+    /// `file.changed`.
     [[nodiscard]] std::optional<tensor::Values> values_if_valid() const;
 
     /// The entries of `external_data`; nothing if the values are in the model. Throws Error
@@ -79,7 +81,7 @@ class Tensor {
     }
 
   private:
-    [[nodiscard]] tensor::Values find_values(source::Moment since) const;
+    [[nodiscard]] tensor::Values find_values(source::Timestamp since) const;
     [[nodiscard]] tensor::ExternalEntry entry() const;
     [[nodiscard]] bool is_in_pieces() const;
     // The path of the file that holds these bytes, or of that which an edit took them from; empty

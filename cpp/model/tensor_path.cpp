@@ -140,6 +140,7 @@ Error with_tensor_path(const Error& error, const Document& document, const std::
     named.file = error.file;
     named.tensor = path;
     named.location = error.location;
+    named.remedy = error.remedy;
     return named;
 }
 

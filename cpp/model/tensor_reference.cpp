@@ -6,10 +6,10 @@
 
 #include "base/error.hpp"
 #include "contain/contained_open.hpp"
-#include "contain/file_place.hpp"
 #include "contain/location.hpp"
+#include "contain/rooted_path.hpp"
 #include "os/folder.hpp"
-#include "os/held_file.hpp"
+#include "os/pooled_file.hpp"
 #include "tensor/external_data.hpp"
 
 namespace onnxmap::model {
@@ -29,14 +29,15 @@ std::shared_ptr<const os::Folder> folder_at(const std::string& path) {
 }
 
 // Whether the folder's path and the relative path alone lead to the file.
-bool leads_to(const contain::FilePlace& place, const contain::OpenPolicy& policy,
+bool leads_to(const contain::RootedPath& place, const contain::OpenPolicy& policy,
               const os::FileIdentity& file) {
     if (!contain::is_safe_location(place.relative_path)) return false;
     auto folder = folder_at(place.folder);
     if (!folder) return false;
     auto opener =
         std::make_shared<const contain::ContainedOpen>(Folders{std::move(folder)}, policy);
-    return os::look_for(*contain::way_by_location(std::move(opener), place.relative_path), file)
+    return os::find_same_file(*contain::location_locator(std::move(opener), place.relative_path),
+                              file)
         .has_value();
 }
 
@@ -66,7 +67,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     const std::string folder = is_own                       ? document.folder()
                                : slash == std::string::npos ? std::string(".")
                                                             : source.path().substr(0, slash);
-    contain::FilePlace named{folder, source.path().substr(slash + 1)};
+    contain::RootedPath named{folder, source.path().substr(slash + 1)};
     if (is_external) {
         named = {store.external.root(),
                  std::string(tensor::read_external_entry(tensor, values.header().name,
@@ -90,7 +91,7 @@ std::optional<TensorReference> reference_to(const Document& document, const onnx
     }
     // Prefers a path without links: a link may get another target, even outside the folder.
     const contain::OpenPolicy& policy = store.external.folder().policy;
-    const auto place = contain::place_of(*file, folders);
+    const auto place = contain::rooted_path_of(*file, folders);
     if (place && leads_to(*place, policy, file->identity())) {
         found.folder = place->folder;
         found.location = place->relative_path;

@@ -7,14 +7,14 @@
 #include <optional>
 #include <string_view>
 
+#include "model/captured_values.hpp"
 #include "model/name_table.hpp"
-#include "model/outer_uses.hpp"
 #include "onnx/message.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
 
-/// Finds the uses in `algorithm` with an OuterUses, as if that was a subgraph, and calls
+/// Finds the uses in `algorithm` with an CapturedUses, as if that was a subgraph, and calls
 /// visit(entry, field) for each field of a binding that names a value of the main graph. The key is
 /// the initializer; the value, of an update, is an output of `algorithm` or of the main graph.
 template <class Uses, class Visit>

@@ -41,7 +41,7 @@ class UnknownFields {
     wire::Field find(onnx::Message::Walk& walk) const;
 
     onnx::Message message_;
-    wire::Occurrences::Entry found_;  // offsets count from the first piece
+    wire::FieldOccurrences found_;  // offsets count from the first piece
 };
 
 }  // namespace onnxmap::model

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/captured_values.hpp"
 #include "model/list_names.hpp"
 #include "model/node.hpp"
-#include "model/outer_uses.hpp"
 #include "onnx/schema.hpp"
 
 namespace onnxmap::model {
@@ -59,7 +59,7 @@ class ValueUses::Collector {
 
     void add_subgraphs(const Node& node, std::uint32_t position) {
         std::deque<onnx::Message>& users = self_.inner_users_;
-        OuterUses outer(
+        CapturedUses outer(
             [&](std::string_view value, const onnx::Message& user, std::uint32_t index) {
                 if (users.empty() || !users.back().is(user)) users.push_back(user);
                 add_use(value, {position, index, static_cast<std::uint32_t>(users.size() - 1)});

@@ -1,5 +1,9 @@
 #include "model/weights.hpp"
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "base/error.hpp"
 #include "onnx/schema.hpp"
 
@@ -26,6 +30,30 @@ std::optional<ByteView> loaded_raw_data(const Document& document, const onnx::Me
     const auto value = document.find(tensor, field<"TensorProto.raw_data">);
     const bool is_loaded = value && !value->bytes.empty() && document.store().holds(value->bytes);
     return is_loaded ? std::optional(value->bytes) : std::nullopt;
+}
+
+namespace {
+
+constexpr const wire::FieldRow* kName = &field<"TensorProto.name">;
+constexpr std::array kNotes = {&field<"TensorProto.doc_string">,
+                               &field<"TensorProto.metadata_props">};
+
+}  // namespace
+
+void clear_name(const Document& document, const onnx::Message& tensor) {
+    clear(document, tensor, *kName);
+}
+
+void clear_notes(const Document& document, const onnx::Message& tensor) {
+    clear(document, tensor, kNotes);
+}
+
+void clear_values(const Document& document, const onnx::Message& tensor) {
+    std::vector<const wire::FieldRow*> rows;
+    for (const wire::FieldRow& row : tensor.table().fields) {
+        if (&row != kName && std::ranges::find(kNotes, &row) == kNotes.end()) rows.push_back(&row);
+    }
+    clear(document, tensor, rows);
 }
 
 }  // namespace onnxmap::model

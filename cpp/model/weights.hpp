@@ -1,4 +1,4 @@
-// The bytes of weights in `raw_data`: where they are, and how they are set without a copy.
+// The values of TensorProtos: how they are replaced, and set to bytes that are not copied.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,14 @@ void set_loaded_raw_data(const Document& document, const onnx::Message& tensor,
 /// The `raw_data` of a TensorProto, if they are bytes of the loaded file, and not empty.
 [[nodiscard]] std::optional<ByteView> loaded_raw_data(const Document& document,
                                                       const onnx::Message& tensor);
+
+/// Removes the name of a TensorProto.
+void clear_name(const Document& document, const onnx::Message& tensor);
+
+/// Removes what a TensorProto says besides its name and values: documentation and metadata.
+void clear_notes(const Document& document, const onnx::Message& tensor);
+
+/// Removes all fields that say what the values are. Name, documentation and metadata stay.
+void clear_values(const Document& document, const onnx::Message& tensor);
 
 }  // namespace onnxmap::model

@@ -1,5 +1,7 @@
 #include "onnx/data_type.hpp"
 
+#include <algorithm>
+
 #include "onnx/schema.hpp"
 
 namespace onnxmap::onnx {
@@ -22,24 +24,18 @@ constexpr DataTypeInfo kDataTypes[] = {
 #undef DATA_TYPE
 };
 
-consteval bool numbers_are_positions() {
-    std::int32_t next = 1;
-    for (const DataTypeInfo& info : kDataTypes) {
-        if (static_cast<std::int32_t>(info.type) != next++) return false;
-    }
-    return true;
-}
-static_assert(numbers_are_positions(), "data_type.def is sorted by number, without a gap");
-
-consteval bool widths_are_known() {
-    for (const DataTypeInfo& info : kDataTypes) {
-        const auto bits = info.bits;
-        if (bits % 8 != 0 && bits != 2 && bits != 4 && bits != 6) return false;
-        if ((bits % 8 == 0) != (info.packing == Packing::whole)) return false;
-    }
-    return true;
-}
-static_assert(widths_are_known(), "a new sub-byte width needs an unpacking function of its own");
+static_assert(std::ranges::all_of(kDataTypes,
+                                  [](const DataTypeInfo& info) {
+                                      return static_cast<int>(info.type) == &info - kDataTypes + 1;
+                                  }),
+              "data_type.def is sorted by number, without a gap");
+static_assert(std::ranges::all_of(kDataTypes,
+                                  [](const DataTypeInfo& info) {
+                                      const auto bits = info.bits;
+                                      if (info.packing == Packing::whole) return bits % 8 == 0;
+                                      return bits == 2 || bits == 4 || bits == 6;
+                                  }),
+              "a new sub-byte width needs an unpacking function of its own");
 
 }  // namespace
 

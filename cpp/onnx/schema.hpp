@@ -14,17 +14,15 @@ namespace onnxmap::onnx {
 
 namespace detail {
 
-inline constexpr std::size_t kMessageCount = std::size(rows::kMessages);
-
-consteval std::size_t count_fields() {
-    std::size_t count = 0;
-    for (const auto& message : rows::kMessages) count += message.fields.size();
-    return count;
-}
+inline constexpr std::size_t kMessageCount =
+    std::ranges::count(rows::kRows, 0U, &wire::FieldRow::number);
 
 consteval std::uint8_t message_index(std::string_view name) {
-    for (std::size_t i = 0; i < kMessageCount; ++i) {
-        if (rows::kMessages[i].name == name) return static_cast<std::uint8_t>(i);
+    std::uint8_t index = 0;
+    for (const wire::FieldRow& row : rows::kRows) {
+        if (row.number != 0) continue;
+        if (row.name == name) return index;
+        ++index;
     }
     throw "no such message";
 }
@@ -36,36 +34,29 @@ consteval std::uint8_t enum_index(std::string_view name) {
     throw "no such enum";
 }
 
-/// All rows, message by message, with the names of types resolved.
-consteval auto resolve_fields() {
-    std::array<wire::FieldRow, count_fields()> fields{};
-    std::size_t next = 0;
-    for (const auto& message : rows::kMessages) {
-        for (wire::FieldRow row : message.fields) {
-            if (row.is_message()) row.type_index = message_index(row.type_name);
-            if (row.type == wire::Type::enumeration) row.type_index = enum_index(row.type_name);
-            fields[next++] = row;
-        }
+/// All rows, with the names of types resolved.
+inline constexpr auto kFields = []() consteval {
+    auto fields = std::to_array(rows::kRows);
+    for (wire::FieldRow& row : fields) {
+        if (row.is_message()) row.type_index = message_index(row.type_name);
+        if (row.type == wire::Type::enumeration) row.type_index = enum_index(row.type_name);
     }
     return fields;
-}
-
-inline constexpr auto kFields = resolve_fields();
+}();
 
 consteval auto make_tables() {
     std::array<wire::MessageTable, kMessageCount> tables{};
     std::size_t next = 0;
-    for (std::size_t i = 0; i < kMessageCount; ++i) {
-        const std::size_t count = rows::kMessages[i].fields.size();
-        tables[i].name = rows::kMessages[i].name;
-        tables[i].fields = std::span(kFields).subspan(next, count);
-        tables[i].position.fill(wire::MessageTable::kNone);
-        for (std::size_t k = 0; k < count; ++k) {
-            tables[i].position.at(kFields[next + k].number) = static_cast<std::uint8_t>(k);
+    for (wire::MessageTable& table : tables) {
+        table.name = kFields[next++].name;
+        table.position.fill(wire::MessageTable::kNone);
+        const std::size_t begin = next;
+        for (; next < kFields.size() && kFields[next].number != 0; ++next) {
+            table.position.at(kFields[next].number) = static_cast<std::uint8_t>(next - begin);
         }
-        next += count;
-        for (std::size_t tag = 0; tag < tables[i].quick.size(); ++tag) {
-            tables[i].quick.at(tag) = wire::quick_for(tables[i], static_cast<std::uint8_t>(tag));
+        table.fields = std::span(kFields).subspan(begin, next - begin);
+        for (std::size_t tag = 0; tag < table.quick.size(); ++tag) {
+            table.quick.at(tag) = wire::quick_for(table, static_cast<std::uint8_t>(tag));
         }
     }
     return tables;
@@ -105,11 +96,15 @@ template <detail::Name path>
 inline constexpr const wire::FieldRow& field = detail::find_field(path.view());
 
 /// The newest IR version. Source: onnx.proto, Version.
-[[nodiscard]] constexpr std::int32_t newest_ir_version() noexcept {
-    return rows::kVersion[std::size(rows::kVersion) - 1].number;
-}
+inline constexpr std::int32_t kNewestIrVersion =
+    rows::kVersion[std::size(rows::kVersion) - 1].number;
 
 /// The message of that name (`TensorProto.Segment`), or null.
-[[nodiscard]] const wire::MessageTable* find_message(std::string_view name) noexcept;
+[[nodiscard]] inline const wire::MessageTable* find_message(std::string_view name) noexcept {
+    for (const wire::MessageTable& table : kSchema.messages) {
+        if (table.name == name) return &table;
+    }
+    return nullptr;
+}
 
 }  // namespace onnxmap::onnx

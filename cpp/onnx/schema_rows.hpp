@@ -48,25 +48,25 @@ inline constexpr EnumValue kTensorProtoDataLocation[] = {
     {"DEFAULT", 0},
     {"EXTERNAL", 1},
 };
-inline constexpr EnumValue kSequenceProtoDataType[] = {
+// Of sequences and of optional values.
+inline constexpr EnumValue kElementDataType[] = {
     {"UNDEFINED", 0}, {"TENSOR", 1}, {"SPARSE_TENSOR", 2},
     {"SEQUENCE", 3},  {"MAP", 4},    {"OPTIONAL", 5},
 };
-inline constexpr EnumValue kOptionalProtoDataType[] = {
-    {"UNDEFINED", 0}, {"TENSOR", 1}, {"SPARSE_TENSOR", 2},
-    {"SEQUENCE", 3},  {"MAP", 4},    {"OPTIONAL", 5},
-};
+
 inline constexpr EnumTable kEnums[] = {
     {"Version", kVersion},
     {"OperatorStatus", kOperatorStatus},
     {"AttributeProto.AttributeType", kAttributeProtoAttributeType},
     {"TensorProto.DataType", kTensorProtoDataType},
     {"TensorProto.DataLocation", kTensorProtoDataLocation},
-    {"SequenceProto.DataType", kSequenceProtoDataType},
-    {"OptionalProto.DataType", kOptionalProtoDataType},
+    {"SequenceProto.DataType", kElementDataType},
+    {"OptionalProto.DataType", kElementDataType},
 };
 
-inline constexpr FieldRow kAttributeProto[] = {
+/// The messages one after another. A row with number 0 begins a message; its fields follow.
+inline constexpr FieldRow kRows[] = {
+    {0, "AttributeProto"},
     {1, "name", optional, string},
     {21, "ref_attr_name", optional, string},
     {13, "doc_string", optional, string},
@@ -85,14 +85,14 @@ inline constexpr FieldRow kAttributeProto[] = {
     {11, "graphs", repeated, message, "GraphProto"},
     {23, "sparse_tensors", repeated, message, "SparseTensorProto"},
     {15, "type_protos", repeated, message, "TypeProto"},
-};
-inline constexpr FieldRow kValueInfoProto[] = {
+
+    {0, "ValueInfoProto"},
     {1, "name", optional, string},
     {2, "type", optional, message, "TypeProto"},
     {3, "doc_string", optional, string},
     {4, "metadata_props", repeated, message, "StringStringEntryProto"},
-};
-inline constexpr FieldRow kNodeProto[] = {
+
+    {0, "NodeProto"},
     {1, "input", repeated, string},
     {2, "output", repeated, string},
     {3, "name", optional, string},
@@ -103,38 +103,38 @@ inline constexpr FieldRow kNodeProto[] = {
     {6, "doc_string", optional, string},
     {9, "metadata_props", repeated, message, "StringStringEntryProto"},
     {10, "device_configurations", repeated, message, "NodeDeviceConfigurationProto"},
-};
-inline constexpr FieldRow kIntIntListEntryProto[] = {
+
+    {0, "IntIntListEntryProto"},
     {1, "key", optional, int64},
     {2, "value", repeated, int64},
-};
-inline constexpr FieldRow kNodeDeviceConfigurationProto[] = {
+
+    {0, "NodeDeviceConfigurationProto"},
     {1, "configuration_id", optional, string},
     {2, "sharding_spec", repeated, message, "ShardingSpecProto"},
     {3, "pipeline_stage", optional, int32},
-};
-inline constexpr FieldRow kShardingSpecProto[] = {
+
+    {0, "ShardingSpecProto"},
     {1, "tensor_name", optional, string},
     {2, "device", repeated, int64},
     {3, "index_to_device_group_map", repeated, message, "IntIntListEntryProto"},
     {4, "sharded_dim", repeated, message, "ShardedDimProto"},
-};
-inline constexpr FieldRow kShardedDimProto[] = {
+
+    {0, "ShardedDimProto"},
     {1, "axis", optional, int64},
     {2, "simple_sharding", repeated, message, "SimpleShardedDimProto"},
-};
-inline constexpr FieldRow kSimpleShardedDimProto[] = {
+
+    {0, "SimpleShardedDimProto"},
     {1, "dim_value", optional, int64, "", "dim"},
     {2, "dim_param", optional, string, "", "dim"},
     {3, "num_shards", optional, int64},
-};
-inline constexpr FieldRow kTrainingInfoProto[] = {
+
+    {0, "TrainingInfoProto"},
     {1, "initialization", optional, message, "GraphProto"},
     {2, "algorithm", optional, message, "GraphProto"},
     {3, "initialization_binding", repeated, message, "StringStringEntryProto"},
     {4, "update_binding", repeated, message, "StringStringEntryProto"},
-};
-inline constexpr FieldRow kModelProto[] = {
+
+    {0, "ModelProto"},
     {1, "ir_version", optional, int64},
     {8, "opset_import", repeated, message, "OperatorSetIdProto"},
     {2, "producer_name", optional, string},
@@ -147,21 +147,21 @@ inline constexpr FieldRow kModelProto[] = {
     {20, "training_info", repeated, message, "TrainingInfoProto"},
     {25, "functions", repeated, message, "FunctionProto"},
     {26, "configuration", repeated, message, "DeviceConfigurationProto"},
-};
-inline constexpr FieldRow kDeviceConfigurationProto[] = {
+
+    {0, "DeviceConfigurationProto"},
     {1, "name", optional, string},
     {2, "num_devices", optional, int32},
     {3, "device", repeated, string},
-};
-inline constexpr FieldRow kStringStringEntryProto[] = {
+
+    {0, "StringStringEntryProto"},
     {1, "key", optional, string},
     {2, "value", optional, string},
-};
-inline constexpr FieldRow kTensorAnnotation[] = {
+
+    {0, "TensorAnnotation"},
     {1, "tensor_name", optional, string},
     {2, "quant_parameter_tensor_names", repeated, message, "StringStringEntryProto"},
-};
-inline constexpr FieldRow kGraphProto[] = {
+
+    {0, "GraphProto"},
     {1, "node", repeated, message, "NodeProto"},
     {2, "name", optional, string},
     {5, "initializer", repeated, message, "TensorProto"},
@@ -172,8 +172,8 @@ inline constexpr FieldRow kGraphProto[] = {
     {13, "value_info", repeated, message, "ValueInfoProto"},
     {14, "quantization_annotation", repeated, message, "TensorAnnotation"},
     {16, "metadata_props", repeated, message, "StringStringEntryProto"},
-};
-inline constexpr FieldRow kTensorProto[] = {
+
+    {0, "TensorProto"},
     {1, "dims", repeated, int64},
     {2, "data_type", optional, int32},
     {3, "segment", optional, message, "TensorProto.Segment"},
@@ -189,25 +189,25 @@ inline constexpr FieldRow kTensorProto[] = {
     {10, "double_data", repeated, float64, "", "", kPacked},
     {11, "uint64_data", repeated, uint64, "", "", kPacked},
     {16, "metadata_props", repeated, message, "StringStringEntryProto"},
-};
-inline constexpr FieldRow kTensorProtoSegment[] = {
+
+    {0, "TensorProto.Segment"},
     {1, "begin", optional, int64},
     {2, "end", optional, int64},
-};
-inline constexpr FieldRow kSparseTensorProto[] = {
+
+    {0, "SparseTensorProto"},
     {1, "values", optional, message, "TensorProto"},
     {2, "indices", optional, message, "TensorProto"},
     {3, "dims", repeated, int64},
-};
-inline constexpr FieldRow kTensorShapeProto[] = {
+
+    {0, "TensorShapeProto"},
     {1, "dim", repeated, message, "TensorShapeProto.Dimension"},
-};
-inline constexpr FieldRow kTensorShapeProtoDimension[] = {
+
+    {0, "TensorShapeProto.Dimension"},
     {1, "dim_value", optional, int64, "", "value"},
     {2, "dim_param", optional, string, "", "value"},
     {3, "denotation", optional, string},
-};
-inline constexpr FieldRow kTypeProto[] = {
+
+    {0, "TypeProto"},
     {1, "tensor_type", optional, message, "TypeProto.Tensor", "value"},
     {4, "sequence_type", optional, message, "TypeProto.Sequence", "value"},
     {5, "map_type", optional, message, "TypeProto.Map", "value"},
@@ -215,34 +215,34 @@ inline constexpr FieldRow kTypeProto[] = {
     {8, "sparse_tensor_type", optional, message, "TypeProto.SparseTensor", "value"},
     {7, "opaque_type", optional, message, "TypeProto.Opaque", "value"},
     {6, "denotation", optional, string},
-};
-inline constexpr FieldRow kTypeProtoTensor[] = {
+
+    {0, "TypeProto.Tensor"},
     {1, "elem_type", optional, int32},
     {2, "shape", optional, message, "TensorShapeProto"},
-};
-inline constexpr FieldRow kTypeProtoSequence[] = {
+
+    {0, "TypeProto.Sequence"},
     {1, "elem_type", optional, message, "TypeProto"},
-};
-inline constexpr FieldRow kTypeProtoMap[] = {
+
+    {0, "TypeProto.Map"},
     {1, "key_type", optional, int32},
     {2, "value_type", optional, message, "TypeProto"},
-};
-inline constexpr FieldRow kTypeProtoOptional[] = {
+
+    {0, "TypeProto.Optional"},
     {1, "elem_type", optional, message, "TypeProto"},
-};
-inline constexpr FieldRow kTypeProtoSparseTensor[] = {
+
+    {0, "TypeProto.SparseTensor"},
     {1, "elem_type", optional, int32},
     {2, "shape", optional, message, "TensorShapeProto"},
-};
-inline constexpr FieldRow kTypeProtoOpaque[] = {
+
+    {0, "TypeProto.Opaque"},
     {1, "domain", optional, string},
     {2, "name", optional, string},
-};
-inline constexpr FieldRow kOperatorSetIdProto[] = {
+
+    {0, "OperatorSetIdProto"},
     {1, "domain", optional, string},
     {2, "version", optional, int64},
-};
-inline constexpr FieldRow kFunctionProto[] = {
+
+    {0, "FunctionProto"},
     {1, "name", optional, string},
     {4, "input", repeated, string},
     {5, "output", repeated, string},
@@ -258,14 +258,14 @@ inline constexpr FieldRow kFunctionProto[] = {
     // Removed in IR version 8. Can be read by name; otherwise treated as unknown fields.
     {2, "since_version", optional, int64, "", "", !kPacked, kRetired},
     {3, "status", optional, enumeration, "OperatorStatus", "", !kPacked, kRetired},
-};
-inline constexpr FieldRow kOperatorProto[] = {
+
+    {0, "OperatorProto"},
     {1, "op_type", optional, string},
     {2, "since_version", optional, int64},
     {3, "status", optional, enumeration, "OperatorStatus"},
     {10, "doc_string", optional, string},
-};
-inline constexpr FieldRow kOperatorSetProto[] = {
+
+    {0, "OperatorSetProto"},
     {1, "magic", optional, string},
     {2, "ir_version", optional, int64},
     {3, "ir_version_prerelease", optional, string},
@@ -275,8 +275,8 @@ inline constexpr FieldRow kOperatorSetProto[] = {
     {6, "doc_string", optional, string},
     {8, "operator", repeated, message, "OperatorProto"},
     {9, "functions", repeated, message, "FunctionProto"},
-};
-inline constexpr FieldRow kSequenceProto[] = {
+
+    {0, "SequenceProto"},
     {1, "name", optional, string},
     {2, "elem_type", optional, int32},
     {3, "tensor_values", repeated, message, "TensorProto"},
@@ -284,15 +284,15 @@ inline constexpr FieldRow kSequenceProto[] = {
     {5, "sequence_values", repeated, message, "SequenceProto"},
     {6, "map_values", repeated, message, "MapProto"},
     {7, "optional_values", repeated, message, "OptionalProto"},
-};
-inline constexpr FieldRow kMapProto[] = {
+
+    {0, "MapProto"},
     {1, "name", optional, string},
     {2, "key_type", optional, int32},
     {3, "keys", repeated, int64},
     {4, "string_keys", repeated, bytes},
     {5, "values", optional, message, "SequenceProto"},
-};
-inline constexpr FieldRow kOptionalProto[] = {
+
+    {0, "OptionalProto"},
     {1, "name", optional, string},
     {2, "elem_type", optional, int32},
     {3, "tensor_value", optional, message, "TensorProto"},
@@ -301,44 +301,5 @@ inline constexpr FieldRow kOptionalProto[] = {
     {6, "map_value", optional, message, "MapProto"},
     {7, "optional_value", optional, message, "OptionalProto"},
 };
-struct MessageRows {
-    std::string_view name;
-    std::span<const FieldRow> fields;
-};
 
-inline constexpr MessageRows kMessages[] = {
-    {"AttributeProto", kAttributeProto},
-    {"ValueInfoProto", kValueInfoProto},
-    {"NodeProto", kNodeProto},
-    {"IntIntListEntryProto", kIntIntListEntryProto},
-    {"NodeDeviceConfigurationProto", kNodeDeviceConfigurationProto},
-    {"ShardingSpecProto", kShardingSpecProto},
-    {"ShardedDimProto", kShardedDimProto},
-    {"SimpleShardedDimProto", kSimpleShardedDimProto},
-    {"TrainingInfoProto", kTrainingInfoProto},
-    {"ModelProto", kModelProto},
-    {"DeviceConfigurationProto", kDeviceConfigurationProto},
-    {"StringStringEntryProto", kStringStringEntryProto},
-    {"TensorAnnotation", kTensorAnnotation},
-    {"GraphProto", kGraphProto},
-    {"TensorProto", kTensorProto},
-    {"TensorProto.Segment", kTensorProtoSegment},
-    {"SparseTensorProto", kSparseTensorProto},
-    {"TensorShapeProto", kTensorShapeProto},
-    {"TensorShapeProto.Dimension", kTensorShapeProtoDimension},
-    {"TypeProto", kTypeProto},
-    {"TypeProto.Tensor", kTypeProtoTensor},
-    {"TypeProto.Sequence", kTypeProtoSequence},
-    {"TypeProto.Map", kTypeProtoMap},
-    {"TypeProto.Optional", kTypeProtoOptional},
-    {"TypeProto.SparseTensor", kTypeProtoSparseTensor},
-    {"TypeProto.Opaque", kTypeProtoOpaque},
-    {"OperatorSetIdProto", kOperatorSetIdProto},
-    {"FunctionProto", kFunctionProto},
-    {"OperatorProto", kOperatorProto},
-    {"OperatorSetProto", kOperatorSetProto},
-    {"SequenceProto", kSequenceProto},
-    {"MapProto", kMapProto},
-    {"OptionalProto", kOptionalProto},
-};
 }  // namespace onnxmap::onnx::rows

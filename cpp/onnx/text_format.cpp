@@ -7,33 +7,12 @@
 #include <limits>
 #include <string>
 
-#include "base/error.hpp"
+#include "base/utf8.hpp"
+#include "onnx/text_output.hpp"
 
 namespace onnxmap::onnx {
 
 namespace {
-
-// Length of the UTF-8 sequence at the front, or 0 if there is none.
-// Source: Unicode 15, table 3-7 (no surrogates, nothing overlong, nothing past U+10FFFF).
-std::size_t utf8_length(std::string_view text) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
-        return i < text.size() && byte(i) >= low && byte(i) <= high;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first < 0xc2) return 0;
-    if (first < 0xe0) return continues(1) ? 2 : 0;
-    if (first < 0xf0) {
-        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
-        const unsigned high = first == 0xed ? 0x9f : 0xbf;
-        return continues(1, low, high) && continues(2) ? 3 : 0;
-    }
-    if (first > 0xf4) return 0;
-    const unsigned low = first == 0xf0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
-    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
-}
 
 // The number in the lower of two precisions that reads back as the same number.
 template <class Real>
@@ -51,13 +30,10 @@ std::string number_text(Real value, int precision, int exact_precision) {
     return text.data();
 }
 
-// Bytes of text that are passed to the caller at a time.
-constexpr std::size_t kAtOnce = 64 << 10;
-
-class Printer {
+class TextPrinter : public TextOutput {
   public:
-    Printer(const TextOptions& options, const WriteText& write)
-        : options_(options), write_(write) {}
+    TextPrinter(const TextOptions& options, const WriteText& write)
+        : TextOutput(options, write, "its text has more than ") {}
 
     void print(const Message& message) {
         for (std::uint32_t number = 1; number <= wire::MessageTable::kMaxNumber; ++number) {
@@ -76,22 +52,7 @@ class Printer {
         }
     }
 
-    void flush() {
-        nbytes_ += text_.size();
-        if (nbytes_ > options_.max_bytes) {
-            throw Error("limit.text_bytes",
-                        "its text has more than " + std::to_string(options_.max_bytes) +
-                            " bytes; raise the limit with limits=Limits(text_bytes=...)");
-        }
-        write_(text_);
-        text_.clear();
-    }
-
   private:
-    void flush_if_full() {
-        if (text_.size() >= kAtOnce) flush();
-    }
-
     void begin(const wire::FieldRow& row) {
         text_.append(2 * depth_, ' ');
         text_ += row.name;
@@ -110,27 +71,18 @@ class Printer {
 
     void print_repeated(const Message& message, const wire::FieldRow& row) {
         std::uint64_t count = 0;
-        message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
-            if (known != &row) return;
-            wire::Field field = found;
-            if (field.type != row.wire_type()) field.bytes = resident(found.bytes);
-            Message::unpack(row, field, [&](const wire::Field& value) {
-                if (row.is_message()) {
-                    print_message(row, message.inner(row, value));
-                } else if (++count <= options_.longest || row.is_text()) {
-                    print_value(row, value);
-                }
-            });
+        for_each_value(message, row, [&](const wire::Field& value) {
+            if (row.is_message()) {
+                print_message(row, message.inner(row, value));
+            } else if (++count <= options_.longest || row.is_text()) {
+                print_value(row, value);
+            }
         });
         if (!row.is_message() && !row.is_text() && count > options_.longest) {
             text_.append(2 * depth_, ' ');
             text_ += "# " + std::string(row.name) + ": " + std::to_string(count) + " values, " +
                      std::to_string(options_.longest) + " shown\n";
         }
-    }
-
-    [[nodiscard]] ByteView resident(ByteView bytes) const {
-        return options_.resident ? options_.resident(bytes) : bytes;
     }
 
     void print_value(const wire::FieldRow& row, const wire::Field& value) {
@@ -180,36 +132,24 @@ class Printer {
     }
 
     void print_escaped(unsigned char c) {
-        switch (c) {
-            case '\n': text_ += "\\n"; return;
-            case '\r': text_ += "\\r"; return;
-            case '\t': text_ += "\\t"; return;
-            case '"': text_ += "\\\""; return;
-            case '\'': text_ += "\\'"; return;
-            case '\\': text_ += "\\\\"; return;
-            default: break;
-        }
-        if (c >= 0x20 && c < 0x7f) {
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\'' && c != '\\') {
             text_ += static_cast<char>(c);
             return;
         }
+        if (print_escape(static_cast<char>(c), "\n\r\t\"'\\", "nrt\"'\\")) return;
         text_ += '\\';
         text_ += static_cast<char>('0' + (c >> 6));
         text_ += static_cast<char>('0' + ((c >> 3) & 7));
         text_ += static_cast<char>('0' + (c & 7));
     }
 
-    const TextOptions& options_;
-    const WriteText& write_;
-    std::string text_;
-    std::uint64_t nbytes_ = 0;  // written so far
     std::size_t depth_ = 0;
 };
 
 }  // namespace
 
 void write_text(const Message& message, const TextOptions& options, const WriteText& write) {
-    Printer printer(options, write);
+    TextPrinter printer(options, write);
     printer.print(message);
     printer.flush();
 }

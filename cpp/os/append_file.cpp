@@ -14,6 +14,7 @@
 #include "os/fork_safe_mutex.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
+#include "os/write_extras.hpp"
 
 namespace onnxmap::os {
 
@@ -55,22 +56,19 @@ bool AppendFile::try_lock() {
     return true;
 }
 
+bool AppendFile::is_locked(const File& file) {
+    const std::unique_lock alone(appending, std::try_to_lock);
+    return !alone || is_file_locked(file.descriptor());
+}
+
 void AppendFile::unlock() noexcept {
     os::unlock(descriptor_.number());
     appending.unlock();
 }
 
 void AppendFile::write(std::uint64_t offset, ByteView bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = retried([&] {
-            return write_calls->write_at(descriptor_.number(), bytes.data(), bytes.size(),
-                                         static_cast<off_t>(offset));
-        });
-        if (count < 0) throw FileError(errno, path_);
-        if (count == 0) throw FileError(EIO, path_);
-        offset += static_cast<std::uint64_t>(count);
-        bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
+    const int number = write_all_at(descriptor_.number(), bytes, offset);
+    if (number != 0) throw FileError(number, path_);
 }
 
 void AppendFile::sync() {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.hpp"
 #include "os/descriptor.hpp"
+#include "os/file.hpp"
 #include "os/file_status.hpp"
 
 namespace onnxmap::os {
@@ -23,6 +24,10 @@ class AppendFile {
     /// without locks, keeps only threads out. Not for long: a fork waits for unlock().
     [[nodiscard]] bool try_lock();
     void unlock() noexcept;
+
+    /// Whether a thread or a process has the lock of the file now. Takes it for a moment, shared
+    /// with others who ask: whoever tries to lock the file then has to try again.
+    [[nodiscard]] static bool is_locked(const File& file);
 
     /// Writes bytes from `offset` on. If the system takes only some of them, writes the others by
     /// another call.

@@ -1,5 +1,6 @@
 #include "os/descriptor_pool.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -14,7 +15,7 @@ namespace {
 
 struct Pool {
     ForkSafeMutex mutex;
-    std::list<HeldOpen*> newest_first;
+    std::vector<PooledDescriptor*> oldest_first;
 };
 
 constinit std::atomic<Pool*> shared_pool = nullptr;
@@ -23,41 +24,40 @@ Pool& pool() { return made_once(shared_pool); }
 
 }  // namespace
 
-HeldOpen::~HeldOpen() {
+PooledDescriptor::~PooledDescriptor() {
     const std::lock_guard lock(pool().mutex);
-    if (open_) pool().newest_first.erase(place_);
+    std::erase(pool().oldest_first, this);
 }
 
-std::shared_ptr<const void> HeldOpen::find() {
+std::shared_ptr<const void> PooledDescriptor::find() {
     const std::lock_guard lock(pool().mutex);
-    if (open_) pool().newest_first.splice(pool().newest_first.begin(), pool().newest_first, place_);
+    auto& held = pool().oldest_first;
+    if (open_) {
+        const auto here = std::ranges::find(held, this);
+        std::rotate(here, here + 1, held.end());
+    }
     return open_;
 }
 
-void HeldOpen::keep(std::shared_ptr<const void> open) {
-    std::shared_ptr<const void> closed;  // destroyed after the lock is released
+void PooledDescriptor::keep(std::shared_ptr<const void> open) {
+    std::shared_ptr<const void> closed;  // closed after the lock is released, as is `open`
     const std::lock_guard lock(pool().mutex);
-    auto& held = pool().newest_first;
-    if (open_) {
-        held.splice(held.begin(), held, place_);
-        closed = std::exchange(open_, std::move(open));
-        return;
+    auto& held = pool().oldest_first;
+    held.reserve(kMostHeldOpen);
+    std::erase(held, this);
+    if (held.size() == kMostHeldOpen) {
+        closed = std::move(held.front()->open_);
+        held.erase(held.begin());
     }
-    if (held.size() >= kMostHeldOpen) {
-        closed = std::move(held.back()->open_);
-        held.back()->open_ = nullptr;
-        held.pop_back();
-    }
-    held.push_front(this);
-    open_ = std::move(open);
-    place_ = held.begin();
+    held.push_back(this);
+    open.swap(open_);
 }
 
 void close_held() {
     std::vector<std::shared_ptr<const void>> closed;
     const std::lock_guard lock(pool().mutex);
-    for (HeldOpen* held : pool().newest_first) closed.push_back(std::exchange(held->open_, {}));
-    pool().newest_first.clear();
+    for (PooledDescriptor* held : pool().oldest_first) closed.push_back(std::move(held->open_));
+    pool().oldest_first.clear();
 }
 
 }  // namespace onnxmap::os

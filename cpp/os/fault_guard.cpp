@@ -3,7 +3,7 @@
 #include <csetjmp>
 
 #include "os/fault_handler.hpp"
-#include "os/page_covers.hpp"
+#include "os/zeroed_pages.hpp"
 
 namespace onnxmap::os {
 
@@ -17,19 +17,19 @@ namespace {
 thread_local FaultGuard* innermost = nullptr;
 
 // The place where a thread continues after it hits lost pages of a region.
-struct WayOut {
+struct JumpTarget {
     GuardedRegion region;
-    WayOut* outer;
+    JumpTarget* outer;
     sigjmp_buf jump;
 };
 #ifdef __GLIBC__
 [[gnu::tls_model("initial-exec")]]
 #endif
-thread_local WayOut* way_out = nullptr;
+thread_local JumpTarget* jump_target = nullptr;
 
 }  // namespace
 
-// In a child process no page is covered any longer (see page_covers), so no guard has to uncover
+// In a child process no page is covered any longer (see zeroed_pages), so no guard has to uncover
 // one.
 void FaultGuard::forget_covers() noexcept {
     for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
@@ -43,21 +43,21 @@ bool run_to_end(GuardedRegion region, void (*work)(void*) noexcept, void* contex
     const LostPages& lost = *region.lost;
     const std::uint64_t times_before = lost.times.load();
     if (lost.covered.load() != 0) return false;
-    WayOut here{region, way_out, {}};
-    way_out = &here;
+    JumpTarget here{region, jump_target, {}};
+    jump_target = &here;
     const bool first_time = sigsetjmp(here.jump, 0) == 0;
     if (first_time) work(context);
-    way_out = here.outer;
+    jump_target = here.outer;
     return first_time && lost.times.load() == times_before;
 }
 
 bool FaultGuard::mend(std::uintptr_t fault) noexcept {
-    for (WayOut* way = way_out; way != nullptr; way = way->outer) {
+    for (JumpTarget* way = jump_target; way != nullptr; way = way->outer) {
         if (way->region.contains(fault)) siglongjmp(way->jump, 1);
     }
     for (FaultGuard* guard = innermost; guard != nullptr; guard = guard->outer_) {
         if (guard->region_.contains(fault)) {
-            return cover_lost_pages(guard->region_, fault, guard->fell_);
+            return zero_lost_pages(guard->region_, fault, guard->fell_);
         }
     }
     return false;
@@ -74,14 +74,14 @@ FaultGuard::FaultGuard(GuardedRegion region) noexcept
 
 FaultGuard::~FaultGuard() {
     innermost = outer_;
-    if (fell_) uncover_lost_pages(*region_.lost);
+    if (fell_) restore_lost_pages(*region_.lost);
 }
 
 bool FaultGuard::lost_bytes() const noexcept {
     return covered_before_ || region_.lost->times.load() != times_before_;
 }
 
-bool FaultGuard::may_fault() noexcept { return innermost != nullptr || way_out != nullptr; }
+bool FaultGuard::may_fault() noexcept { return innermost != nullptr || jump_target != nullptr; }
 
 FaultGuard* FaultGuard::current() noexcept { return innermost; }
 

@@ -8,7 +8,6 @@
 
 #include "os/descriptor_pool.hpp"
 #include "os/file_system.hpp"
-#include "os/own_appends.hpp"
 
 namespace onnxmap::os {
 
@@ -19,26 +18,18 @@ bool is_shortage(const FileError& error) noexcept {
     return number == EMFILE || number == ENFILE || number == ENOMEM;
 }
 
-void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now) {
-    if (!is_own_append(before, now)) check_same_state(path, before, now);
-}
-
 void check_same_state(const std::string& path, const FileIdentity& before,
                       const FileIdentity& now) {
     if (now == before) return;
-    std::string message = quoted(path);
-    if (!now.same_file(before)) {
-        message += " is no longer the file that was opened; load the model again";
-    } else if (now.size == before.size) {
-        message += " was written to after it was opened, and still has " +
-                   std::to_string(now.size) + " bytes";
-    } else {
-        message += " had " + std::to_string(before.size) + " bytes when it was opened, and has " +
-                   std::to_string(now.size) + " now";
+    std::string reason = " is no longer the file that was opened; load the model again";
+    if (now.same_file(before)) {
+        const std::string size = std::to_string(now.size);
+        reason = now.size == before.size
+                     ? " was written to after it was opened, and still has " + size + " bytes"
+                     : " had " + std::to_string(before.size) +
+                           " bytes when it was opened, and has " + size + " now";
     }
-    Error error("file.changed", message);
-    error.file = path;
-    throw error;
+    fail_at("file.changed", path, reason);
 }
 
 File::File(Descriptor descriptor, std::string path)
@@ -46,9 +37,7 @@ File::File(Descriptor descriptor, std::string path)
     const FileStatus status = status_of(descriptor_.number(), path_);
     if (status.kind == FileKind::folder) throw FileError(EISDIR, path_);
     if (status.kind != FileKind::regular) {
-        Error error("model.not_regular", quoted(path_) + " is not a regular file");
-        error.file = path_;
-        throw error;
+        fail_at("model.not_regular", path_, " is not a regular file");
     }
     identity_ = status.identity;
 }
@@ -68,7 +57,7 @@ void File::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
             throw FileError(errno, path_);
         }
         if (count == 0) {
-            check_unchanged(path_, identity_, identity_now());
+            check_same_state(path_, identity_, identity_now());
             Error error("file.changed",
                         quoted(path_) + " ends before its " + std::to_string(size()) + " bytes");
             error.file = path_;

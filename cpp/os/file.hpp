@@ -17,9 +17,6 @@ namespace onnxmap::os {
 /// Throws Error `file.changed` if `now` is another file or state than `before`.
 void check_same_state(const std::string& path, const FileIdentity& before, const FileIdentity& now);
 
-/// Does the same, but accepts what own appends made of `before`.
-void check_unchanged(const std::string& path, const FileIdentity& before, const FileIdentity& now);
-
 class File {
   public:
     /// For open(): a FIFO does not block, and a terminal does not become the controlling one.

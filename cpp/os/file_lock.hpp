@@ -16,8 +16,8 @@ enum class Locked {
 /// Throws FileError, with `path`.
 [[nodiscard]] Locked try_lock(int descriptor, const std::string& path);
 
-/// Gives the lock back, also for children that a fork has made meanwhile. A lock that cannot be
-/// given back goes with the descriptor.
+/// Releases the lock, also for children that a fork has made meanwhile. A lock that cannot be
+/// released goes with the descriptor.
 void unlock(int descriptor) noexcept;
 
 }  // namespace onnxmap::os

@@ -30,6 +30,9 @@ struct FileStatus {
     FileKind kind = FileKind::other;
     std::uint64_t names = 0;   // hard links
     std::uint64_t blocks = 0;  // of a disk, or of the memory of a file system without a disk
+    unsigned permissions = 0;  // read, write and execute, for owner, group and others
+    unsigned user = 0;
+    unsigned group = 0;
 };
 
 /// Throws FileError, with `path`.

@@ -27,11 +27,8 @@ constinit std::atomic<Folders*> folders = nullptr;
 // The identity of the object at the path itself, not of a link's target. If the path cannot be
 // examined, an identity that equals no other.
 FileIdentity identity_at(const std::string& path) {
-    try {
-        return FoundObject(path, AtLink::the_link).status().identity;
-    } catch (const FileError&) {
-        return {};
-    }
+    const auto found = if_possible([&] { return FoundObject(path, AtLink::the_link).status(); });
+    return found ? found->identity : FileIdentity();
 }
 
 }  // namespace
@@ -65,11 +62,8 @@ std::shared_ptr<const Descriptor> Folder::open() const {
     if (auto opened = std::static_pointer_cast<const Descriptor>(held_.find())) return opened;
     auto opened = open_shared_descriptor(path_);
     if (!status_of(opened->number(), path_).identity.same_file(identity_)) {
-        Error error(
-            "file.changed",
-            quoted(path_) + " is no longer the folder that was opened; load the model again");
-        error.file = path_;
-        throw error;
+        fail_at("file.changed", path_,
+                " is no longer the folder that was opened; load the model again");
     }
     held_.keep(opened);
     return opened;

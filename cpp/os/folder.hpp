@@ -35,7 +35,7 @@ class Folder {
   private:
     std::string path_;
     FileIdentity identity_;
-    mutable HeldOpen held_;
+    mutable PooledDescriptor held_;
 };
 
 /// The part of the text `path` below `folder`. Nothing if `path` does not begin with `folder`.

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "os/fault_guard.hpp"
-#include "os/page_covers.hpp"
+#include "os/zeroed_pages.hpp"
 
 namespace onnxmap::os {
 
@@ -56,17 +56,17 @@ void before_fork() noexcept {
         now = holders.load();
     }
     while ((now = holders.load()) != (kForking | own())) holders.wait(now);
-    lock_covers();
+    lock_zeroed_pages();
 }
 
 void after_fork_in_parent() noexcept {
-    unlock_covers();
+    unlock_zeroed_pages();
     holders.fetch_and(~kForking);
     holders.notify_all();
 }
 
 void after_fork_in_child() noexcept {
-    drop_all_covers();
+    restore_all_pages();
     FaultGuard::forget_covers();
     holders.store(own());
 }

@@ -1,7 +1,6 @@
 #include "os/new_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,24 +36,10 @@ constexpr unsigned kGroupBits = 070;
 constexpr std::uint64_t kPiece = 4 << 20;
 constexpr std::uint64_t kWindow = 256 << 10;
 
-// Whether all bytes were written.
-bool write_all(int file, ByteView bytes, std::uint64_t position) noexcept {
-    while (!bytes.empty()) {
-        const ssize_t count = retried([&] {
-            return write_calls->write_at(file, bytes.data(), bytes.size(),
-                                         static_cast<off_t>(position));
-        });
-        if (count <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(count));
-        position += static_cast<std::uint64_t>(count);
-    }
-    return true;
-}
-
 }  // namespace
 
 NewFile::NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string path,
-                 std::optional<NameStatus> replaced)
+                 std::optional<FileStatus> replaced)
     : folder_(std::move(folder)),
       name_(std::move(name)),
       path_(std::move(path)),
@@ -70,15 +55,6 @@ NewFile::NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, s
     descriptor_ = opened.release();
     temporary_ = std::move(temporary);
 }
-
-NewFile::NewFile(NewFile&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      name_(std::move(other.name_)),
-      path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      replaced_(other.replaced_),
-      identity_(other.identity_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 NewFile::~NewFile() {
     if (descriptor_ >= 0) static_cast<void>(write_calls->close(descriptor_));
@@ -130,7 +106,7 @@ bool NewFile::read_and_write(const File& file, std::uint64_t offset, std::uint64
                 failed = true;
                 return;
             }
-            if (!write_all(descriptor_, bytes, position + begin)) failed = true;
+            if (write_all_at(descriptor_, bytes, position + begin) != 0) failed = true;
             begin += count;
         }
     });
@@ -161,10 +137,9 @@ void NewFile::finish(bool sync) {
 // At no moment the file may be open to anybody who could not open the old one. It is the owner's
 // alone until its ACL or its mode is set.
 void NewFile::set_permissions() {
-    struct stat status{};
-    if (::fstat(descriptor_, &status) != 0) throw FileError(errno, path_);
+    const FileStatus status = status_of(descriptor_, path_);
     const bool has_group =
-        status.st_gid == replaced_->group ||
+        status.group == replaced_->group ||
         write_calls->set_owner(descriptor_, static_cast<uid_t>(-1), replaced_->group) == 0;
     const auto attributes = folder_->attributes_of(name_);
     const std::string* list = nullptr;
@@ -185,7 +160,7 @@ void NewFile::set_permissions() {
         if (!has_group || !attributes) permissions &= ~kGroupBits | permissions << 3;
         set_mode(permissions);
     }
-    if (status.st_uid != replaced_->user) {
+    if (status.user != replaced_->user) {
         static_cast<void>(
             write_calls->set_owner(descriptor_, replaced_->user, static_cast<gid_t>(-1)));
     }

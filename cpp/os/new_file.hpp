@@ -10,11 +10,12 @@
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
 #include "os/output_folder.hpp"
+#include "os/sink.hpp"
 
 namespace onnxmap::os {
 
 /// All functions throw FileError with the path of the file that is to be, not of the temporary one.
-class NewFile {
+class NewFile final : public Sink {
   public:
     /// The end of a temporary name: `.NAME.XXXXXXXX.onnxmap-tmp`.
     static constexpr std::string_view kTemporary = ".onnxmap-tmp";
@@ -23,23 +24,20 @@ class NewFile {
     /// its ACL, its other attributes, its owner and its group if this process may set them. Without
     /// one, its permissions are those of any new file.
     NewFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string path,
-            std::optional<NameStatus> replaced);
+            std::optional<FileStatus> replaced);
     /// Removes the temporary file, unless it has its name.
-    ~NewFile();
-    NewFile(NewFile&& other) noexcept;
-    NewFile& operator=(NewFile&&) = delete;
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
+    ~NewFile() override;
 
     /// Adds bytes at the end.
-    void write(ByteView bytes);
+    void write(ByteView bytes) override;
 
     /// Adds bytes of another file, from `offset` on. Returns how many; 0 if this is not possible.
     /// Then a read or a write tells the reason. Throws Stopped.
-    [[nodiscard]] std::uint64_t copy(const File& file, std::uint64_t offset, std::uint64_t nbytes);
+    [[nodiscard]] std::uint64_t copy(const File& file, std::uint64_t offset,
+                                     std::uint64_t nbytes) override;
 
     /// Adds zeros, of which the file system stores few or none. False if it has added nothing.
-    [[nodiscard]] bool skip(std::uint64_t nbytes);
+    [[nodiscard]] bool skip(std::uint64_t nbytes) override;
 
     /// Ends writing, and waits until the disk has the bytes if `sync`. A sync that failed must not
     /// be repeated, since the system has forgotten the error and maybe the bytes.
@@ -63,7 +61,7 @@ class NewFile {
     std::string name_;
     std::string path_;
     std::string temporary_;  // empty: the file has its name
-    std::optional<NameStatus> replaced_;
+    std::optional<FileStatus> replaced_;
     FileIdentity identity_;
     int descriptor_ = -1;
 };

@@ -1,5 +1,6 @@
 #include "os/output_folder.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "os/descriptor_pool.hpp"
-#include "os/found_object.hpp"
 #include "os/retried.hpp"
 #include "os/write_calls.hpp"
 
@@ -31,12 +31,6 @@ std::string_view beginning_of(std::string_view name) {
     return name.substr(0, end);
 }
 
-FileKind kind_of_mode(mode_t mode) noexcept {
-    if (S_ISREG(mode)) return FileKind::regular;
-    if (S_ISDIR(mode)) return FileKind::folder;
-    return S_ISLNK(mode) ? FileKind::link : FileKind::other;
-}
-
 bool lacks_renames_to_new(int number) noexcept {
     return number == ENOSYS || number == EINVAL || number == EPERM || number == ENOTSUP;
 }
@@ -44,14 +38,6 @@ bool lacks_renames_to_new(int number) noexcept {
 bool lacks_links(int number) noexcept {
     return number == ENOSYS || number == EPERM || number == ENOTSUP || number == EMLINK ||
            number == EACCES;
-}
-
-// False if the file system has no hard links.
-bool make_link(int from_folder, const std::string& from, int to_folder, const std::string& to,
-               const std::string& path) {
-    if (write_calls->link(from_folder, from.c_str(), to_folder, to.c_str()) == 0) return true;
-    if (!lacks_links(errno)) throw FileError(errno, path);
-    return false;
 }
 
 Descriptor open_in(int folder, const std::string& name, int at_link, const std::string& path) {
@@ -75,6 +61,12 @@ std::string unique_name(std::string_view name, std::string_view suffix) {
     return result.append(suffix);
 }
 
+std::optional<std::int64_t> last_change_of(const std::string& path) noexcept {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+    return std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+}
+
 OutputFolder::OutputFolder(const std::string& folder_path, const std::string& path)
     : descriptor_(open_in(AT_FDCWD, folder_path, 0, path)),
       identity_(status_of(descriptor(), path).identity) {}
@@ -94,39 +86,50 @@ void OutputFolder::remove_folder(const std::string& name) const noexcept {
     write_calls->remove_folder(descriptor(), name.c_str());
 }
 
-std::optional<NameStatus> OutputFolder::look(const std::string& name,
-                                             const std::string& path) const {
-    struct stat status{};
-    if (::fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return std::nullopt;
-        throw FileError(errno, path);
+std::vector<std::string> OutputFolder::names(const std::string& path) const {
+    Descriptor again = open_in(descriptor(), ".", 0, path);
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(again.number()), &::closedir);
+    if (!folder) throw FileError(errno, path);
+    static_cast<void>(again.release());  // closedir() closes it
+    std::vector<std::string> names;
+    while (true) {
+        errno = 0;
+        const dirent* const entry = ::readdir(folder.get());
+        if (entry == nullptr) break;
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") names.emplace_back(name);
     }
-    NameStatus found{kind_of_mode(status.st_mode), status.st_mode & 0777U, status.st_uid,
-                     status.st_gid};
-    // To root no mode forbids anything, so the owner's bit is asked first.
-    found.is_protected =
-        found.kind == FileKind::regular &&
-        ((status.st_mode & S_IWUSR) == 0 ||
-         (::faccessat(descriptor(), name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES));
-    return found;
+    if (errno != 0) throw FileError(errno, path);
+    return names;
 }
 
-std::optional<FileIdentity> OutputFolder::identity_of(const std::string& name,
-                                                      const std::string& path) const {
-    const std::shared_ptr<const Descriptor> folder(std::shared_ptr<void>(), &descriptor_);
+FoundObject OutputFolder::find(const std::string& name, AtLink at_link,
+                               const std::string& path) const {
+    return {std::shared_ptr<const Descriptor>(std::shared_ptr<void>(), &descriptor_), name, at_link,
+            path};
+}
+
+std::optional<FileStatus> OutputFolder::look(const std::string& name,
+                                             const std::string& path) const {
     try {
-        return FoundObject(folder, name, AtLink::the_link, path).status().identity;
+        return find(name, AtLink::the_link, path).status();
     } catch (const FileError& error) {
         if (error.number == ENOENT) return std::nullopt;
         throw;
     }
 }
 
+// To root no mode forbids anything, so the owner's bit is asked first.
+bool OutputFolder::is_protected(const std::string& name, const FileStatus& found) const {
+    return found.kind == FileKind::regular &&
+           ((found.permissions & S_IWUSR) == 0 ||
+            (::faccessat(descriptor(), name.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES));
+}
+
 std::optional<std::vector<FileAttribute>> OutputFolder::attributes_of(
     const std::string& name) const {
-    const std::shared_ptr<const Descriptor> folder(std::shared_ptr<void>(), &descriptor_);
     try {
-        const FoundObject found(folder, name, AtLink::the_link, name);
+        const FoundObject found = find(name, AtLink::the_link, name);
         if (found.status().kind == FileKind::regular) return found.attributes();
     } catch (const FileError&) {
         // Nothing is known of it.
@@ -146,7 +149,7 @@ void OutputFolder::rename_to_new(const std::string& from, const OutputFolder& to
     const int there = to_folder.descriptor();
     if (write_calls->rename_to_new(descriptor(), from.c_str(), there, to.c_str()) == 0) return;
     if (!lacks_renames_to_new(errno)) throw FileError(errno, path);
-    if (!make_link(descriptor(), from, there, to, path)) {
+    if (!link(from, to_folder, to, path)) {
         if (to_folder.look(to, path)) throw FileError(EEXIST, path);
         if (write_calls->rename(descriptor(), from.c_str(), there, to.c_str()) == 0) return;
         throw FileError(errno, path);
@@ -158,9 +161,12 @@ void OutputFolder::rename_to_new(const std::string& from, const OutputFolder& to
     throw FileError(number, path);
 }
 
-bool OutputFolder::link(const std::string& from, const std::string& to,
-                        const std::string& path) const {
-    return make_link(descriptor(), from, descriptor(), to, path);
+bool OutputFolder::link(const std::string& from, const OutputFolder& to_folder,
+                        const std::string& to, const std::string& path) const {
+    const int there = to_folder.descriptor();
+    if (write_calls->link(descriptor(), from.c_str(), there, to.c_str()) == 0) return true;
+    if (!lacks_links(errno)) throw FileError(errno, path);
+    return false;
 }
 
 void OutputFolder::remove(const std::string& name, const std::string& path) const {

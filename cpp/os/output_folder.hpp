@@ -11,21 +11,17 @@
 #include "os/descriptor.hpp"
 #include "os/file_attributes.hpp"
 #include "os/file_status.hpp"
+#include "os/found_object.hpp"
 
 namespace onnxmap::os {
-
-/// What has a name. If it is a link, this is the link itself.
-struct NameStatus {
-    FileKind kind = FileKind::other;
-    unsigned permissions = 0;  // read, write and execute, for owner, group and others
-    unsigned user = 0;
-    unsigned group = 0;
-    bool is_protected = false;  // a regular file that its owner, or this process, may not write to
-};
 
 /// `name` with random characters and `suffix` after it. The name is cut, since the result must not
 /// be longer than file systems allow.
 [[nodiscard]] std::string unique_name(std::string_view name, std::string_view suffix);
+
+/// When the object at `path` last changed: its content, names or permissions, in nanoseconds.
+/// Nothing if nobody can tell.
+[[nodiscard]] std::optional<std::int64_t> last_change_of(const std::string& path) noexcept;
 
 /// The end of the name of an old file that a save has moved aside: NAME.XXXXXXXX.onnxmap-old.
 inline constexpr std::string_view kAsideEnd = ".onnxmap-old";
@@ -43,13 +39,20 @@ class OutputFolder {
     [[nodiscard]] const FileIdentity& identity() const noexcept { return identity_; }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
 
-    /// Nothing if the name is free.
-    [[nodiscard]] std::optional<NameStatus> look(const std::string& name,
+    /// The names of all objects in the folder, in any order.
+    [[nodiscard]] std::vector<std::string> names(const std::string& path) const;
+
+    /// Finds the object called `name`, or at that path beneath the folder, which must outlive the
+    /// result.
+    [[nodiscard]] FoundObject find(const std::string& name, AtLink at_link,
+                                   const std::string& path) const;
+
+    /// The status of the object itself, not of a link's target. Nothing if the name is free.
+    [[nodiscard]] std::optional<FileStatus> look(const std::string& name,
                                                  const std::string& path) const;
 
-    /// The identity of the object itself, not of a link's target. Nothing if the name is free.
-    [[nodiscard]] std::optional<FileIdentity> identity_of(const std::string& name,
-                                                          const std::string& path) const;
+    /// Whether it is a regular file that its owner, or this process, may not write to.
+    [[nodiscard]] bool is_protected(const std::string& name, const FileStatus& found) const;
 
     /// See os::attributes_of. Nothing also if no regular file has the name.
     [[nodiscard]] std::optional<std::vector<FileAttribute>> attributes_of(
@@ -64,9 +67,9 @@ class OutputFolder {
     void rename_to_new(const std::string& from, const OutputFolder& to_folder,
                        const std::string& to, const std::string& path) const;
 
-    /// Gives the file another name. False if the file system has no hard links.
-    [[nodiscard]] bool link(const std::string& from, const std::string& to,
-                            const std::string& path) const;
+    /// Gives the file another name, in `to_folder`. False if the file system has no hard links.
+    [[nodiscard]] bool link(const std::string& from, const OutputFolder& to_folder,
+                            const std::string& to, const std::string& path) const;
 
     void remove(const std::string& name, const std::string& path) const;
 

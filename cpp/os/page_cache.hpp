@@ -26,9 +26,6 @@ void prefetch(ByteView mapping, Pages pages) noexcept;
 /// only when they are touched. False if the system cannot do this.
 bool populate(ByteView mapping, Pages pages) noexcept;
 
-/// Whether the system has populate() (Linux 5.14) and lets this process use it.
-[[nodiscard]] bool can_populate(ByteView mapping) noexcept;
-
 /// Unmaps these pages of a mapping: they no longer count as this process's memory, and are mapped
 /// again when touched. They stay in the page cache.
 void release(ByteView mapping, Pages pages) noexcept;

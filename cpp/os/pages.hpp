@@ -3,18 +3,15 @@
 
 #include <cstdint>
 
+#include "base/byte_ranges.hpp"
+
 namespace onnxmap::os {
 
 /// The page size of the system.
 [[nodiscard]] std::uint64_t page_size() noexcept;
 
 /// A range of whole pages of a file, as offsets. The file may end within the last page.
-struct Pages {
-    std::uint64_t begin;
-    std::uint64_t end;
-
-    [[nodiscard]] std::uint64_t nbytes() const noexcept { return end - begin; }
-};
+using Pages = ByteRange;
 
 /// The pages that hold bytes begin .. end of a file of `size` bytes.
 [[nodiscard]] Pages pages_around(std::uint64_t size, std::uint64_t begin,

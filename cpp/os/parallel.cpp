@@ -18,10 +18,10 @@ namespace onnxmap::os {
 
 namespace {
 
-thread_local Effort effort_of_thread;
+thread_local ThreadBudget budget_of_thread;
 
-bool stopped(const Effort& effort) noexcept {
-    return effort.stopped != nullptr && effort.stopped->load(std::memory_order_relaxed);
+bool stopped(const ThreadBudget& budget) noexcept {
+    return budget.stopped != nullptr && budget.stopped->load(std::memory_order_relaxed);
 }
 
 std::uint64_t ranges_of(std::uint64_t total, std::uint64_t grain) noexcept {
@@ -32,15 +32,15 @@ std::uint64_t ranges_of(std::uint64_t total, std::uint64_t grain) noexcept {
 // Neither may throw.
 void with_helpers(std::uint64_t ranges, const std::function<void()>& help,
                   const std::function<void()>& lead) {
-    const Effort effort = effort_of_thread;
+    const ThreadBudget budget = budget_of_thread;
     FaultGuard* const guards = FaultGuard::current();
     const auto alone = [&](const std::function<void()>& work) {
         const GuardOfCaller guarded(guards);
-        const WithEffort with({1, effort.stopped});
+        const WithThreadBudget with({1, budget.stopped});
         work();
     };
     std::vector<std::jthread> helpers;
-    const std::uint64_t allowed = effort.threads == 0 ? usable_cpus() : effort.threads;
+    const std::uint64_t allowed = budget.threads == 0 ? usable_cpus() : budget.threads;
     const std::uint64_t most = std::min(allowed, ranges);
     try {
         for (std::uint64_t i = 1; i < most; ++i) helpers.emplace_back([&] { alone(help); });
@@ -147,16 +147,16 @@ class RangesInOrder {
 
 int process_number() noexcept { return ::getpid(); }
 
-WithEffort::WithEffort(Effort effort) noexcept : before_(effort_of_thread) {
-    effort_of_thread = effort;
+WithThreadBudget::WithThreadBudget(ThreadBudget budget) noexcept : before_(budget_of_thread) {
+    budget_of_thread = budget;
 }
 
-WithEffort::~WithEffort() { effort_of_thread = before_; }
+WithThreadBudget::~WithThreadBudget() { budget_of_thread = before_; }
 
-bool is_stopped() noexcept { return stopped(effort_of_thread); }
+bool is_stopped() noexcept { return stopped(budget_of_thread); }
 
 bool works_for(const std::atomic<bool>& stopped) noexcept {
-    return effort_of_thread.stopped == &stopped;
+    return budget_of_thread.stopped == &stopped;
 }
 
 void leave_if_stopped() {
@@ -200,10 +200,10 @@ void for_each_range_in_order(
     ranges.rethrow_failure();
 }
 
-void work_while_looking(Effort effort, std::chrono::milliseconds interval,
+void work_while_polling(ThreadBudget budget, std::chrono::milliseconds interval,
                         const std::function<void()>& work, const std::function<void()>& look) {
     std::atomic<bool> stop = false;
-    effort.stopped = &stop;
+    budget.stopped = &stop;
     std::mutex mutex;
     std::condition_variable ended;
     bool done = false;
@@ -211,7 +211,7 @@ void work_while_looking(Effort effort, std::chrono::milliseconds interval,
     FaultGuard* const guards = FaultGuard::current();
     const auto run = [&] {
         const GuardOfCaller guarded(guards);
-        const WithEffort with(effort);
+        const WithThreadBudget with(budget);
         try {
             work();
         } catch (...) {

@@ -14,7 +14,7 @@ namespace onnxmap::os {
 [[nodiscard]] int process_number() noexcept;
 
 /// The limits of the parallel work that a thread starts.
-struct Effort {
+struct ThreadBudget {
     unsigned threads = 0;                        // 0: as many as processors are usable
     const std::atomic<bool>* stopped = nullptr;  // set when the result is no longer wanted
 };
@@ -22,22 +22,22 @@ struct Effort {
 /// Thrown by for_each_range if the result is no longer wanted.
 struct Stopped {};
 
-/// While an object of this class exists, this thread's parallel work has that effort.
-class WithEffort {
+/// While an object of this class exists, this thread's parallel work has that budget.
+class WithThreadBudget {
   public:
-    explicit WithEffort(Effort effort) noexcept;
-    ~WithEffort();
-    WithEffort(const WithEffort&) = delete;
-    WithEffort& operator=(const WithEffort&) = delete;
+    explicit WithThreadBudget(ThreadBudget budget) noexcept;
+    ~WithThreadBudget();
+    WithThreadBudget(const WithThreadBudget&) = delete;
+    WithThreadBudget& operator=(const WithThreadBudget&) = delete;
 
   private:
-    Effort before_;
+    ThreadBudget before_;
 };
 
 /// Whether the result of this thread's work is no longer wanted.
 [[nodiscard]] bool is_stopped() noexcept;
 
-/// Whether the flag of this thread's Effort is `stopped`.
+/// Whether the flag of this thread's ThreadBudget is `stopped`.
 [[nodiscard]] bool works_for(const std::atomic<bool>& stopped) noexcept;
 
 /// Throws Stopped if the result of this thread's work is no longer wanted.
@@ -59,10 +59,10 @@ void for_each_range_in_order(
     const std::function<void(std::uint64_t slot, std::uint64_t begin, std::uint64_t end)>& work,
     const std::function<void(std::uint64_t slot)>& then);
 
-/// Calls work() in another thread with `effort`, and meanwhile look() in this thread, once per
+/// Calls work() in another thread with `budget`, and meanwhile look() in this thread, once per
 /// `interval`. If look() throws, stops the work, waits for it and rethrows that exception;
-/// otherwise throws what work() throws. `effort.stopped` is ignored.
-void work_while_looking(Effort effort, std::chrono::milliseconds interval,
+/// otherwise throws what work() throws. `budget.stopped` is ignored.
+void work_while_polling(ThreadBudget budget, std::chrono::milliseconds interval,
                         const std::function<void()>& work, const std::function<void()>& look);
 
 }  // namespace onnxmap::os

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "os/file_attributes.hpp"
+#include "os/retried.hpp"
 #include "os/write_extras.hpp"
 
 namespace onnxmap::os {
@@ -55,5 +57,19 @@ constinit const WriteCalls kSystemWriteCalls{
 };
 
 constinit const WriteCalls* write_calls = &kSystemWriteCalls;
+
+int write_all_at(int file, ByteView bytes, std::uint64_t offset) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t count = retried([&] {
+            return write_calls->write_at(file, bytes.data(), bytes.size(),
+                                         static_cast<off_t>(offset));
+        });
+        if (count < 0) return errno;
+        if (count == 0) return EIO;  // no system does that, but it would loop
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+        offset += static_cast<std::uint64_t>(count);
+    }
+    return 0;
+}
 
 }  // namespace onnxmap::os

@@ -5,6 +5,9 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.hpp"
 
 struct timespec;
 
@@ -48,5 +51,9 @@ extern const WriteCalls kSystemWriteCalls;
 
 /// The calls in use. Only tests change it, while nothing is being written.
 extern const WriteCalls* write_calls;
+
+/// Writes all bytes at `offset` of a file. If the system takes only some of them, writes the others
+/// by another call. Returns 0, or the number of the error.
+[[nodiscard]] int write_all_at(int file, ByteView bytes, std::uint64_t offset) noexcept;
 
 }  // namespace onnxmap::os

@@ -13,6 +13,8 @@ namespace onnxmap::os {
 /// See WriteCalls::lock and WriteCalls::unlock.
 [[nodiscard]] int lock_file(int file) noexcept;
 int unlock_file(int file) noexcept;
+/// Whether another open file has that lock. Shares it for a moment if none has it.
+[[nodiscard]] bool is_file_locked(int file) noexcept;
 
 /// See WriteCalls::rename_to_new.
 [[nodiscard]] int rename_to_new(int from_folder, const char* from, int to_folder,

@@ -9,11 +9,9 @@
 #include "os/append_file.hpp"
 #include "os/file.hpp"
 #include "os/found_object.hpp"
-#include "os/held_file.hpp"
 #include "os/output_folder.hpp"
-#include "os/own_appends.hpp"
+#include "os/pooled_file.hpp"
 #include "save/folders_beneath.hpp"
-#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
@@ -26,9 +24,9 @@ os::AppendFile open_to_append(const std::string& path) {
         // Systems have different numbers for a symbolic link.
         if (error.number == ENOENT || !os::link_target(path)) throw;
     }
-    refuse("save.link", path,
-           " is a symbolic link, and nothing is appended through one; pass the path of "
-           "the file itself");
+    fail_at("save.link", path,
+            " is a symbolic link, and nothing is appended through one; pass the path of "
+            "the file itself");
 }
 
 // The folder of the file, so that no save replaces the file meanwhile. Nothing if this process may
@@ -45,9 +43,9 @@ std::optional<os::OutputFolder> folder_of(const std::string& path) {
 
 // Whoever opens the file by its name now must find what is appended.
 void check_has_name(const std::string& path, const os::FileIdentity& file) {
-    if (os::look_for(*os::way_by_path(path), file)) return;
-    refuse("file.changed", path,
-           " was replaced or moved meanwhile, and nothing is appended to the old file");
+    if (os::find_same_file(*os::path_locator(path), file)) return;
+    fail_at("file.changed", path,
+            " was replaced or moved meanwhile, and nothing is appended to the old file");
 }
 
 // Undoes a failed append.
@@ -77,19 +75,19 @@ os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& k
     const std::unique_lock locked(file, std::adopt_lock);
     const os::FileStatus status = file.status();
     if (status.kind != os::FileKind::regular) {
-        refuse("save.not_regular", path, " is not a regular file");
+        fail_at("save.not_regular", path, " is not a regular file");
     }
     os::check_same_state(path, known, status.identity);
     if (status.names > 1) {
-        refuse("save.link", path,
-               " has other hard links, and appending would change the file under all of its "
-               "names; append to a copy");
+        fail_at("save.link", path,
+                " has other hard links, and appending would change the file under all of its "
+                "names; append to a copy");
     }
     check_has_name(path, known);
     // To root no mode forbids anything.
-    const auto there =
-        folder ? folder->look(path.substr(folder_part(path).size()), path) : std::nullopt;
-    if (there && there->is_protected) throw FileError(EACCES, path);
+    if (folder && folder->is_protected(path.substr(folder_part(path).size()), status)) {
+        throw FileError(EACCES, path);
+    }
     if (bytes.empty()) return known;
     try {
         file.write(known.size, bytes);
@@ -100,9 +98,9 @@ os::FileIdentity append_bytes(const std::string& path, const os::FileIdentity& k
     }
     const os::FileIdentity now = file.status().identity;
     if (now.size != known.size + bytes.size()) {
-        refuse("file.changed", path, " was written to by another process meanwhile");
+        fail_at("file.changed", path, " was written to by another process meanwhile");
     }
-    os::note_own_append(known, now);
+    os::record_append(known, now);
     check_has_name(path, known);  // where nothing has locks, a save may have replaced the file
     return now;
 }

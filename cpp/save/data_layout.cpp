@@ -4,8 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "save/write_parts.hpp"
-#include "source/source.hpp"
+#include "save/write_content.hpp"
 
 namespace onnxmap::save {
 
@@ -23,7 +22,7 @@ DataLayout::DataLayout(LayoutOptions options) : options_(std::move(options)) {
 
 // Calls visit(done, bytes) for a range in pieces, until it returns false.
 template <class Visit>
-void DataLayout::read_in_pieces(const SourceRange& range, Visit&& visit) {
+void DataLayout::read_in_pieces(const tensor::Payload& range, Visit&& visit) {
     buffer_.resize(std::min(kAtOnce, range.nbytes));
     for (std::uint64_t done = 0; done < range.nbytes;) {
         const std::uint64_t here = std::min<std::uint64_t>(kAtOnce, range.nbytes - done);
@@ -38,7 +37,7 @@ void DataLayout::read_in_pieces(const SourceRange& range, Visit&& visit) {
     }
 }
 
-bool DataLayout::is_equal(const SourceRange& a, const SourceRange& b) {
+bool DataLayout::is_equal(const tensor::Payload& a, const tensor::Payload& b) {
     bool same = true;
     std::vector<std::uint8_t> of_b;
     read_in_pieces(a, [&](std::uint64_t done, std::span<const std::uint8_t> bytes) {
@@ -52,7 +51,7 @@ bool DataLayout::is_equal(const SourceRange& a, const SourceRange& b) {
 
 // Only a filter: equal hashes are compared. Files choose the bytes, so each layout has new seeds:
 // no file can make many ranges have one hash.
-std::uint64_t DataLayout::hash_of(const SourceRange& range) {
+std::uint64_t DataLayout::hash_of(const tensor::Payload& range) {
     std::uint64_t hash = fold(seeds_[0] ^ range.nbytes, seeds_[1]);
     read_in_pieces(range, [&](std::uint64_t, std::span<const std::uint8_t> bytes) {
         for (std::size_t i = 0; i < bytes.size(); i += 8) {
@@ -65,34 +64,41 @@ std::uint64_t DataLayout::hash_of(const SourceRange& range) {
     return hash;
 }
 
-const DataLayout::Known* DataLayout::find_equal(const SourceRange& range) {
-    hash_.reset();
-    const auto known = ranges_.find({range.source.get(), range.offset, range.nbytes});
-    if (known != ranges_.end()) return &known_[known->second];
-    return options_.dedupe ? find_equal_bytes(range) : nullptr;
+DataLayout::Place DataLayout::add(const tensor::Payload& range) {
+    const std::tuple key(range.source, range.offset, range.nbytes);
+    if (const auto known = places_.find(key); known != places_.end()) return known->second;
+    const Place place = options_.dedupe ? append_if_new(range) : append(range);
+    places_.emplace(key, place);
+    return place;
 }
 
 // A range is read only if another one has as many bytes.
-const DataLayout::Known* DataLayout::find_equal_bytes(const SourceRange& range) {
-    const auto [same_size, is_new] = first_of_size_.try_emplace(range.nbytes, known_.size());
-    if (is_new) return nullptr;
-    Known& first = known_[same_size->second];
-    if (!std::exchange(first.is_hashed, true)) {
-        by_hash_.emplace(hash_of(first.range), same_size->second);
+DataLayout::Place DataLayout::append_if_new(const tensor::Payload& range) {
+    const auto only = only_of_size_.find(range.nbytes);
+    if (only == only_of_size_.end()) {
+        const Place place = append(range);
+        only_of_size_.emplace(range.nbytes, Known{range, place});
+        return place;
     }
-    hash_ = hash_of(range);
-    const auto [begin, end] = by_hash_.equal_range(*hash_);
+    if (only->second) {
+        by_hash_.emplace(hash_of(only->second->range), *only->second);
+        only->second.reset();
+    }
+    const std::uint64_t hash = hash_of(range);
+    const auto [begin, end] = by_hash_.equal_range(hash);
     for (auto each = begin; each != end; ++each) {
-        const Known& other = known_[each->second];
-        if (other.range.nbytes == range.nbytes && is_equal(range, other.range)) return &other;
+        const Known& other = each->second;
+        if (other.range.nbytes == range.nbytes && is_equal(range, other.range)) return other.place;
     }
-    return nullptr;
+    const Place place = append(range);
+    by_hash_.emplace(hash, Known{range, place});
+    return place;
 }
 
-DataLayout::Place DataLayout::add(const SourceRange& range) {
-    if (const Known* equal = find_equal(range)) return equal->place;
+DataLayout::Place DataLayout::append(const tensor::Payload& range) {
+    const auto alignment = std::max<std::uint64_t>(options_.alignment.value_or(kDataAlignment), 1);
     const auto aligned = [&](std::uint64_t end) {
-        return (end + options_.alignment - 1) / options_.alignment * options_.alignment;
+        return (end + alignment - 1) / alignment * alignment;
     };
     const bool is_full = !files_.empty() && options_.most_nbytes > 0 &&
                          files_.back().nbytes() > 0 &&
@@ -101,16 +107,12 @@ DataLayout::Place DataLayout::add(const SourceRange& range) {
         files_.emplace_back();
         used_.push_back(0);
     }
-    Parts& file = files_.back();
+    FileContent& file = files_.back();
     const std::uint64_t offset = aligned(file.nbytes());
     file.zeros(offset - file.nbytes());
     file.range(range.source, range.offset, range.nbytes);
     used_.back() += range.nbytes;
-    const Place place{files_.size() - 1, offset};
-    ranges_.emplace(std::tuple(range.source.get(), range.offset, range.nbytes), known_.size());
-    if (hash_) by_hash_.emplace(*hash_, known_.size());
-    known_.push_back({range, place, hash_.has_value()});
-    return place;
+    return {files_.size() - 1, offset};
 }
 
 }  // namespace onnxmap::save

@@ -12,22 +12,17 @@
 #include <vector>
 
 #include "base/seeded_hash.hpp"
-#include "save/parts.hpp"
-#include "source/source.hpp"
+#include "save/file_content.hpp"
+#include "tensor/payload.hpp"
 
 namespace onnxmap::save {
 
-/// A range of a source.
-struct SourceRange {
-    std::shared_ptr<const source::Source> source;
-    std::uint64_t offset = 0;
-    std::uint64_t nbytes = 0;
-};
+inline constexpr std::uint64_t kDataAlignment = 4096;
 
 struct LayoutOptions {
-    std::uint64_t alignment = 4096;  // of each tensor in its file
-    std::uint64_t most_nbytes = 0;   // of one file, unless one tensor has more; 0: one file
-    bool dedupe = false;             // store equal bytes once
+    std::optional<std::uint64_t> alignment = {};  // of each tensor in its file; nothing: 4096
+    std::uint64_t most_nbytes = 0;  // of one file, unless one tensor has more; 0: one file
+    bool dedupe = false;            // store equal bytes once
     /// Called after every few MiB that are compared. If it throws, so does the call that compares.
     std::function<void()> look = {};
 };
@@ -43,35 +38,33 @@ class DataLayout {
     explicit DataLayout(LayoutOptions options);
 
     /// The place of these bytes. With `dedupe`, bytes of equal number are read and compared.
-    Place add(const SourceRange& range);
+    Place add(const tensor::Payload& range);
 
     /// The contents of the files; they are taken.
-    [[nodiscard]] std::vector<Parts> take_files() { return std::move(files_); }
+    [[nodiscard]] std::vector<FileContent> take_files() { return std::move(files_); }
     /// Bytes of tensors in each file. The rest is alignment.
     [[nodiscard]] const std::vector<std::uint64_t>& used() const noexcept { return used_; }
 
   private:
     struct Known {
-        SourceRange range;
+        tensor::Payload range;
         Place place;
-        bool is_hashed;  // once another range has as many bytes
     };
 
-    [[nodiscard]] const Known* find_equal(const SourceRange& range);
-    [[nodiscard]] const Known* find_equal_bytes(const SourceRange& range);
-    [[nodiscard]] std::uint64_t hash_of(const SourceRange& range);
-    [[nodiscard]] bool is_equal(const SourceRange& a, const SourceRange& b);
+    [[nodiscard]] Place append(const tensor::Payload& range);
+    [[nodiscard]] Place append_if_new(const tensor::Payload& range);
+    [[nodiscard]] std::uint64_t hash_of(const tensor::Payload& range);
+    [[nodiscard]] bool is_equal(const tensor::Payload& a, const tensor::Payload& b);
     template <class Visit>
-    void read_in_pieces(const SourceRange& range, Visit&& visit);
+    void read_in_pieces(const tensor::Payload& range, Visit&& visit);
 
     LayoutOptions options_;
-    std::vector<Parts> files_;
+    std::vector<FileContent> files_;
     std::vector<std::uint64_t> used_;
-    std::vector<Known> known_;
-    std::map<std::tuple<const source::Source*, std::uint64_t, std::uint64_t>, std::size_t> ranges_;
-    std::unordered_map<std::uint64_t, std::size_t> first_of_size_;
-    std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
-    std::optional<std::uint64_t> hash_;  // of the range that is being added
+    std::map<std::tuple<std::shared_ptr<const source::Source>, std::uint64_t, std::uint64_t>, Place>
+        places_;
+    std::unordered_map<std::uint64_t, std::optional<Known>> only_of_size_;  // nothing: hashed
+    std::unordered_multimap<std::uint64_t, Known> by_hash_;
     HashSeeds seeds_{};
     std::uint64_t unlooked_ = 0;  // bytes that were read since the last look
     std::vector<std::uint8_t> buffer_;

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "os/found_object.hpp"
-#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
@@ -15,20 +14,9 @@ namespace {
 // As many as Linux follows.
 constexpr int kMostLinks = 40;
 
-// Where the link at `path` leads, link by link. The last place may be free: a file is made there.
-std::string follow_links(const std::string& path) {
-    std::string place = path;
-    for (int i = 0; i <= kMostLinks; ++i) {
-        const auto target = os::link_target(place);
-        if (!target) return place;
-        place = target->starts_with('/') ? *target : folder_part(place) + *target;
-    }
-    throw FileError(ELOOP, path);
-}
-
 [[noreturn]] void refuse_special(const std::string& path) {
-    refuse("save.not_regular", path,
-           " is not a regular file, and is not replaced; choose another name");
+    fail_at("save.not_regular", path,
+            " is not a regular file, and is not replaced; choose another name");
 }
 
 // Links such as /dev/stdout are the system's: a file in place of one would break other programs.
@@ -54,6 +42,16 @@ void refuse_link_to_special(const std::string& path) {
 
 }  // namespace
 
+std::string follow_links(const std::string& path) {
+    std::string place = path;
+    for (int i = 0; i <= kMostLinks; ++i) {
+        const auto target = os::link_target(place);
+        if (!target) return place;
+        place = target->starts_with('/') ? *target : folder_part(place) + *target;
+    }
+    throw FileError(ELOOP, path);
+}
+
 Destination Destinations::find(const std::string& path, AtOutputLink at_link,
                                const std::string& location, bool may_replace) {
     if (path.empty()) throw FileError(ENOENT, path);
@@ -70,35 +68,33 @@ Destination Destinations::find(const std::string& path, AtOutputLink at_link,
     if (found.name.empty() || found.name == "." || found.name == "..") {
         throw FileError(EISDIR, path);
     }
-    look_again(found);
+    check_again(found);
     const std::pair taken{found.folder, found.name};
     if (std::find(taken_.begin(), taken_.end(), taken) != taken_.end()) {
-        refuse("save.same_path", path, " is the place of two output files; give each its own");
+        fail_at("save.same_path", path, " is the place of two output files; give each its own");
     }
     taken_.push_back(taken);
     return found;
 }
 
-void Destinations::look_again(Destination& place) const {
+void Destinations::check_again(Destination& place) const {
     place.old = place.folder->look(place.name, place.path);
-    place.old_identity.reset();
     if (!place.old) return;
     if (!place.may_replace) throw FileError(EEXIST, place.path);
     switch (place.old->kind) {
         case os::FileKind::regular:
-            if (place.old->is_protected && !replaces_read_only_) {
+            if (!replaces_read_only_ && place.folder->is_protected(place.name, *place.old)) {
                 throw FileError(EACCES, place.path);
             }
             break;
         case os::FileKind::folder: throw FileError(EISDIR, place.path);
         case os::FileKind::link:
             if (place.at_link == AtOutputLink::replace) break;
-            refuse("save.link", place.path,
-                   " is a symbolic link, and no data file is written there; remove the link or "
-                   "choose another name");
+            fail_at("save.link", place.path,
+                    " is a symbolic link, and no data file is written there; remove the link or "
+                    "choose another name");
         case os::FileKind::other: refuse_special(place.path);
     }
-    place.old_identity = place.folder->identity_of(place.name, place.path);
 }
 
 OpenFolder Destinations::open_folder(const std::string& folder_path, const std::string& path,

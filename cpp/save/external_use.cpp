@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_ranges.hpp"
 #include "base/error.hpp"
 #include "model/message_walk.hpp"
-#include "os/held_file.hpp"
+#include "os/pooled_file.hpp"
 #include "save/view_keys.hpp"
+#include "source/read_guard.hpp"
 
 namespace onnxmap::save {
 
@@ -34,44 +34,42 @@ std::string plain_location(std::string_view location) {
     return plain;
 }
 
-const std::string& FilePaths::of(const model::ExternalFile& file) {
+const std::string& FileFinder::path_of(const model::ExternalFile& file) {
     return paths_.try_emplace({file.source.get(), plain_location(file.path)}, file.path)
         .first->second;
 }
 
-std::map<std::string, UsedBytes> with_unused_bytes(std::map<std::string, UsedBytes> files) {
+LoadedFiles::value_type* FileFinder::find(const model::Tensor& tensor, const std::string& viewed) {
+    const auto opened = tensor.open_external();
+    if (!opened) return nullptr;
+    auto& file = *files_.try_emplace(path_of(*opened)).first;
+    file.second.source = opened->source;
+    file.second.is_viewed |=
+        !viewed.empty() && plain_location(tensor.external()->location) == viewed;
+    return &file;
+}
+
+LoadedFiles with_unused_bytes(LoadedFiles files) {
     std::erase_if(files, [](const auto& each) {
-        const auto& [path, used] = each;
-        const auto loaded = used.source ? used.source->identity() : std::nullopt;
-        return used.is_viewed || (loaded && !os::look_for(*os::way_by_path(path), *loaded));
+        const auto& [path, file] = each;
+        const auto loaded = file.source->identity();
+        return file.is_viewed || (loaded && !os::find_same_file(*os::path_locator(path), *loaded));
     });
     return files;
 }
 
-std::map<std::string, UsedBytes> external_use(const model::Document& document) {
+LoadedFiles external_use(const model::Document& document) {
     const std::string viewed = viewed_file(document);
-    std::map<std::string, UsedBytes> files;
-    std::map<std::string, ByteRanges> ranges;
-    FilePaths paths;
+    FileFinder finder;
     model::for_each_tensor(document, [&](const std::string&, const onnx::Message& message) {
         const model::Tensor tensor(document, message);
-        const auto file = tensor.open_external();
-        if (!file) return;
-        const std::string& path = paths.of(*file);
-        UsedBytes& used = files[path];
-        used.nbytes = file->source->size();
-        used.source = file->source;
-        used.is_viewed |= !viewed.empty() && plain_location(tensor.external()->location) == viewed;
-        const auto values = tensor.values_if_valid();
+        auto* const file = finder.find(tensor, viewed);
+        const auto values = file != nullptr ? tensor.values_if_valid() : std::nullopt;
         const tensor::Payload* const payload = values ? values->payload() : nullptr;
-        if (payload != nullptr && payload->nbytes > 0) {
-            ranges[path].add(payload->offset, payload->offset + payload->nbytes);
-        }
+        if (payload == nullptr || payload->nbytes == 0) return;
+        file->second.used.add(payload->offset, payload->offset + payload->nbytes);
     });
-    for (const auto& [path, used] : ranges) {
-        for (const auto& range : used) files[path].used += range.end - range.begin;
-    }
-    return with_unused_bytes(std::move(files));
+    return with_unused_bytes(finder.files());
 }
 
 void open_loaded_files(const model::Document& document) {
@@ -86,7 +84,7 @@ void open_loaded_files(const model::Document& document) {
 
 std::set<std::string> external_locations(const model::Document& document) {
     std::set<std::string> locations;
-    model::for_each_tensor(document, [&](const std::string&, const onnx::Message& message) {
+    const auto add = [&](const std::string&, const onnx::Message& message) {
         try {
             const auto entry = model::Tensor(document, message).external();
             if (entry) locations.emplace(entry->location);
@@ -94,7 +92,8 @@ std::set<std::string> external_locations(const model::Document& document) {
             // The entries of this tensor lead to no file.
             if (!error.code.starts_with("ext.") && !error.code.starts_with("tensor.")) throw;
         }
-    });
+    };
+    source::guard_reads(document.source(), [&] { model::for_each_tensor(document, add); });
     return locations;
 }
 

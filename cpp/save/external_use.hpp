@@ -1,7 +1,6 @@
 // Which data files a model uses, and how much of them.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,42 +8,49 @@
 #include <string_view>
 #include <utility>
 
+#include "base/byte_ranges.hpp"
 #include "model/document.hpp"
 #include "model/tensor.hpp"
 
 namespace onnxmap::save {
 
-/// The bytes of a data file that exists, and how many of them the new models use.
+/// A data file that exists, and the bytes of it that the new models use.
 struct UsedBytes {
-    std::uint64_t nbytes = 0;
-    std::uint64_t used = 0;
-    std::shared_ptr<const source::Source> source = nullptr;  // the file
+    std::shared_ptr<const source::Source> source = nullptr;
+    ByteRanges used = {};
     bool is_viewed = false;  // the file is a model, of which a model that uses it is a view
 };
 
+using LoadedFiles = std::map<std::string, UsedBytes>;  // by path
+
 /// Those of the files whose other bytes nobody needs: not models, which have structure, and no
 /// files that have lost their name to another file.
-[[nodiscard]] std::map<std::string, UsedBytes> with_unused_bytes(
-    std::map<std::string, UsedBytes> files);
+[[nodiscard]] LoadedFiles with_unused_bytes(LoadedFiles files);
 
 /// A location without "." and "..", so that "./w" and "a/../w" are "w".
 [[nodiscard]] std::string plain_location(std::string_view location);
 
-/// The path under which each data file is known, although a model may spell its location in several
-/// ways. Links have paths of their own.
-class FilePaths {
+/// Finds the data files of models, which may spell the location of a file in several ways.
+class FileFinder {
   public:
-    /// The path by which the file was first met.
-    [[nodiscard]] const std::string& of(const model::ExternalFile& file);
+    /// The path by which the file was first met. Links have paths of their own.
+    [[nodiscard]] const std::string& path_of(const model::ExternalFile& file);
+
+    /// The data file of a tensor; null if it has none. `viewed`: see viewed_file(), of its model.
+    LoadedFiles::value_type* find(const model::Tensor& tensor, const std::string& viewed);
+
+    /// All files that were found.
+    [[nodiscard]] const LoadedFiles& files() const noexcept { return files_; }
 
   private:
     // A folder in the path may be a link: two spellings are one only if they lead to the same file.
     std::map<std::pair<const source::Source*, std::string>, std::string> paths_;
+    LoadedFiles files_;
 };
 
 /// The external files of a model, by path, as with_unused_bytes() gives them. Throws Error `ext.*`,
 /// `tensor.*`, and FileError.
-[[nodiscard]] std::map<std::string, UsedBytes> external_use(const model::Document& document);
+[[nodiscard]] LoadedFiles external_use(const model::Document& document);
 
 /// Opens the data files of a model as it was loaded, without its edits, so that it can read them
 /// even if they or the model are replaced. Leaves out files that cannot be opened. Throws

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/error.hpp"
 #include "os/file_lock.hpp"
-#include "save/refuse.hpp"
 
 namespace onnxmap::save {
 
@@ -16,8 +16,8 @@ void wait_for_lock(const std::function<bool()>& try_lock, const std::function<vo
     while (!try_lock()) {
         look();
         if (Clock::now() >= end) {
-            refuse("save.locked", path,
-                   " or its folder is locked by somebody else; try again when that has ended");
+            fail_at("save.locked", path,
+                    " or its folder is locked by somebody else; try again when that has ended");
         }
         std::this_thread::sleep_for(kPause);
     }

@@ -6,16 +6,11 @@
 
 namespace onnxmap::save {
 
-namespace {
-
-[[noreturn]] void refuse_link(const std::string& location) {
-    Error error("ext.unsafe_path",
-                "the data file " + quoted(location) + " would be behind a symbolic link");
+void refuse_location(const std::string& location, const std::string& reason) {
+    Error error("ext.unsafe_path", "the data file " + quoted(location) + " would be " + reason);
     error.location = location;
     throw error;
 }
-
-}  // namespace
 
 std::string folder_part(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -47,7 +42,8 @@ OpenFolder FoldersBeneath::open(OpenFolder base, const std::string& location,
 OpenFolder FoldersBeneath::enter(const OpenFolder& parent, const std::string& name,
                                  const std::string& location, const std::string& path) {
     const auto there = parent->look(name, path);
-    if (there && there->kind == os::FileKind::link) refuse_link(location);
+    if (there && there->kind == os::FileKind::link)
+        refuse_location(location, "behind a symbolic link");
     if (!there && makes_missing_) {
         made_.emplace_back(parent, name);  // first: nothing may fail after the change itself
         try {
@@ -63,7 +59,8 @@ OpenFolder FoldersBeneath::enter(const OpenFolder& parent, const std::string& na
     } catch (const FileError& error) {
         const bool may_be_link = error.number == ELOOP || error.number == ENOTDIR;
         const auto now = may_be_link ? parent->look(name, path) : std::nullopt;
-        if (now && now->kind == os::FileKind::link) refuse_link(location);
+        if (now && now->kind == os::FileKind::link)
+            refuse_location(location, "behind a symbolic link");
         throw;
     }
 }

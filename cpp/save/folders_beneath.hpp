@@ -13,6 +13,9 @@ namespace onnxmap::save {
 
 using OpenFolder = std::shared_ptr<const os::OutputFolder>;
 
+/// Throws Error `ext.unsafe_path` about a data file; its text ends with `reason`.
+[[noreturn]] void refuse_location(const std::string& location, const std::string& reason);
+
 /// The part of a path up to its name, with the slash; empty if there is none.
 [[nodiscard]] std::string folder_part(const std::string& path);
 

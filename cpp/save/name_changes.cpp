@@ -18,17 +18,14 @@ void NameChanges::record(Change change, Act&& act) {
     }
 }
 
-void NameChanges::move_aside(const Destination& place) {
-    record(
-        {Change::Kind::moved_aside, &place, os::unique_name(place.name, os::kAsideEnd), {}},
-        [&](const Change& change) { place.folder->rename(place.name, change.aside, place.path); });
-}
-
-void NameChanges::keep_aside(const Destination& place) {
+void NameChanges::set_aside(const Destination& place, Aside how) {
     record({Change::Kind::linked_aside, &place, os::unique_name(place.name, os::kAsideEnd), {}},
            [&](Change& change) {
-               if (place.folder->link(place.name, change.aside, place.path)) return;
-               place.folder->rename(place.name, change.aside, place.path);
+               const os::OutputFolder& folder = *place.folder;
+               const bool is_linked = how == Aside::linked &&
+                                      folder.link(place.name, folder, change.aside, place.path);
+               if (is_linked) return;
+               folder.rename(place.name, change.aside, place.path);
                change.kind = Change::Kind::moved_aside;
            });
 }
@@ -40,8 +37,8 @@ void NameChanges::put(const Destination& place, os::NewFile& file, bool may_repl
 
 void NameChanges::undo_put(const Change& change) const {
     const Destination& place = *change.place;
-    const auto now = place.folder->identity_of(place.name, place.path);
-    if (!now || !now->same_file(change.made)) return;
+    const auto now = place.folder->look(place.name, place.path);
+    if (!now || !now->identity.same_file(change.made)) return;
     for (const Change& earlier : changes_) {
         if (earlier.kind != Change::Kind::linked_aside || earlier.place != change.place) continue;
         // At no moment the name is free.
@@ -60,10 +57,10 @@ void NameChanges::undo_last() const {
         return;
     }
     if (change.kind == Change::Kind::linked_aside) {
-        const auto aside = folder->identity_of(change.aside, path);
+        const auto aside = folder->look(change.aside, path);
         if (!aside) return;  // the file was put back in place of the new one
-        const auto now = folder->identity_of(name, path);
-        if (now && now->same_file(*aside)) {
+        const auto now = folder->look(name, path);
+        if (now && now->identity.same_file(aside->identity)) {
             folder->remove(change.aside, path);
             return;
         }
@@ -79,7 +76,10 @@ void NameChanges::undo(const std::string& reason) {
                               ". Then the old files could not be put back: " + error.what() +
                               ". They are kept as ";
         const char* between = "";
-        for (const std::string& old : old_files()) message += std::exchange(between, ", ") + old;
+        for (const Change& each : changes_) {
+            if (each.aside.empty()) continue;
+            message += std::exchange(between, ", ") + quoted(each.place->folder_path + each.aside);
+        }
         Error failure("save.not_restored", message);
         failure.file = error.path;
         throw failure;
@@ -97,15 +97,6 @@ std::vector<std::string> NameChanges::commit() {
         }
     }
     return left_over;
-}
-
-std::vector<std::string> NameChanges::old_files() const {
-    std::vector<std::string> paths;
-    for (const Change& change : changes_) {
-        if (!change.aside.empty())
-            paths.push_back(quoted(change.place->folder_path + change.aside));
-    }
-    return paths;
 }
 
 }  // namespace onnxmap::save

@@ -14,12 +14,12 @@ namespace onnxmap::save {
 /// The functions that change a name throw FileError, and then have changed nothing.
 class NameChanges {
   public:
-    /// Gives the old file another name instead of its own.
-    void move_aside(const Destination& place);
-
-    /// Gives the old file a second name, so that its own never disappears. Without hard links,
-    /// moves it aside.
-    void keep_aside(const Destination& place);
+    enum class Aside {
+        moved,   // the old file gets another name instead of its own
+        linked,  // it gets a second name, so that its own never disappears; without hard links, it
+                 // is moved
+    };
+    void set_aside(const Destination& place, Aside how);
 
     /// Gives the new file its name. Throws EEXIST if the name is taken and not `may_replace`.
     void put(const Destination& place, os::NewFile& file, bool may_replace);
@@ -48,7 +48,6 @@ class NameChanges {
     void record(Change change, Act&& act);
     void undo_last() const;
     void undo_put(const Change& change) const;
-    [[nodiscard]] std::vector<std::string> old_files() const;
 
     std::vector<Change> changes_;
 };

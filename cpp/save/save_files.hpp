@@ -23,9 +23,10 @@
 #include <vector>
 
 #include "os/file_status.hpp"
+#include "save/file_content.hpp"
 #include "save/folder_locks.hpp"
-#include "save/parts.hpp"
-#include "save/write_parts.hpp"
+#include "save/folders_beneath.hpp"
+#include "save/write_content.hpp"
 
 namespace onnxmap::save {
 
@@ -33,7 +34,7 @@ struct OutputFile {
     enum class Kind { model, data };
 
     std::string path;
-    Parts parts;
+    FileContent parts;
     Kind kind = Kind::model;
     std::string location = {};  // how `path` ends, beneath the folder of the models: no link is
                                 // followed there, and missing folders are made
@@ -48,6 +49,7 @@ struct KnownFile {
 };
 
 struct SaveOptions {
+    OpenFolder folder = {};          // of the models, if it is open already
     bool overwrite = true;           // false: FileError EEXIST if a name is taken
     bool replace_read_only = false;  // also files that their owner has protected
     bool follow_symlinks = false;    // of models: replace the target, not the link
@@ -82,8 +84,8 @@ struct SaveResult {
 /// device or the like and for a link to one or into /proc, `save.same_path` if two files have the
 /// same place, and `file.changed` if a model would replace a file of `known` in another state, or
 /// another file in its place (see KnownFile): what somebody else wrote there would be lost.
-/// Afterwards throws what write_parts() throws, `save.locked` (see wait_for_lock()), FileError with
-/// the path of the output file, and, if what has the names has changed meanwhile, all that it
+/// Afterwards throws what write_content() throws, `save.locked` (see wait_for_lock()), FileError
+/// with the path of the output file, and, if what has the names has changed meanwhile, all that it
 /// throws before. All names are then what they were before, unless only the last sync of a folder
 /// failed after a single model, without old data, replaced an old one: then the new files are in
 /// place. If the names cannot be restored, throws Error `save.not_restored`, which names the files

@@ -6,20 +6,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "model/document.hpp"
 #include "model/edits.hpp"
 #include "onnx/message.hpp"
+#include "tensor/payload.hpp"
 
 namespace onnxmap::save {
-
-/// Where the values of a tensor are in a data file.
-struct DataPlace {
-    std::string location;  // of the file, relative to the folder of the model
-    std::uint64_t offset = 0;
-    std::uint64_t nbytes = 0;
-    std::string checksum = {};  // SHA-1 of the file in hexadecimal; empty: not written
-};
 
 /// The document's own edits, and those of a save on top of them.
 class TensorEdits {
@@ -27,18 +22,19 @@ class TensorEdits {
     explicit TensorEdits(const model::Document& document);
 
     /// Names a place in a data file instead of the values, or instead of another place. Entries of
-    /// external_data with keys that ONNX does not know stay.
-    void make_external(const onnx::Message& tensor, const DataPlace& place);
+    /// external_data with keys that ONNX does not know stay. `checksum`: the SHA-1 of the file in
+    /// hexadecimal; empty: none is written.
+    void make_external(const onnx::Message& tensor, std::string_view location, std::uint64_t offset,
+                       std::uint64_t nbytes, std::string_view checksum = {});
 
-    /// Puts the values into raw_data. `source` has them.
-    void make_inline(const onnx::Message& tensor, std::shared_ptr<const source::Source> source,
-                     ByteView bytes);
+    /// Puts the values into raw_data.
+    void make_inline(const onnx::Message& tensor, const tensor::Payload& values);
 
-    /// Adds an entry to the metadata of a ModelProto.
-    void add_metadata(const onnx::Message& model, std::string_view key, std::string_view value);
+    using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-    /// Removes the entries of the metadata of a ModelProto whose keys begin with `prefix`.
-    void remove_metadata(const onnx::Message& model, std::string_view prefix);
+    /// Replaces the entries of the metadata of a ModelProto whose keys begin with `prefix`.
+    void replace_metadata(const onnx::Message& model, std::string_view prefix,
+                          const Metadata& entries);
 
     [[nodiscard]] const model::Edits::ByKey& all() const noexcept { return edits_; }
 
@@ -46,9 +42,6 @@ class TensorEdits {
     [[nodiscard]] std::shared_ptr<const source::Source> source_of(ByteView bytes) const;
 
   private:
-    // The fields of a message with the edits so far.
-    [[nodiscard]] std::shared_ptr<const onnx::Pieces> fields_now(
-        const onnx::Message& message) const;
     // A complete field with that text as its content.
     [[nodiscard]] onnx::EncodedField text_field(const wire::FieldRow& row, std::string_view text);
     [[nodiscard]] onnx::EncodedField entry_field(const wire::FieldRow& row, std::string_view key,

@@ -26,13 +26,12 @@ std::string viewed_file(const model::Document& model) {
     return file;
 }
 
-void note_view(TensorEdits& edits, const model::Document& model, const std::string& location) {
+TensorEdits::Metadata view_metadata(const model::Document& model, const std::string& location) {
     const os::FileIdentity identity =
         state_of_referred(model.source(), model.store().external.folder().model_path);
-    const onnx::Message root = model.root();
-    edits.add_metadata(root, key_of("file"), location);
-    edits.add_metadata(root, key_of("size"), std::to_string(identity.size));
-    edits.add_metadata(root, key_of("modified_ns"), std::to_string(identity.modified_ns));
+    return {{key_of("file"), location},
+            {key_of("size"), std::to_string(identity.size)},
+            {key_of("modified_ns"), std::to_string(identity.modified_ns)}};
 }
 
 }  // namespace onnxmap::save

@@ -18,7 +18,8 @@ inline constexpr std::string_view kViewKeys = "onnxmap.view.";
 /// or no model.
 [[nodiscard]] std::string viewed_file(const model::Document& model);
 
-/// Adds the metadata of a view of the model's own file, which has this location.
-void note_view(TensorEdits& edits, const model::Document& model, const std::string& location);
+/// The metadata of a view of the model's own file, which has this location.
+[[nodiscard]] TensorEdits::Metadata view_metadata(const model::Document& model,
+                                                  const std::string& location);
 
 }  // namespace onnxmap::save

@@ -18,43 +18,36 @@ constexpr std::uint64_t kBeside = 128 << 20;
 // The most bytes per read with the mutex held, while other threads and forks wait.
 constexpr std::uint64_t kBelow = 8 << 20;
 
-class RangeFeed final : public ByteFeed {
+class RangeFeed final : public WindowFeed {
   public:
-    RangeFeed(const FetchedSource& source, WindowSize window_size) noexcept
-        : source_(source), window_size_(window_size) {}
-
-    [[nodiscard]] std::uint64_t size() const noexcept override { return source_.size(); }
-
-    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override {
-        const std::uint64_t left = source_.size() - offset;
-        return source_.resident(offset, std::min(window_size_.next(offset, least), left));
-    }
+    RangeFeed(const FetchedSource& source, WindowSize window_size)
+        : WindowFeed(source.file(), source.size(), window_size), source_(source) {}
 
     void keep(std::uint64_t offset, std::uint64_t nbytes) override {
         static_cast<void>(source_.resident(offset, nbytes));
     }
 
   private:
+    [[nodiscard]] ByteView read(std::uint64_t offset, std::uint64_t nbytes) override {
+        return source_.resident(offset, nbytes);
+    }
+
     const FetchedSource& source_;
-    WindowSize window_size_;
 };
 
 }  // namespace
 
 std::unique_ptr<ByteFeed> FetchedSource::feed() {
-    take_addresses();
+    static_cast<void>(addresses());
     return std::make_unique<RangeFeed>(*this, window_size_);
 }
 
 const std::uint8_t* FetchedSource::addresses() const {
-    take_addresses();
+    if (size_ > 0) {
+        const std::lock_guard lock(mutex_);
+        data_ = memory().begin();
+    }
     return data();
-}
-
-void FetchedSource::take_addresses() const {
-    if (size_ == 0) return;
-    const std::lock_guard lock(mutex_);
-    data_ = memory().begin();
 }
 
 ByteView FetchedSource::resident(std::uint64_t offset, std::uint64_t nbytes) const {

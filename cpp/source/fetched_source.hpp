@@ -33,9 +33,6 @@ class FetchedSource : public Source {
     explicit FetchedSource(Reads reads, WindowSize window_size = WindowSize())
         : reads_(reads), window_size_(window_size) {}
 
-    /// Called by feed() and addresses().
-    void take_addresses() const;
-
   private:
     [[nodiscard]] os::AddressRange& memory() const;  // protected by the mutex
     void fill(std::uint64_t offset, std::uint64_t end) const;

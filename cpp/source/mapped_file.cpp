@@ -18,49 +18,26 @@ constexpr std::uint64_t kLeastToMap = 128 << 10;
 
 }  // namespace
 
-MappedFile::MappedFile(os::File& file, const std::shared_ptr<const os::WayToFile>& way)
-    : MappedFile(os::map_file(file), file, way) {}
-
-MappedFile::MappedFile(const std::uint8_t* data, os::File& file,
-                       const std::shared_ptr<const os::WayToFile>& way)
-    : file_(std::move(file), way) {
-    data_ = data;
-    size_ = file_.identity().size;
-    path_ = file_.path();
+MappedFile::MappedFile(os::File& file, const std::shared_ptr<const os::FileLocator>& locator) {
+    data_ = os::map_file(file);
+    take_file(std::move(file), locator);
 }
 
 MappedFile::~MappedFile() {
     if (data_ != nullptr) os::unmap(data_, size_);
 }
 
-std::unique_ptr<ByteFeed> MappedFile::feed() { return std::make_unique<WindowFeed>(file_.open()); }
-
-std::optional<os::FileIdentity> MappedFile::identity() const { return file_.identity(); }
-
-void MappedFile::look_for_changes() const { file_.check_unchanged(); }
-
-void MappedFile::add_way(std::shared_ptr<const os::WayToFile> way) const {
-    file_.add_way(std::move(way));
-}
-
-void MappedFile::read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
-    file_.read(offset, out);
-}
+std::unique_ptr<ByteFeed> MappedFile::feed() { return std::make_unique<WindowFeed>(file()); }
 
 std::shared_ptr<OwnedBytes> MappedFile::writable_copy(std::uint64_t offset,
                                                       std::uint64_t nbytes) const {
     if (nbytes < kLeastToMap) return Source::writable_copy(offset, nbytes);
-    std::shared_ptr<const os::File> file;
+    // A copy does not need to open the file.
+    const auto opened = file_if_any();
+    if (!opened) return Source::writable_copy(offset, nbytes);
+    check_for_changes();
     try {
-        file = file_.open();
-    } catch (const FileError&) {
-    } catch (const Error&) {}
-    // No descriptor is left, or another file has the name now. A copy does not need to open the
-    // file.
-    if (!file) return Source::writable_copy(offset, nbytes);
-    os::check_unchanged(path_, file_.identity(), file->identity_now());
-    try {
-        return OwnedBytes::map_private(*file, offset, nbytes);
+        return OwnedBytes::map_private(*opened, offset, nbytes);
     } catch (const FileError& error) {
         if (error.number != ENOMEM) throw;  // ENOMEM: the process has no mappings left
         return Source::writable_copy(offset, nbytes);

@@ -3,7 +3,7 @@
 // truncated meanwhile gives an error instead of SIGBUS.
 #pragma once
 
-#include "os/held_file.hpp"
+#include "os/pooled_file.hpp"
 #include "source/source.hpp"
 
 namespace onnxmap::source {
@@ -11,26 +11,14 @@ namespace onnxmap::source {
 class MappedFile final : public Source {
   public:
     /// Takes over the file. If the constructor throws (FileError), the file stays as it was.
-    MappedFile(os::File& file, const std::shared_ptr<const os::WayToFile>& way);
+    MappedFile(os::File& file, const std::shared_ptr<const os::FileLocator>& locator);
     ~MappedFile() override;
 
     [[nodiscard]] const char* kind() const noexcept override { return "mmap"; }
     [[nodiscard]] std::unique_ptr<ByteFeed> feed() override;
-    void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const override;
     /// Throws Error `file.changed` if the file is no longer the one that was mapped.
     [[nodiscard]] std::shared_ptr<OwnedBytes> writable_copy(std::uint64_t offset,
                                                             std::uint64_t nbytes) const override;
-    [[nodiscard]] std::optional<os::FileIdentity> identity() const override;
-    [[nodiscard]] bool in_file() const noexcept override { return true; }
-    [[nodiscard]] std::shared_ptr<const os::File> file() const override { return file_.open(); }
-    void add_way(std::shared_ptr<const os::WayToFile> way) const override;
-
-  private:
-    MappedFile(const std::uint8_t* data, os::File& file,
-               const std::shared_ptr<const os::WayToFile>& way);
-    void look_for_changes() const override;
-
-    mutable os::HeldFile file_;
 };
 
 }  // namespace onnxmap::source

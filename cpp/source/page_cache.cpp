@@ -7,19 +7,6 @@
 
 namespace onnxmap::source {
 
-namespace {
-
-// The file, or null if it cannot be opened: advice is not worth an error.
-std::shared_ptr<const os::File> file_if_any(const Source& source) {
-    try {
-        return source.file();
-    } catch (const FileError&) {
-    } catch (const Error&) {}
-    return nullptr;
-}
-
-}  // namespace
-
 void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
     if (nbytes == 0 || !source.in_file()) return;
     const os::Pages pages = os::pages_around(source.size(), offset, offset + nbytes);
@@ -35,10 +22,6 @@ bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) 
     return os::populate(source.bytes(), os::pages_around(source.size(), offset, offset + nbytes));
 }
 
-bool can_populate(const Source& source) noexcept {
-    return source.maps_file() && os::can_populate(source.bytes());
-}
-
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept {
     if (nbytes == 0 || !source.maps_file()) return;
     os::release(source.bytes(), os::pages_within(source.size(), offset, offset + nbytes));
@@ -49,7 +32,7 @@ void evict(const Source& source, std::uint64_t offset, std::uint64_t nbytes) {
     const os::Pages pages = os::pages_within(source.size(), offset, offset + nbytes);
     if (pages.nbytes() == 0) return;
     release(source, offset, nbytes);
-    if (const auto file = file_if_any(source)) os::drop(*file, pages);
+    if (const auto file = source.file_if_any()) os::drop(*file, pages);
 }
 
 void for_each_page_run(const Source& source, std::uint64_t begin, std::uint64_t end,
@@ -66,20 +49,21 @@ void for_each_page_run(const Source& source, std::uint64_t begin, std::uint64_t 
 }
 
 bool is_cached(const Source& source, std::uint64_t offset) {
-    const auto file = source.in_file() ? file_if_any(source) : nullptr;
+    const auto file = source.file_if_any();
     return file == nullptr || os::is_cached(*file, offset);
 }
 
 void tell_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
-                 const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
+                 const VisitAbsent& visit) {
     try {
         for_each_absent(source, begin, end, visit);
-    } catch (const FileError&) {
-    } catch (const Error&) {}
+    } catch (const Failure&) {
+        // Advice is not worth an error.
+    }
 }
 
 void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
-                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit) {
+                     const VisitAbsent& visit) {
     tell_absent(source, begin, end, [&](std::uint64_t first, std::uint64_t last) {
         visit(first, last);
         prefetch(source, first, last - first);
@@ -87,7 +71,7 @@ void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t en
 }
 
 std::uint64_t read_ahead_nbytes(const Source& source) {
-    const auto file = source.in_file() ? file_if_any(source) : nullptr;
+    const auto file = source.file_if_any();
     return file == nullptr ? 0 : os::read_ahead_nbytes(*file);
 }
 

@@ -20,9 +20,6 @@ void prefetch(const Source& source, std::uint64_t offset, std::uint64_t nbytes);
 /// are reported only when they are touched. False if the system cannot do this.
 bool populate(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
 
-/// Whether the system has populate() (Linux 5.14) and lets this process use it.
-[[nodiscard]] bool can_populate(const Source& source) noexcept;
-
 /// Unmaps the pages of a mapping that lie wholly within the bytes: they no longer count as this
 /// process's memory, and are mapped again when touched. They stay in the page cache.
 void release(const Source& source, std::uint64_t offset, std::uint64_t nbytes) noexcept;
@@ -44,15 +41,17 @@ void for_each_absent(const Source& source, std::uint64_t begin, std::uint64_t en
                       });
 }
 
+using VisitAbsent = std::function<void(std::uint64_t begin, std::uint64_t end)>;
+
 /// Calls visit(begin, end) for the same runs. Visits none if the system does not report residency,
 /// or if the file cannot be opened.
 void tell_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
-                 const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
+                 const VisitAbsent& visit);
 
 /// Calls visit() and then prefetch() for each of these runs. Ignores failures, since this is only
 /// advice.
 void prefetch_absent(const Source& source, std::uint64_t begin, std::uint64_t end,
-                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& visit);
+                     const VisitAbsent& visit);
 
 /// Whether the byte at `offset` could be read without waiting for a disk. True if the file cannot
 /// be opened.

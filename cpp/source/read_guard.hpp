@@ -64,7 +64,7 @@ decltype(auto) guard_reads(const Source& source, Work&& work) {
         guard.check();
         // If the file has changed, reports the change rather than a parse error: a file that was
         // cut within a page has zeros after its end.
-        if (error.code != "file.changed" && source.looked_at_after_reading()) {
+        if (error.code != "file.changed" && source.checked_after_reading()) {
             source.check_unchanged();
         }
         throw;

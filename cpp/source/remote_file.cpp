@@ -40,7 +40,7 @@ ReadHabits RemoteFile::read_habits() const {
     return habits;
 }
 
-Moment::duration RemoteFile::look_every() const noexcept { return kLookAtServerEvery; }
+Timestamp::duration RemoteFile::check_interval() const noexcept { return kLookAtServerEvery; }
 
 std::shared_ptr<const Source> open_shared(std::shared_ptr<const RangeReader> reader) {
     const std::string state = reader->state();

@@ -62,11 +62,11 @@ class RemoteFile final : public FetchedSource {
     [[nodiscard]] bool splits_reads() const noexcept override { return true; }
     [[nodiscard]] ReadHabits read_habits() const override;
     [[nodiscard]] std::string remote_state() const override { return reader_->state(); }
-    [[nodiscard]] Moment::duration look_every() const noexcept override;
-    [[nodiscard]] bool looked_at_after_reading() const noexcept override { return false; }
+    [[nodiscard]] Timestamp::duration check_interval() const noexcept override;
+    [[nodiscard]] bool checked_after_reading() const noexcept override { return false; }
 
   private:
-    void look_for_changes() const override { reader_->check_unchanged(); }
+    void check_for_changes() const override { reader_->check_unchanged(); }
 
     std::shared_ptr<const RangeReader> reader_;
 };

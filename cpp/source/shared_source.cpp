@@ -11,14 +11,8 @@ namespace onnxmap::source {
 
 namespace {
 
-struct SourceKey {
-    os::FileIdentity identity;
-    bool viewable;
-
-    auto operator<=>(const SourceKey&) const = default;
-};
-
-using Sources = os::WeakRegistry<SourceKey, const Source>;
+// By the state of the file, and whether the source is viewable().
+using Sources = os::WeakRegistry<std::pair<os::FileIdentity, bool>, const Source>;
 constinit std::atomic<Sources*> sources = nullptr;
 
 Sources& open_sources() { return made_once(sources); }
@@ -26,14 +20,14 @@ Sources& open_sources() { return made_once(sources); }
 }  // namespace
 
 std::shared_ptr<const Source> open_shared(os::File file, IoMode mode,
-                                          std::shared_ptr<const os::WayToFile> way) {
+                                          std::shared_ptr<const os::FileLocator> locator) {
     const os::FileIdentity identity = file.identity();
     auto source = open_sources().find({identity, mode != IoMode::read});
     if (!source) {
-        source = open_source(std::move(file), mode, way);
+        source = open_source(std::move(file), mode, locator);
         source = open_sources().keep({identity, source->viewable()}, source);
     }
-    source->add_way(std::move(way));
+    source->add_locator(std::move(locator));
     return source;
 }
 

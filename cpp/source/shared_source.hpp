@@ -10,7 +10,7 @@ namespace onnxmap::source {
 
 /// Opens a source as open_source does. If the same file is open in the same state, returns its
 /// source.
-[[nodiscard]] std::shared_ptr<const Source> open_shared(os::File file, IoMode mode,
-                                                        std::shared_ptr<const os::WayToFile> way);
+[[nodiscard]] std::shared_ptr<const Source> open_shared(
+    os::File file, IoMode mode, std::shared_ptr<const os::FileLocator> locator);
 
 }  // namespace onnxmap::source

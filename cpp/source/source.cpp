@@ -31,29 +31,39 @@ std::shared_ptr<OwnedBytes> Source::writable_copy(std::uint64_t offset,
     return copy;
 }
 
-void Source::check_unchanged(Moment since) const {
-    if (since == kRecently) since = now() - look_every();
-    if (looked_at_.load(std::memory_order_relaxed) < since) check_unchanged();
+std::shared_ptr<const os::File> Source::file_if_any() const {
+    return if_possible([&] { return file(); }).value_or(nullptr);
+}
+
+void Source::take_file(os::File file, std::shared_ptr<const os::FileLocator> locator) {
+    size_ = file.size();
+    path_ = file.path();
+    file_ = std::make_unique<os::PooledFile>(std::move(file), std::move(locator));
+}
+
+void Source::check_unchanged(Timestamp since) const {
+    if (since == kRecently) since = now() - check_interval();
+    if (checked_at_.load(std::memory_order_relaxed) < since) check_unchanged();
 }
 
 void Source::check_unchanged() const {
-    const Moment looked_at = now();
+    const Timestamp looked_at = now();
     // If the check throws, the next call checks again.
-    looked_at_.store(Moment::min(), std::memory_order_relaxed);
-    look_for_changes();
-    looked_at_.store(looked_at, std::memory_order_relaxed);
+    checked_at_.store(Timestamp::min(), std::memory_order_relaxed);
+    check_for_changes();
+    checked_at_.store(looked_at, std::memory_order_relaxed);
 }
 
 std::shared_ptr<Source> open_source(os::File file, IoMode mode,
-                                    std::shared_ptr<const os::WayToFile> way) {
+                                    std::shared_ptr<const os::FileLocator> locator) {
     if (mode == IoMode::read || (mode == IoMode::automatic && file.on_network())) {
-        return std::make_shared<ReadFile>(std::move(file), std::move(way));
+        return std::make_shared<ReadFile>(std::move(file), std::move(locator));
     }
     try {
-        return std::make_shared<MappedFile>(file, way);
+        return std::make_shared<MappedFile>(file, locator);
     } catch (const FileError&) {
         if (mode == IoMode::mmap) throw;
-        return std::make_shared<ReadFile>(std::move(file), std::move(way));
+        return std::make_shared<ReadFile>(std::move(file), std::move(locator));
     }
 }
 

@@ -13,7 +13,7 @@
 #include "base/byte_feed.hpp"
 #include "base/bytes.hpp"
 #include "os/guarded_region.hpp"
-#include "os/held_file.hpp"
+#include "os/pooled_file.hpp"
 
 namespace onnxmap::source {
 
@@ -21,12 +21,12 @@ class OwnedBytes;
 
 /// A moment at which a source was last checked for changes, or after which it must have been
 /// checked.
-using Moment = std::chrono::steady_clock::time_point;
+using Timestamp = std::chrono::steady_clock::time_point;
 
-[[nodiscard]] inline Moment now() noexcept { return std::chrono::steady_clock::now(); }
+[[nodiscard]] inline Timestamp now() noexcept { return std::chrono::steady_clock::now(); }
 
-/// For Source::check_unchanged: at most Source::look_every() ago.
-inline constexpr Moment kRecently = Moment::max();
+/// For Source::check_unchanged: at most Source::check_interval() ago.
+inline constexpr Timestamp kRecently = Timestamp::max();
 
 enum class IoMode { automatic, mmap, read };
 
@@ -80,7 +80,7 @@ class Source {
 
     /// Reads like read(), but a file is read by a system call, not through its mapping.
     virtual void read_file(std::uint64_t offset, std::span<std::uint8_t> out) const {
-        read(offset, out);
+        file_ ? file_->read(offset, out) : read(offset, out);
     }
 
     [[nodiscard]] virtual ReadHabits read_habits() const;
@@ -91,13 +91,13 @@ class Source {
 
     /// How long a check for changes stays valid when tensors are read one by one. A loop over 100
     /// 000 tensors should not make a system call for each.
-    [[nodiscard]] virtual Moment::duration look_every() const noexcept {
+    [[nodiscard]] virtual Timestamp::duration check_interval() const noexcept {
         return std::chrono::milliseconds(10);
     }
 
     /// Whether to check for changes again after reading. False if reads report changes themselves,
     /// or if a check takes as long as a read.
-    [[nodiscard]] virtual bool looked_at_after_reading() const noexcept { return true; }
+    [[nodiscard]] virtual bool checked_after_reading() const noexcept { return true; }
 
     /// Bytes from `offset` on that may be written to without changing the source: copy-on-write
     /// pages if they are possible and cost less than a copy, otherwise a copy.
@@ -109,7 +109,9 @@ class Source {
     }
 
     /// The identity of the file when it was opened; nothing if there is no file.
-    [[nodiscard]] virtual std::optional<os::FileIdentity> identity() const { return std::nullopt; }
+    [[nodiscard]] std::optional<os::FileIdentity> identity() const {
+        return file_ ? std::optional(file_->identity()) : std::nullopt;
+    }
 
     /// A text that identifies a remote file and its state; no other file or state has the same
     /// text. Empty if the source is not remote.
@@ -118,23 +120,29 @@ class Source {
     /// Throws Error `file.changed` if the file has changed since it was opened.
     void check_unchanged() const;
     /// The same, but does not check again if it was checked at `since` or later, on a clock that
-    /// goes by milliseconds; kRecently means look_every() ago.
-    void check_unchanged(Moment since) const;
+    /// goes by milliseconds; kRecently means check_interval() ago.
+    void check_unchanged(Timestamp since) const;
 
     /// Whether the bytes are those of a local file, whose pages the page cache may hold.
-    [[nodiscard]] virtual bool in_file() const noexcept { return false; }
+    [[nodiscard]] bool in_file() const noexcept { return file_ != nullptr; }
     /// Whether the bytes are in memory: a buffer, or bytes of our own. A buffer may be a mapping of
     /// a file that its owner made.
     [[nodiscard]] bool in_memory() const noexcept { return viewable() && !in_file(); }
     /// Whether data() is a mapping of that file.
     [[nodiscard]] bool maps_file() const noexcept { return in_file() && viewable(); }
     /// That file, open; null if there is none. Throws Error `file.changed`, and FileError.
-    [[nodiscard]] virtual std::shared_ptr<const os::File> file() const { return nullptr; }
+    [[nodiscard]] std::shared_ptr<const os::File> file() const {
+        return file_ ? file_->open() : nullptr;
+    }
+    /// The same, but null if the file cannot be opened.
+    [[nodiscard]] std::shared_ptr<const os::File> file_if_any() const;
 
     /// The path of the file that a buffer is a mapping of, if its owner can tell; else empty.
     [[nodiscard]] virtual std::string mapped_path() const { return {}; }
     /// Adds another way to the file of the source.
-    virtual void add_way(std::shared_ptr<const os::WayToFile>) const {}
+    void add_locator(std::shared_ptr<const os::FileLocator> locator) const {
+        if (file_) file_->add_locator(std::move(locator));
+    }
 
     /// The region for guards of the bytes; see read_guard.hpp.
     [[nodiscard]] os::GuardedRegion guarded_region() const noexcept {
@@ -144,7 +152,12 @@ class Source {
   protected:
     Source() = default;
 
-    virtual void look_for_changes() const {}
+    /// Makes this the source of a local file.
+    void take_file(os::File file, std::shared_ptr<const os::FileLocator> locator);
+
+    virtual void check_for_changes() const {
+        if (file_) file_->check_unchanged();
+    }
 
     // It changes at most once: see addresses().
     mutable std::atomic<const std::uint8_t*> data_ = nullptr;
@@ -152,7 +165,8 @@ class Source {
     std::string path_;
 
   private:
-    mutable std::atomic<Moment> looked_at_ = now();
+    std::unique_ptr<os::PooledFile> file_;
+    mutable std::atomic<Timestamp> checked_at_ = now();
     mutable os::LostPages lost_pages_;
 };
 
@@ -160,6 +174,6 @@ class Source {
 /// mapping works and is fast. `way` reopens the file if its descriptor could not be kept. Throws
 /// FileError.
 [[nodiscard]] std::shared_ptr<Source> open_source(os::File file, IoMode mode,
-                                                  std::shared_ptr<const os::WayToFile> way);
+                                                  std::shared_ptr<const os::FileLocator> locator);
 
 }  // namespace onnxmap::source

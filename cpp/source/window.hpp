@@ -52,15 +52,24 @@ class WindowSize {
     std::uint64_t end_ = 0;
 };
 
-class WindowFeed final : public ByteFeed {
+class WindowFeed : public ByteFeed {
   public:
-    explicit WindowFeed(std::shared_ptr<const os::File> file) : file_(std::move(file)) {}
+    explicit WindowFeed(std::shared_ptr<const os::File> file)
+        : WindowFeed(file, file->size(), WindowSize()) {}
 
-    [[nodiscard]] std::uint64_t size() const noexcept override { return file_->size(); }
-    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) override;
+    [[nodiscard]] std::uint64_t size() const noexcept final { return size_; }
+    [[nodiscard]] ByteView at(std::uint64_t offset, std::uint64_t least) final;
+
+  protected:
+    /// `file`: a local file, or null.
+    WindowFeed(std::shared_ptr<const os::File> file, std::uint64_t size, WindowSize window_size)
+        : file_(std::move(file)), size_(size), window_size_(window_size) {}
 
   private:
+    [[nodiscard]] virtual ByteView read(std::uint64_t offset, std::uint64_t nbytes);
+
     std::shared_ptr<const os::File> file_;
+    std::uint64_t size_;
     WindowSize window_size_;
     PagesAhead pages_ahead_;
     std::vector<std::uint8_t> window_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "base/made_once.hpp"
 
@@ -14,25 +15,19 @@ using onnx::DataType;
 
 namespace {
 
-constexpr std::size_t kTypes = 1
-#define DATA_TYPE(...) +1
-#include "onnx/data_type.def"
-#undef DATA_TYPE
-    ;
-
 using CodeTable = std::array<std::uint32_t, 256>;
 
 constexpr bool has_table(const onnx::DataTypeInfo& type) noexcept {
     return type.sub_byte() || (type.bits == 8 && type.format.is_float());
 }
 
-using CodeTables = std::array<CodeTable, kTypes>;
+using CodeTables = std::vector<CodeTable>;  // by the number of the type
 constinit std::atomic<CodeTables*> code_tables = nullptr;
 
 /// For each type that has at most 256 codes, the float32 of every code.
 const CodeTable& table_of(const onnx::DataTypeInfo& type) {
     const CodeTables& tables = made_once(code_tables, [] {
-        auto made = std::make_unique<CodeTables>();
+        auto made = std::make_unique<CodeTables>(onnx::data_types().size() + 1);
         for (const onnx::DataTypeInfo& info : onnx::data_types()) {
             if (!has_table(info)) continue;
             CodeTable& table = made->at(static_cast<std::size_t>(info.type));

@@ -11,7 +11,7 @@
 #include "onnx/schema.hpp"
 #include "source/shared_source.hpp"
 #include "tensor/header.hpp"
-#include "tensor/replaced_model.hpp"
+#include "tensor/model_file_check.hpp"
 
 namespace onnxmap::tensor {
 
@@ -20,38 +20,43 @@ using onnx::field;
 namespace {
 
 [[noreturn]] void fail(const char* code, std::string_view tensor, std::string_view location,
-                       const std::string& message, const std::string& file = {}) {
+                       const std::string& message, const std::string& file = {},
+                       const char* remedy = "") {
     Error error(code, of_tensor(tensor) + message);
     error.tensor = std::string(tensor);
     error.location = std::string(location);
     error.file = file;
+    error.remedy = remedy;
     throw error;
 }
 
 [[noreturn]] void fail_location(const char* code, std::string_view tensor,
                                 std::string_view location, const std::string& why,
-                                const std::string& root) {
+                                const std::string& root, const char* remedy = "") {
     std::string message = "external location " + quoted(location) + " " + why;
     if (!root.empty()) message += " (the model directory is " + quoted(root) + ")";
-    fail(code, tensor, location, message);
+    fail(code, tensor, location, message, {}, remedy);
 }
 
-const char* reason_of(contain::Refusal reason) {
+struct Reason {
+    const char* text;
+    const char* remedy = "";
+};
+
+Reason reason_of(contain::Refusal reason) {
     switch (reason) {
         case contain::Refusal::leads_outside:
-            return "a symlink leads outside the model directory; link_policy=\"trusted\" follows "
-                   "it";
+            return {"a symlink leads outside the model directory", "trusted"};
         case contain::Refusal::is_link:
-            return "its path contains a symlink, and link_policy is strict; "
-                   "link_policy=\"contained\" follows links that stay in the folder";
+            return {"its path contains a symlink, and link_policy is strict", "contained"};
         case contain::Refusal::has_hard_links:
-            return "it has another hard link, which may be outside the model directory; "
-                   "allow_hardlinks=True reads it";
+            return {"it has another hard link, which may be outside the model directory",
+                    "hard_links"};
         case contain::Refusal::being_replaced:
-            return "it was replaced while it was opened; try again";
+            return {"it was replaced while it was opened; try again"};
         case contain::Refusal::not_regular: break;
     }
-    return "it is not a regular file";
+    return {"it is not a regular file"};
 }
 
 // Only ASCII digits are allowed. A number that does not fit in 64 bits is past the end of any file.
@@ -137,9 +142,9 @@ void ExternalFiles::find_way_to_model() {
     if (!folder_.model) return;
     const auto name = os::path_below(folder_.model_path, folder_.root);
     if (name && name->rfind('/') == 0) {
-        way_to_model_ = os::way_in_folder(opener_->roots().front(), std::string(name->substr(1)));
+        way_to_model_ = os::folder_locator(opener_->roots().front(), std::string(name->substr(1)));
     } else {
-        way_to_model_ = os::way_by_path(folder_.model_path);
+        way_to_model_ = os::path_locator(folder_.model_path);
     }
 }
 
@@ -174,25 +179,26 @@ std::shared_ptr<const source::Source> ExternalFiles::open(std::string_view locat
     check(location, tensor);
     if (folder_.root.empty()) {
         fail("ext.no_root", tensor, location,
-             "its data is in " + quoted(location) +
-                 ", but a model from a buffer has no folder; name it with external_root=...");
+             "its data is in " + quoted(location) + ", but a model from a buffer has no folder", {},
+             "root");
     }
     // Opens the file without the mutex: opening may take a while and may need the interpreter lock.
     // If two threads open one file, both get the same source, and the other source is dropped after
     // the unlock.
-    auto source = folder_.remote ? open_remote(location, tensor) : open_local(location, tensor);
+    auto source = open_file(location, tensor);
     check_model();
     const std::lock_guard lock(mutex_);
     return files_.try_emplace(std::string(location), std::move(source)).first->second;
 }
 
-std::shared_ptr<const source::Source> ExternalFiles::open_local(std::string_view location,
-                                                                std::string_view tensor) const {
+std::shared_ptr<const source::Source> ExternalFiles::open_file(std::string_view location,
+                                                               std::string_view tensor) const {
     try {
+        if (folder_.remote) return source::open_shared(folder_.remote->open(location));
         if (no_folder_) throw FileError(*no_folder_);
         const std::string name(location);
         return source::open_shared(opener_->open(name), folder_.mode,
-                                   contain::way_by_location(opener_, name));
+                                   contain::location_locator(opener_, name));
     } catch (const FileError& error) {
         fail_to_open(error, location, tensor);
     } catch (const contain::Refused& refused) {
@@ -200,19 +206,11 @@ std::shared_ptr<const source::Source> ExternalFiles::open_local(std::string_view
             fail("ext.not_regular", tensor, location,
                  quoted(refused.path) + " is not a regular file", refused.path);
         }
-        fail_location("ext.unsafe_path", tensor, location,
-                      std::string("is unsafe: ") + reason_of(refused.reason), root());
+        const Reason reason = reason_of(refused.reason);
+        fail_location("ext.unsafe_path", tensor, location, std::string("is unsafe: ") + reason.text,
+                      root(), reason.remedy);
     } catch (const Error& error) {
         fail(error.code.c_str(), tensor, location, error.what(), error.file);
-    }
-}
-
-std::shared_ptr<const source::Source> ExternalFiles::open_remote(std::string_view location,
-                                                                 std::string_view tensor) const {
-    try {
-        return source::open_shared(folder_.remote->open(location));
-    } catch (const FileError& error) {
-        fail_to_open(error, location, tensor);
     }
 }
 

@@ -77,10 +77,8 @@ class ExternalFiles {
     [[nodiscard]] const ExternalFolder& folder() const noexcept { return folder_; }
 
   private:
-    [[nodiscard]] std::shared_ptr<const source::Source> open_remote(std::string_view location,
-                                                                    std::string_view tensor) const;
-    [[nodiscard]] std::shared_ptr<const source::Source> open_local(std::string_view location,
-                                                                   std::string_view tensor) const;
+    [[nodiscard]] std::shared_ptr<const source::Source> open_file(std::string_view location,
+                                                                  std::string_view tensor) const;
     [[noreturn]] void fail_to_open(const FileError& error, std::string_view location,
                                    std::string_view tensor) const;
     void check(std::string_view location, std::string_view tensor) const;
@@ -90,7 +88,7 @@ class ExternalFiles {
     ExternalFolder folder_;
     std::shared_ptr<const contain::ContainedOpen> opener_;  // null if remote or without a folder
     std::optional<FileError> no_folder_;                    // why there is no folder
-    std::shared_ptr<const os::WayToFile> way_to_model_;     // null: the model is not checked
+    std::shared_ptr<const os::FileLocator> way_to_model_;   // null: the model is not checked
     mutable os::ForkSafeMutex mutex_;
     // A map, not a hash table: the file chooses the names.
     mutable std::map<std::string, std::shared_ptr<const source::Source>, std::less<>> files_;

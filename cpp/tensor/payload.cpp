@@ -32,17 +32,17 @@ void check_unambiguous(const onnx::DataTypeInfo& type, Header& header, const Sto
     const char* message = "its data is stored in more than one place";
     if (header.external) fail(header, "tensor.ambiguous_data", message);
     // If onnx would use none of them, as for two fields of other types, the fault is not
-    // overlooked.
+    // tolerated.
     const bool has_choice =
         header.raw_data || (header.typed_fields & field_bit(*type.storage)) != 0;
-    if (has_choice || !store.overlooks()) {
-        overlook_or_fail(header, store, "tensor.ambiguous_data", message);
+    if (has_choice || !store.tolerates()) {
+        tolerate_or_fail(header, store, "tensor.ambiguous_data", message);
     }
     keep_one_place(type, header);
 }
 
 Payload find_external(const onnx::Message& message, const Header& header, const Store& store,
-                      std::uint64_t expected, source::Moment since) {
+                      std::uint64_t expected, source::Timestamp since) {
     const ExternalEntry entry =
         read_external_entry(message, header.name, store.max_external_entries);
     if (entry.length && *entry.length != expected) {
@@ -82,13 +82,13 @@ std::shared_ptr<const source::Source> Store::source_of(ByteView bytes) const {
     return found;
 }
 
-void overlook_or_fail(const Header& header, const Store& store, const char* code,
+void tolerate_or_fail(const Header& header, const Store& store, const char* code,
                       const std::string& message) {
     try {
         fail(header, code, message);
     } catch (const Error& fault) {
-        if (!store.overlooks()) throw;
-        store.overlook(fault, header);
+        if (!store.tolerates()) throw;
+        store.tolerate(fault, header);
     }
 }
 
@@ -116,7 +116,8 @@ std::optional<ByteView> bytes_in_message(const onnx::Message& message, const Hea
 }
 
 std::optional<Payload> find_payload(const onnx::Message& message, const Header& header,
-                                    std::uint64_t count, const Store& store, source::Moment since) {
+                                    std::uint64_t count, const Store& store,
+                                    source::Timestamp since) {
     const onnx::DataTypeInfo& type = element_type(header);
     const std::uint64_t expected = packed_nbytes(count, type.bits);
     if (header.external) return find_external(message, header, store, expected, since);
@@ -131,7 +132,7 @@ std::optional<Payload> find_payload(const onnx::Message& message, const Header& 
                                   std::to_string(bytes.size()) +
                                   maybe_unpacked(header, bytes.size());
         if (!type.sub_byte() || bytes.size() < expected) fail(header, "tensor.data_size", sizes);
-        overlook_or_fail(header, store, "tensor.data_size", sizes);
+        tolerate_or_fail(header, store, "tensor.data_size", sizes);
         bytes = bytes.first(expected);
     }
     auto source = store.source_of(bytes);

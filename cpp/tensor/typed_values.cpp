@@ -103,14 +103,14 @@ std::uint64_t decode_fields(ByteView bytes, const wire::MessageTable& table,
 
 TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row)
     : table_(&message.table()), row_(&row) {
-    // Neighbouring small fields form one stretch.
+    // Neighbouring small fields form one block.
     const std::uint8_t* begin = nullptr;
     const std::uint8_t* end = nullptr;
     std::uint64_t count = 0;
     const auto close = [&] {
-        // Adds the stretch even if it has no value: if no load checked the run, it may be cut in
+        // Adds the block even if it has no value: if no load checked the run, it may be cut in
         // its first value.
-        if (begin != nullptr) stretches_.push_back({ByteView(begin, end), false, 0, count});
+        if (begin != nullptr) blocks_.push_back({ByteView(begin, end), false, 0, count});
         begin = nullptr;
         count = 0;
     };
@@ -139,7 +139,14 @@ TypedValues::TypedValues(const onnx::Message& message, const wire::FieldRow& row
         count += packed ? values_in(row, field.bytes) : 1;
     });
     close();
-    count_runs();
+    os::for_each_range(blocks_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
+        Block& block = blocks_[i];
+        if (block.packed) block.count = values_in(row, block.bytes);
+    });
+    for (Block& block : blocks_) {
+        block.first = count_;
+        count_ += block.count;
+    }
 }
 
 void TypedValues::add_run(ByteView run) {
@@ -148,30 +155,19 @@ void TypedValues::add_run(ByteView run) {
         // kRunPart is a multiple of every fixed width.
         std::uint64_t end = std::min<std::uint64_t>(begin + kRunPart, run.size());
         if (varints) end = wire::varint_end(run, end);
-        stretches_.push_back({run.subspan(begin, end - begin), true, 0, 0});
+        blocks_.push_back({run.subspan(begin, end - begin), true, 0, 0});
         begin = end;
     }
 }
 
-void TypedValues::count_runs() {
-    os::for_each_range(stretches_.size(), 1, [&](std::uint64_t i, std::uint64_t) {
-        Stretch& stretch = stretches_[i];
-        if (stretch.packed) stretch.count = values_in(*row_, stretch.bytes);
-    });
-    for (Stretch& stretch : stretches_) {
-        stretch.first = count_;
-        count_ += stretch.count;
-    }
-}
-
 bool TypedValues::decode(std::size_t i, const ValueRange& range, std::uint8_t* out) const {
-    const Stretch& stretch = stretches_[i];
+    const Block& block = blocks_[i];
     const auto as = [&]<class T>(T) {
         Writer<T> write(*row_, range, out);
         const std::uint64_t found =
-            stretch.packed ? decode_run(stretch.bytes, *row_, stretch.count, write)
-                           : decode_fields(stretch.bytes, *table_, *row_, stretch.count, write);
-        if (found != stretch.count) {
+            block.packed ? decode_run(block.bytes, *row_, block.count, write)
+                         : decode_fields(block.bytes, *table_, *row_, block.count, write);
+        if (found != block.count) {
             fail_changed();
         }
         return write.in_range();

@@ -1,6 +1,6 @@
 // The values of one typed field of a TensorProto (float_data, int32_data ...): packed or not, in
-// any number of runs. They are counted once, in stretches. Several threads can then decode the
-// stretches, each into its part of the array.
+// any number of runs. They are counted once, in blocks. Several threads can then decode the
+// blocks, each into its part of the array.
 // Source: onnx.proto, the comments of TensorProto's *_data fields.
 #pragma once
 
@@ -32,19 +32,19 @@ class TypedValues {
     /// The number of stored values.
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-    /// The number of stretches, for decoding in parallel.
-    [[nodiscard]] std::size_t size() const noexcept { return stretches_.size(); }
-    /// The index of the first value of a stretch, and the number of its values.
-    [[nodiscard]] std::uint64_t first(std::size_t i) const noexcept { return stretches_[i].first; }
-    [[nodiscard]] std::uint64_t count(std::size_t i) const noexcept { return stretches_[i].count; }
+    /// The number of blocks, for decoding in parallel.
+    [[nodiscard]] std::size_t size() const noexcept { return blocks_.size(); }
+    /// The index of the first value of a block, and the number of its values.
+    [[nodiscard]] std::uint64_t first(std::size_t i) const noexcept { return blocks_[i].first; }
+    [[nodiscard]] std::uint64_t count(std::size_t i) const noexcept { return blocks_[i].count; }
 
-    /// Writes the values of a stretch, count(i) * range.nbytes bytes, low bytes first. High bytes
+    /// Writes the values of a block, count(i) * range.nbytes bytes, low bytes first. High bytes
     /// that do not fit are cut off. Returns whether all values were in range. Throws Error
     /// `wire.*`, and `file.changed` if there are fewer values than were counted.
     [[nodiscard]] bool decode(std::size_t i, const ValueRange& range, std::uint8_t* out) const;
 
   private:
-    struct Stretch {
+    struct Block {
         ByteView bytes;
         bool packed;  // part of one run; otherwise whole fields of the message
         std::uint64_t first;
@@ -52,11 +52,10 @@ class TypedValues {
     };
 
     void add_run(ByteView run);
-    void count_runs();
 
     const wire::MessageTable* table_;
     const wire::FieldRow* row_;
-    std::vector<Stretch> stretches_;
+    std::vector<Block> blocks_;
     std::uint64_t count_ = 0;
 };
 

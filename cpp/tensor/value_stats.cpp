@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <optional>
 
 #include "kernels/codes.hpp"
 #include "kernels/kernel_set.hpp"
@@ -73,6 +74,11 @@ ValueStats of_floats(const kernels::MomentLoops& loops, const std::uint8_t* byte
     return stats;
 }
 
+template <const kernels::MomentLoops* kernels::KernelSet::* kLoops>
+ValueStats of_type(const onnx::DataTypeInfo&, const std::uint8_t* bytes, std::uint64_t count) {
+    return of_floats(*(kernels::kernels().*kLoops), bytes, count);
+}
+
 template <class Float>
 ValueStats of_floats(const Float* values, std::uint64_t count) {
     const kernels::KernelSet& set = kernels::kernels();
@@ -82,7 +88,7 @@ ValueStats of_floats(const Float* values, std::uint64_t count) {
 
 // Float holds every Integer, or of 64-bit ones the nearest number.
 template <class Integer, class Float>
-ValueStats of_integers(const std::uint8_t* bytes, std::uint64_t count) {
+ValueStats of_integers(const onnx::DataTypeInfo&, const std::uint8_t* bytes, std::uint64_t count) {
     std::array<Float, kAtOnce> values;
     kernels::to_floats<Integer>(bytes, count, values.data());
     return of_floats(values.data(), count);
@@ -91,7 +97,7 @@ ValueStats of_integers(const std::uint8_t* bytes, std::uint64_t count) {
 template <class Integer>
 ValueStats of_long_integers(const onnx::DataTypeInfo& type, const std::uint8_t* bytes,
                             std::uint64_t count) {
-    ValueStats stats = of_integers<Integer, double>(bytes, count);
+    ValueStats stats = of_integers<Integer, double>(type, bytes, count);
     for (std::uint64_t i = 0; i < count; ++i) {
         std::uint64_t bits;
         std::memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
@@ -103,7 +109,7 @@ ValueStats of_long_integers(const onnx::DataTypeInfo& type, const std::uint8_t* 
 }
 
 template <class Float>
-ValueStats of_complex(const std::uint8_t* bytes, std::uint64_t count) {
+ValueStats of_complex(const onnx::DataTypeInfo&, const std::uint8_t* bytes, std::uint64_t count) {
     std::array<double, kAtOnce> real;
     std::array<double, kAtOnce> imaginary;
     ValueStats stats;
@@ -202,47 +208,32 @@ ValueStats of_codes(const onnx::DataTypeInfo& type, const kernels::CodeCounts& c
     return stats;
 }
 
-// Of at most kAtOnce elements of more than 8 bits.
-ValueStats of_elements(const onnx::DataTypeInfo& type, const std::uint8_t* bytes,
-                       std::uint64_t count) {
-    const kernels::KernelSet& set = kernels::kernels();
-    switch (type.type) {
-        case DataType::FLOAT: return of_floats(*set.float32, bytes, count);
-        case DataType::DOUBLE: return of_floats(*set.float64, bytes, count);
-        case DataType::FLOAT16: return of_floats(*set.float16, bytes, count);
-        case DataType::BFLOAT16: return of_floats(*set.bfloat16, bytes, count);
-        case DataType::INT16: return of_integers<std::int16_t, float>(bytes, count);
-        case DataType::UINT16: return of_integers<std::uint16_t, float>(bytes, count);
-        case DataType::INT32: return of_integers<std::int32_t, double>(bytes, count);
-        case DataType::UINT32: return of_integers<std::uint32_t, double>(bytes, count);
-        case DataType::INT64: return of_long_integers<std::int64_t>(type, bytes, count);
-        case DataType::UINT64: return of_long_integers<std::uint64_t>(type, bytes, count);
-        case DataType::COMPLEX64: return of_complex<float>(bytes, count);
-        case DataType::COMPLEX128: return of_complex<double>(bytes, count);
-        default: return {};
+using Summarize = ValueStats (*)(const onnx::DataTypeInfo& type, const std::uint8_t* bytes,
+                                 std::uint64_t count);
+
+// Makes the facts about at most kAtOnce elements of a type of more than 8 bits.
+constexpr std::optional<Summarize> summarizer_of(DataType type) {
+    using kernels::KernelSet;
+    switch (type) {
+        case DataType::FLOAT: return of_type<&KernelSet::float32>;
+        case DataType::DOUBLE: return of_type<&KernelSet::float64>;
+        case DataType::FLOAT16: return of_type<&KernelSet::float16>;
+        case DataType::BFLOAT16: return of_type<&KernelSet::bfloat16>;
+        case DataType::INT16: return of_integers<std::int16_t, float>;
+        case DataType::UINT16: return of_integers<std::uint16_t, float>;
+        case DataType::INT32: return of_integers<std::int32_t, double>;
+        case DataType::UINT32: return of_integers<std::uint32_t, double>;
+        case DataType::INT64: return of_long_integers<std::int64_t>;
+        case DataType::UINT64: return of_long_integers<std::uint64_t>;
+        case DataType::COMPLEX64: return of_complex<float>;
+        case DataType::COMPLEX128: return of_complex<double>;
+        default: return std::nullopt;
     }
 }
 
-// A new type of more than 8 bits needs a case in of_elements().
-constexpr bool is_of_more_than_8_bits(DataType type) {
-    switch (type) {
-        case DataType::FLOAT:
-        case DataType::DOUBLE:
-        case DataType::FLOAT16:
-        case DataType::BFLOAT16:
-        case DataType::INT16:
-        case DataType::UINT16:
-        case DataType::INT32:
-        case DataType::UINT32:
-        case DataType::INT64:
-        case DataType::UINT64:
-        case DataType::COMPLEX64:
-        case DataType::COMPLEX128: return true;
-        default: return false;
-    }
-}
+// A new type of more than 8 bits needs a case in summarizer_of().
 #define DATA_TYPE(name, number, bits, ...) \
-    static_assert((bits > 8) == is_of_more_than_8_bits(DataType::name), #name);
+    static_assert((bits > 8) == summarizer_of(DataType::name).has_value(), #name);
 #include "onnx/data_type.def"
 #undef DATA_TYPE
 
@@ -281,10 +272,11 @@ std::uint64_t block_count(const onnx::DataTypeInfo& type) noexcept {
 ValueStats block_stats(const onnx::DataTypeInfo& type, bool packed, const std::uint8_t* bytes,
                        std::uint64_t count) {
     if (type.bits <= 8) return of_codes(type, codes_of(type, packed, bytes, count));
+    const Summarize summarize = summarizer_of(type.type).value();
     ValueStats stats;
     for (std::uint64_t done = 0; done < count; done += kAtOnce) {
         const std::uint64_t here = std::min(kAtOnce, count - done);
-        stats.add(of_elements(type, bytes + done * type.itemsize(), here));
+        stats.add(summarize(type, bytes + done * type.itemsize(), here));
     }
     return stats;
 }

@@ -46,11 +46,7 @@ ValueRange range_of(const onnx::DataTypeInfo& type) noexcept {
 }  // namespace
 
 Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               source::Moment since, Segments segments)
-    : Values(message, header, store, since, std::nullopt, std::move(segments)) {}
-
-Values::Values(const onnx::Message& message, const Header& header, const Store& store,
-               source::Moment since, std::optional<std::uint64_t> part, Segments segments)
+               source::Timestamp since, Segments segments, std::optional<std::uint64_t> part)
     : message_(message),
       header_(header),
       store_(&store),
@@ -67,12 +63,7 @@ Values::Values(const onnx::Message& message, const Header& header, const Store& 
 Values Values::piece(const Segment& segment) const {
     const Header header = read_header(segment.tensor);
     if (header.data_type != header_.data_type) fail_changed();
-    return {segment.tensor, header, *store_, since_, segment.count(), nullptr};
-}
-
-std::uint64_t Values::stored_values() const noexcept {
-    const std::uint64_t per_entry = type_->per_entry();
-    return (count_ + per_entry - 1) / per_entry * type_->parts();
+    return {segment.tensor, header, *store_, since_, nullptr, segment.count()};
 }
 
 void Values::check_padding() const {
@@ -140,9 +131,7 @@ std::uint64_t Values::stored_nbytes() const {
     return in_pieces() ? segments_->stored_nbytes : tensor::stored_nbytes(message_, header_);
 }
 
-void Values::for_each_range(
-    const std::function<void(const std::shared_ptr<const source::Source>& source,
-                             std::uint64_t offset, std::uint64_t nbytes)>& visit) const {
+void Values::for_each_range(const VisitRange& visit) const {
     if (in_pieces()) {
         for (const Segment& segment : segments_->segments) piece(segment).for_each_range(visit);
     } else if (payload_) {
@@ -229,7 +218,8 @@ void Values::check_count() {
         check_value_count(header_, count_, found);
     } else if (!payload_ && !typed_) {
         guard_copied([&] { typed_.emplace(message_, *type_->storage); });
-        check_value_count(header_, stored_values(), typed_->count());
+        const std::uint64_t entries = (count_ + type_->per_entry() - 1) / type_->per_entry();
+        check_value_count(header_, entries * type_->parts(), typed_->count());
     }
 }
 
@@ -247,7 +237,7 @@ void Values::read_typed(std::uint8_t* out) const {
         } else {
             std::vector<std::uint8_t> entries(values.count(i));
             good = values.decode(i, range, entries.data());
-            // A stretch without values may begin after the last element.
+            // A block without values may begin after the last element.
             const std::uint64_t first = std::min(count_, values.first(i) * per_entry);
             const std::uint64_t here = std::min(count_ - first, entries.size() * per_entry);
             unpack.stored(entries.data(), here, out + first);
@@ -255,7 +245,7 @@ void Values::read_typed(std::uint8_t* out) const {
         if (!good) in_range.store(false, std::memory_order_relaxed);
     });
     if (!in_range) {
-        overlook_or_fail(header_, *store_, "tensor.value_range",
+        tolerate_or_fail(header_, *store_, "tensor.value_range",
                          "a value is out of range for " + std::string(type_->name));
         if (type_->sub_byte() && per_entry == 1) {  // onnx keeps the low bits
             const auto low = static_cast<std::uint8_t>((1U << type_->bits) - 1);
@@ -281,7 +271,7 @@ void Values::read_own(std::uint8_t* out) const {
     }
 }
 
-void Values::look_again() const { store_->check_after_reading(source()); }
+void Values::check_again() const { store_->check_after_reading(source()); }
 
 void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) const {
     os::renew_fault_handler();
@@ -298,7 +288,7 @@ void Values::read(const Conversion& conversion, std::span<std::uint8_t> out) con
                                 out.data() + begin * itemsize);
         });
     }
-    look_again();
+    check_again();
 }
 
 void Values::read_packed(std::span<std::uint8_t> out) const {
@@ -317,7 +307,7 @@ void Values::read_packed(std::span<std::uint8_t> out) const {
     } else {
         read_own(out.data());
     }
-    look_again();
+    check_again();
 }
 
 void Values::read_packed_part(std::uint64_t begin, std::span<std::uint8_t> out) const {
@@ -342,7 +332,7 @@ void Values::for_each_string(
         });
     });
     check_value_count(header_, count_, i);
-    look_again();
+    check_again();
 }
 
 }  // namespace onnxmap::tensor

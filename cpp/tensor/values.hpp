@@ -19,12 +19,17 @@
 
 namespace onnxmap::tensor {
 
+using VisitRange = std::function<void(const std::shared_ptr<const source::Source>& source,
+                                      std::uint64_t offset, std::uint64_t nbytes)>;
+
 class Values {
   public:
-    /// `segments`: the pieces of the tensor, if it has a segment. Files that were last checked
-    /// before `since` are checked for changes. Throws Error `tensor.*`, `ext.*`, `file.changed`.
+    /// `segments`: the pieces of the tensor, if it has a segment. `part`: how many elements the
+    /// message holds, if it is one of the pieces. Files that were last checked before `since` are
+    /// checked for changes. Throws Error `tensor.*`, `ext.*`, `file.changed`.
     Values(const onnx::Message& message, const Header& header, const Store& store,
-           source::Moment since, Segments segments = nullptr);
+           source::Timestamp since, Segments segments = nullptr,
+           std::optional<std::uint64_t> part = std::nullopt);
 
     [[nodiscard]] const Header& header() const noexcept { return header_; }
     [[nodiscard]] const onnx::DataTypeInfo& type() const noexcept { return *type_; }
@@ -57,9 +62,7 @@ class Values {
     /// Calls visit(source, offset, nbytes) for each range that reading the values reads: the stored
     /// bytes, or the whole message if the values are in a typed field. For the other pieces of the
     /// tensor it throws what the constructor throws.
-    void for_each_range(
-        const std::function<void(const std::shared_ptr<const source::Source>& source,
-                                 std::uint64_t offset, std::uint64_t nbytes)>& visit) const;
+    void for_each_range(const VisitRange& visit) const;
 
     /// Reads elements begin .. begin + count of values that have a payload.
     void read_part(std::uint64_t begin, std::uint64_t count, const Conversion& conversion,
@@ -86,10 +89,10 @@ class Values {
 
     /// Checks whether the file has changed after its bytes were read: if it was cut within a page,
     /// the bytes after its end read as zeros without a fault. Throws Error `file.changed`.
-    void look_again() const;
+    void check_again() const;
 
     /// Reads some bytes of values that have a payload: out.size() of those that read_packed()
-    /// makes, from byte `begin` on. Call check_padding() before the first part and look_again()
+    /// makes, from byte `begin` on. Call check_padding() before the first part and check_again()
     /// after the last.
     void read_packed_part(std::uint64_t begin, std::span<std::uint8_t> out) const;
 
@@ -98,16 +101,11 @@ class Values {
         const std::function<void(std::uint64_t i, std::string_view text)>& visit) const;
 
   private:
-    /// `part`: how many elements the message holds, if it is one piece of the tensor.
-    Values(const onnx::Message& message, const Header& header, const Store& store,
-           source::Moment since, std::optional<std::uint64_t> part, Segments segments);
-
     [[nodiscard]] Values piece(const Segment& segment) const;
     void check_pieces() const;
     void make_resident() const;
     template <class Work>
     void guard_copied(Work&& work) const;
-    [[nodiscard]] std::uint64_t stored_values() const noexcept;
     void read_payload(const Conversion& conversion, std::uint8_t* out) const;
     void read_typed(std::uint8_t* out) const;
     void read_own(std::uint8_t* out) const;
@@ -115,7 +113,7 @@ class Values {
     onnx::Message message_;
     Header header_;
     const Store* store_;
-    source::Moment since_;
+    source::Timestamp since_;
     const onnx::DataTypeInfo* type_;
     std::uint64_t count_;
     std::optional<Payload> payload_;

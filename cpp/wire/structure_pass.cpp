@@ -174,7 +174,7 @@ class StructurePass {
     void note(const FieldRow* row, std::uint64_t begin) {
         const Frame& frame = frames_.back();
         if (row == nullptr || frame.notes == nullptr) return;
-        frame.notes->note(frame.table->position_of(*row), begin);
+        (*frame.notes)[frame.table->position_of(*row)].note(begin);
     }
 
     // Null for an enum value that is not listed: for a closed enum the field is unknown.

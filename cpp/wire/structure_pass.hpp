@@ -35,7 +35,7 @@ struct Span {
 
 struct Structure {
     Structure(const MessageTable& root, const MessageTable& child_table)
-        : fields(root), child(child_table) {}
+        : fields(root.fields.size()), child(child_table.fields.size()) {}
 
     Occurrences fields;
     Occurrences child;

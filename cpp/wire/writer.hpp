@@ -36,13 +36,9 @@ inline void write_long_varint(std::string& out, std::uint64_t value, std::uint64
     out += static_cast<char>(value);
 }
 
-inline void write_fixed32(std::string& out, std::uint32_t value) {
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    out.append(bytes, sizeof value);
-}
-
-inline void write_fixed64(std::string& out, std::uint64_t value) {
+/// A fixed32 or fixed64, by the width of the number.
+template <class Number>
+void write_fixed(std::string& out, Number value) {
     char bytes[sizeof value];
     std::memcpy(bytes, &value, sizeof value);
     out.append(bytes, sizeof value);

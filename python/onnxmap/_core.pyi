@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 import numpy
 from numpy import ndarray as _ndarray
-from onnxmap._enums import AttributeType, DataType, OperatorStatus
-from onnxmap._graph import Graph as _Graph
-from onnxmap._graph import Use
-from onnxmap.types import ExternalData, MessageType
+from onnxmap._base.enums import AttributeType, DataType, OperatorStatus
+from onnxmap._read.checks import CheckReport
+from onnxmap.types import ExternalData, MessageType, Use
 from typing_extensions import Self
 
 _Message = TypeVar("_Message")
@@ -33,27 +32,29 @@ __all__: list[str] = [
     "FoldersBeneath",
     "Function",
     "Graph",
+    "Initializers",
     "IntIntListEntry",
     "MessageIterator",
     "MessageList",
     "ModelDifference",
+    "Neighbours",
     "Node",
     "NodeDeviceConfiguration",
     "Operator",
+    "OperatorSet",
     "OpsetMapping",
     "ProtoView",
     "QuantizationAnnotation",
-    "SIDE_END",
     "SavePlan",
     "ShardedDim",
     "ShardingSpec",
     "SimpleShardedDim",
+    "SparseInitializers",
     "SparseTensor",
     "Stats",
     "Stream",
     "StringMapping",
     "Tensor",
-    "TensorNames",
     "TrainingInfo",
     "UnknownField",
     "UnknownFieldIterator",
@@ -63,22 +64,24 @@ __all__: list[str] = [
     "ValueList",
     "append_bytes",
     "check_in_place",
+    "check_location",
     "check_output",
     "check_rules",
     "compare_models",
     "copy_into",
+    "data_name_after",
     "data_type_bits",
     "data_type_facts",
     "document_of",
     "enum_values",
     "external_file",
     "external_locations",
-    "external_use",
+    "external_paths",
+    "find_neighbours",
     "folders_beneath",
-    "friendly",
     "hold_loaded",
-    "hold_raw_data",
     "hold_values",
+    "is_plain_location",
     "is_safe_location",
     "is_stopped",
     "kernel_paths",
@@ -88,26 +91,34 @@ __all__: list[str] = [
     "load_remote",
     "loaded_raw_data",
     "map_keys",
+    "match_lists",
     "new",
+    "new_attribute",
     "new_beside",
     "numpy_dtype",
-    "open_loaded_files",
     "option_names",
     "optional_value",
     "plan_bulk",
     "plan_stats",
+    "property_value",
     "remove_file",
     "rename_to_new",
     "rules",
+    "save_models",
     "save_plan",
     "schema",
     "sequence_values",
-    "set_friendly",
+    "set_property",
     "start_stream",
     "state_variables",
+    "stored_bytes",
     "sync_folder",
     "take_locations",
+    "tensor_of",
     "tensor_path",
+    "text_form",
+    "type_message",
+    "unused_bytes",
     "usable_cpus",
     "use_kernels",
     "wrap",
@@ -518,6 +529,22 @@ class ProtoView:
         first position, or to the end if there is none.
         """
 
+    def _write_json(
+        self,
+        write: Any,
+        longest: typing.SupportsInt | typing.SupportsIndex,
+        field: str | None = None,
+        index: typing.SupportsInt | typing.SupportsIndex | None = None,
+    ) -> None:
+        """
+        Call `write` with the JSON of the message, in parts.
+
+        Args:
+            longest: as for to_text(). A longer value becomes an object with its length and first part.
+            field: write the value of this field alone.
+            index: write this element of the field's list alone.
+        """
+
     def _write_text(
         self, write: Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
     ) -> None:
@@ -529,13 +556,20 @@ class ProtoView:
         """
         Return the message as a dict, as protobuf's JSON mapping defines it.
 
-        64-bit integers become text, bytes become Base64, enums become names. Unknown fields are left out.
+        64-bit integers become strings, bytes become Base64, enums become names. Unknown fields are left out.
 
         Args:
             preserving_proto_field_name: use the names of onnx.proto instead of lowerCamelCase.
+
+        Raises:
+            LimitError: `limit.text_bytes`: the result takes more than about `Limits(text_bytes=...)` bytes.
         """
 
-    def to_json(self, indent: Any = 2, preserving_proto_field_name: bool = False) -> str:
+    def to_json(
+        self,
+        indent: typing.SupportsInt | typing.SupportsIndex | None = 2,
+        preserving_proto_field_name: bool = False,
+    ) -> str:
         """
         Return to_dict() as JSON, the text that protobuf's MessageToJson writes.
 
@@ -551,7 +585,7 @@ class ProtoView:
         Return the message in protobuf's text format.
 
         Args:
-            longest: text, bytes and packed values longer than this are cut.
+            longest: strings, bytes and packed values longer than this are cut.
 
         Raises:
             LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
@@ -1061,21 +1095,21 @@ class TrainingInfo:
 
     def __repr__(self) -> str: ...
     @property
-    def algorithm(self) -> _Graph | None:
+    def algorithm(self) -> Graph | None:
         """
         TrainingInfoProto.algorithm
         """
 
     @algorithm.setter
-    def algorithm(self, arg1: _Graph | ProtoView | None) -> None: ...
+    def algorithm(self, arg1: Graph | ProtoView | None) -> None: ...
     @property
-    def initialization(self) -> _Graph | None:
+    def initialization(self) -> Graph | None:
         """
         TrainingInfoProto.initialization
         """
 
     @initialization.setter
-    def initialization(self, arg1: _Graph | ProtoView | None) -> None: ...
+    def initialization(self, arg1: Graph | ProtoView | None) -> None: ...
     @property
     def initialization_bindings(self) -> StringMapping:
         """
@@ -1098,6 +1132,95 @@ class TrainingInfo:
 
     @update_bindings.setter
     def update_bindings(self, arg1: Mapping[str, str]) -> None: ...
+
+class OperatorSet:
+    """
+    A set of operators.
+    """
+
+    def __repr__(self) -> str: ...
+    def check(self, *, strict: bool = False, select: Any = None, ignore: Any = None) -> CheckReport:
+        """
+        Check the set against the rules of the ONNX specification; see `Model.check`.
+        """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        OperatorSetProto.doc_string
+        """
+
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
+    @property
+    def domain(self) -> str:
+        """
+        OperatorSetProto.domain
+        """
+
+    @domain.setter
+    def domain(self, arg1: str) -> None: ...
+    @property
+    def functions(self) -> MessageList[Function]:
+        """
+        OperatorSetProto.functions
+        """
+
+    @functions.setter
+    def functions(self, arg1: Iterable[Function | ProtoView]) -> None: ...
+    @property
+    def ir_build_metadata(self) -> str:
+        """
+        OperatorSetProto.ir_build_metadata
+        """
+
+    @ir_build_metadata.setter
+    def ir_build_metadata(self, arg1: str) -> None: ...
+    @property
+    def ir_version(self) -> int:
+        """
+        OperatorSetProto.ir_version
+        """
+
+    @ir_version.setter
+    def ir_version(self, arg1: int) -> None: ...
+    @property
+    def ir_version_prerelease(self) -> str:
+        """
+        OperatorSetProto.ir_version_prerelease
+        """
+
+    @ir_version_prerelease.setter
+    def ir_version_prerelease(self, arg1: str) -> None: ...
+    @property
+    def magic(self) -> str:
+        """
+        OperatorSetProto.magic
+        """
+
+    @magic.setter
+    def magic(self, arg1: str) -> None: ...
+    @property
+    def operators(self) -> MessageList[Operator]:
+        """
+        OperatorSetProto.operator
+        """
+
+    @operators.setter
+    def operators(self, arg1: Iterable[Operator | ProtoView]) -> None: ...
+    @property
+    def opset_version(self) -> int:
+        """
+        OperatorSetProto.opset_version
+        """
+
+    @opset_version.setter
+    def opset_version(self, arg1: int) -> None: ...
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
 
 class Operator:
     """
@@ -1385,140 +1508,372 @@ class QuantizationAnnotation:
     @tensor_name.setter
     def tensor_name(self, arg1: str) -> None: ...
 
-class TensorNames:
-    """
-    The names of a graph's initializers, without repetition.
-    """
-
-    def __contains__(self, name: Any) -> bool: ...
-    def __len__(self) -> int: ...
-    def in_segments(self, name: Any) -> bool:
-        """
-        Return whether the tensor of this name is stored in segments.
-        """
-
-    def names(self) -> builtins.list[str]:
-        """
-        Return the names in file order.
-        """
-
-    def position(self, name: Any) -> int:
-        """
-        Return the position of a name in the list of initializers.
-
-        Raises:
-            KeyError: no initializer has the name; the error suggests others.
-            ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have
-                the name.
-        """
-
-    def positions(self) -> list[int]:
-        """
-        Return the position of each name, in file order.
-
-        Raises:
-            ParseError: `model.duplicate_name`, as for position().
-        """
-
-    def read(self, frugal: bool) -> None:
-        """
-        Read the names now.
-
-        Args:
-            frugal: release the pages that reading the names maps.
-        """
-
 class Graph:
     """
-    The graph that onnxmap.Graph wraps.
+    A graph: the model's own, or one that an attribute holds.
+
+    Properties read fields; methods search, or build a new list. A node is decoded when it is used. One
+    call returns a whole column (`op_types()`, `node_inputs()`...), which is many times faster than a
+    loop.
     """
 
-    def absent_pages(self) -> builtins.list[tuple[int, int]]: ...
-    def consumers(self, value: Any) -> builtins.list[Node]: ...
-    def dimension_params(self) -> builtins.list[str]: ...
-    def evict(
-        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
-    ) -> None: ...
-    def field(self, name: str) -> Any:
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+    def consumers(self, value: Any) -> builtins.list[Node]:
         """
-        Return the value of a field in the form in which Node, Graph and the other classes give it.
+        Return the nodes that have `value` among their inputs, in order, each once.
+
+        Nodes in subgraphs are included. Outputs of graphs are not nodes; `uses` lists them as well.
         """
 
-    def first_user(self, value: Any) -> Node | _Graph | None:
+    def node_inputs(self) -> builtins.list[builtins.list[str]]:
         """
-        Return the user of the first of uses(), or one in the training information, or None.
+        Return the input names of each node.
         """
 
-    def initializer(self, position: typing.SupportsInt | typing.SupportsIndex) -> Tensor: ...
-    def initializer_dtypes(self) -> builtins.list[DataType | int]: ...
-    def initializer_names(self) -> builtins.list[str]: ...
-    def initializer_nbytes(self) -> builtins.list[int]: ...
-    def initializer_shapes(self) -> builtins.list[tuple[int, ...]]: ...
-    def inputs(self, with_default: bool) -> builtins.list[ValueInfo]: ...
-    def names(self, sparse: bool) -> TensorNames: ...
-    def node_inputs(self) -> builtins.list[builtins.list[str]]: ...
-    def node_names(self) -> builtins.list[str]: ...
-    def node_outputs(self) -> builtins.list[builtins.list[str]]: ...
+    def node_names(self) -> builtins.list[str]:
+        """
+        Return the name of each node.
+        """
+
+    def node_outputs(self) -> builtins.list[builtins.list[str]]:
+        """
+        Return the output names of each node.
+        """
+
     def op_counts(self) -> dict[str, int]:
         """
-        Return how often each op_type occurs, the commonest first.
+        Return how often each `op_type` occurs, the most common first.
         """
 
     def op_types(self) -> builtins.list[str]:
         """
-        Return the op_type of each node.
+        Return the `op_type` of each node.
         """
 
-    def prefetch(
-        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
-    ) -> None: ...
-    def producer(self, value: Any) -> Node | None: ...
-    def rename_initializers(self, names: Any) -> None:
+    def producer(self, value: Any) -> Node | None:
         """
-        Rename initializers, with everything that refers to them.
+        Return the node whose outputs include `value`, or None.
 
-        Args:
-            names: the new names by the old ones.
+        A value without a producer is an input, an initializer, or not a value of this graph.
+
+        The first call of this method, `consumers` or `uses` reads all nodes. Later calls look a name up;
+        after an edit they read the nodes that were edited.
 
         Raises:
-            KeyError: no initializer has the old name; the error suggests others.
-            ParseError: `model.duplicate_name`: several tensors that are not segments of one tensor have it.
-            ValueError: the new name is taken, in the graph or by a value of a subgraph.
+            ParseError: `model.duplicate_name`: several nodes have an output of this name.
         """
 
-    def residency(
-        self,
-        positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        absent: Any,
-    ) -> builtins.list[tuple[int, int]]: ...
-    def set_field(self, name: str, value: Any) -> None:
+    def topological_order(self) -> builtins.list[Node]:
         """
-        Set a field from its value in that form; see set_friendly().
+        Return the nodes in an order in which each follows the nodes whose outputs it uses.
+
+        The uses of its subgraphs count as well. Nodes that are already in such an order keep it.
+
+        Raises:
+            ParseError: `model.cycle`: there is no such order. `model.duplicate_name`: several nodes have an
+                output of the same name.
         """
 
-    def topological_order(self) -> builtins.list[Node]: ...
-    def total_nbytes(self) -> int: ...
-    def training_info(self) -> builtins.list[ProtoView]:
+    def uses(self, value: Any) -> builtins.list[Use]:
         """
-        Return the training information of the model, if this is its main graph.
+        Return the places where `value` is used, in order.
+
+        A `Use` is a pair: a Node and a position among its inputs, or a Graph and a position among its
+        outputs. Uses in subgraphs follow those of the node that holds the subgraph. A subgraph that has a
+        value of the same name uses its own.
         """
 
-    def uses(self, value: Any) -> builtins.list[Use]: ...
-    def value(self, name: Any) -> ValueInfo | None: ...
-    def views(self) -> dict[str, _ndarray[Any, Any]]: ...
-    def views_at(
-        self, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
-    ) -> dict[str, _ndarray[Any, Any]]: ...
+    def value(self, name: Any) -> ValueInfo | None:
+        """
+        Return the ValueInfo of an input, an output or a value between nodes; None without one.
+
+        Raises:
+            ParseError: `model.duplicate_name`: several of them have this name.
+        """
+
     @property
-    def initializer_count(self) -> int: ...
+    def dimension_params(self) -> builtins.list[str]:
+        """
+        The names of dimensions in the types of values, each once, in the order of first use.
+        """
+
+    @property
+    def doc_string(self) -> str:
+        """
+        GraphProto.doc_string
+        """
+
+    @doc_string.setter
+    def doc_string(self, arg1: str) -> None: ...
+    @property
+    def initializers(self) -> Initializers:
+        """
+        The tensors by name, in file order.
+        """
+
+    @property
+    def inputs(self) -> MessageList[ValueInfo]:
+        """
+        The inputs: a sequence of ValueInfo.
+        """
+
+    @inputs.setter
+    def inputs(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
     @property
     def is_removed(self) -> bool:
         """
-        Whether the graph was removed from its model.
+        Whether the graph was removed from its model: it can be read, but not changed.
         """
 
     @property
-    def proto(self) -> ProtoView: ...
+    def metadata_props(self) -> StringMapping:
+        """
+        Named values, as for Model.
+        """
+
+    @metadata_props.setter
+    def metadata_props(self, arg1: Mapping[str, str]) -> None: ...
+    @property
+    def name(self) -> str:
+        """
+        GraphProto.name
+        """
+
+    @name.setter
+    def name(self, arg1: str) -> None: ...
+    @property
+    def nodes(self) -> MessageList[Node]:
+        """
+        The nodes, in topological order: a sequence of Node.
+        """
+
+    @nodes.setter
+    def nodes(self, arg1: Iterable[Node | ProtoView]) -> None: ...
+    @property
+    def outputs(self) -> MessageList[ValueInfo]:
+        """
+        The outputs: a sequence of ValueInfo.
+        """
+
+    @outputs.setter
+    def outputs(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
+    @property
+    def overridable_inputs(self) -> builtins.list[ValueInfo]:
+        """
+        The inputs that a caller may give: an initializer of their name is their default.
+        """
+
+    @property
+    def proto(self) -> ProtoView:
+        """
+        The source message under the exact names of onnx.proto.
+        """
+
+    @property
+    def quantization_annotations(self) -> MessageList[QuantizationAnnotation]:
+        """
+        A sequence of QuantizationAnnotation.
+        """
+
+    @quantization_annotations.setter
+    def quantization_annotations(
+        self, arg1: Iterable[QuantizationAnnotation | ProtoView]
+    ) -> None: ...
+    @property
+    def required_inputs(self) -> builtins.list[ValueInfo]:
+        """
+        The inputs that a caller must give: those without an initializer of their name.
+        """
+
+    @property
+    def sparse_initializers(self) -> SparseInitializers:
+        """
+        The sparse tensors by the name of their values, in file order.
+        """
+
+    @property
+    def value_infos(self) -> MessageList[ValueInfo]:
+        """
+        The values between nodes: a sequence of ValueInfo.
+        """
+
+    @value_infos.setter
+    def value_infos(self, arg1: Iterable[ValueInfo | ProtoView]) -> None: ...
+
+class Initializers(MutableMapping[str, Tensor]):
+    """
+    The initializers of a graph by name, in file order.
+
+    Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the tensor; a new name goes to
+    the end. Arrays of 4096 bytes or more are not copied: keep them unchanged until a save.
+
+    Keys are unique. If several initializers have the same name, looking it up raises ParseError
+    `model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them, and
+    the unnamed ones.
+    """
+
+    def __getitem__(self, key: str) -> Tensor:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def all(self) -> Iterator[Tensor]:
+        """
+        Return an iterator over every tensor in file order, repeated and unnamed ones included.
+        """
+        ...
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+    def _repr_html_(self) -> str: ...
+    def __setitem__(self, key: str, values: Any) -> None:
+        """
+        Set self[key] to value.
+        """
+        ...
+
+    def __delitem__(self, key: str) -> None:
+        """
+        Delete self[key].
+        """
+        ...
+
+    def dtypes(self) -> builtins.list[DataType | int]:
+        """
+        Return the DataType of each initializer of `all()`; an int if ONNX has no such type.
+        """
+        ...
+
+    def names(self) -> builtins.list[str]:
+        """
+        Return the name of each initializer of `all()`, in one call.
+        """
+        ...
+
+    def nbytes(self) -> builtins.list[int]:
+        """
+        Return the stored size of each initializer of `all()`, in bytes.
+        """
+        ...
+
+    def shapes(self) -> builtins.list[tuple[int, ...]]:
+        """
+        Return the stored shape of each initializer of `all()`, in one call.
+        """
+        ...
+
+    @typing.overload
+    def rename(self, old: Mapping[str, str]) -> None:
+        """
+        Rename an initializer, with everything that refers to it.
+
+        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
+        annotations, and subgraphs that have no value of their own of that name; in the main graph, training
+        algorithms and bindings as well.
+
+        Args:
+            old: the name; or the new names of many initializers by their old ones, which takes little more
+                time than one.
+            new: the new name.
+
+        Raises:
+            KeyError: there is no initializer of the old name.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
+                value of the new name from outside.
+        """
+        ...
+
+    @typing.overload
+    def rename(self, old: str, new: str) -> None:
+        """
+        Rename an initializer, with everything that refers to it.
+
+        That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
+        annotations, and subgraphs that have no value of their own of that name; in the main graph, training
+        algorithms and bindings as well.
+
+        Args:
+            old: the name; or the new names of many initializers by their old ones, which takes little more
+                time than one.
+            new: the new name.
+
+        Raises:
+            KeyError: there is no initializer of the old name.
+            ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
+                value of the new name from outside.
+        """
+        ...
+
+    def setdefault(self, name: str, values: Any = None) -> Tensor:
+        """
+        Return the initializer of a name; if there is none, add one with these values first.
+        """
+        ...
+
+    def views(self, names: Sequence[str] | str | None = None) -> dict[str, numpy.ndarray[Any, Any]]:
+        """
+        Return the initializers as read-only arrays by name; see `Model.views`.
+        """
+        ...
+
+    def _evict(self, names: Any) -> None:
+        """
+        See `Model.evict`.
+        """
+        ...
+
+    def _prefetch(self, names: Any) -> None:
+        """
+        See `Model.prefetch`.
+        """
+        ...
+
+    def _residency(self, names: Any) -> dict[str, tuple[int, int]]:
+        """
+        Return the resident bytes and all bytes of each tensor by name; see `Model.residency`.
+        """
+        ...
+
+    def _selected(self, names: Any) -> Iterable[str]:
+        """
+        Return the names that the argument of a bulk call selects; see `Model.views`.
+        """
+        ...
+
+    @property
+    def _stored_nbytes(self) -> int:
+        """
+        The stored size of all initializers, in bytes.
+        """
+        ...
+
+class SparseInitializers(Mapping[str, SparseTensor]):
+    """
+    The sparse initializers of a graph by the name of their values, in file order.
+
+    Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
+    initializer, unnamed ones too.
+    """
+
+    def __getitem__(self, key: str) -> SparseTensor:
+        """
+        Return self[key].
+        """
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def all(self) -> Iterator[SparseTensor]:
+        """
+        Return an iterator over every tensor in file order, repeated and unnamed ones included.
+        """
+        ...
+
+    def _ipython_key_completions_(self) -> builtins.list[str]: ...
+    def _repr_html_(self) -> str: ...
 
 class Tensor:
     """
@@ -1570,13 +1925,12 @@ class Tensor:
         """
 
     def __repr__(self) -> str: ...
-    def _elements(
-        self,
-        begin: typing.SupportsInt | typing.SupportsIndex,
-        count: typing.SupportsInt | typing.SupportsIndex,
-    ) -> _ndarray[Any, Any] | None:
+    def _box(self, keys: Any) -> tuple[_ndarray[Any, Any], tuple[Any, ...]]:
         """
-        Return some elements as a flat array, read now; None if they are in a typed field.
+        Return the smallest box that holds what the keys select, and the keys relative to it.
+
+        Args:
+            keys: for each axis an int, a slice or a list of positions.
         """
 
     def _file_size(self) -> int | None:
@@ -1826,9 +2180,9 @@ class SparseTensor:
     """
 
     def __repr__(self) -> str: ...
-    def _check_structure(self) -> None:
+    def _check_dense(self, what: str, nbytes: int, remedy: str, max_bytes: Any = None) -> None:
         """
-        Check types and shapes. Raises TensorError.
+        Check types and shapes. Raise LimitError if so many bytes are more than `max_bytes`, or the model's limit.
         """
 
     def _positions(self) -> _ndarray[Any, Any]:
@@ -1863,8 +2217,6 @@ class SparseTensor:
             ValueError: SciPy has no arrays of this type or number of dimensions.
         """
 
-    @property
-    def _dense_bytes(self) -> int: ...
     @property
     def dtype(self) -> DataType:
         """
@@ -1905,6 +2257,27 @@ class SparseTensor:
     def values(self) -> Tensor:
         """
         The stored values: a Tensor of shape [nnz].
+        """
+
+class Neighbours:
+    """
+    Models, and the data files that they use.
+    """
+
+    def owner_of(self, path: str) -> str | None:
+        """
+        Return the path of a model that uses this file as data, or that is this file.
+        """
+
+    def user_of(self, path: str) -> str | None:
+        """
+        Return the path of a model that is known to use this file, or this link, as data.
+        """
+
+    @property
+    def unreadable(self) -> str | None:
+        """
+        The path of a likely model that cannot be read, so nobody knows what it uses. Of several, the one that was changed last.
         """
 
 class ExternalFile:
@@ -2021,11 +2394,6 @@ class FoldersBeneath:
     New folders for files beneath another folder.
     """
 
-    def keep(self) -> None:
-        """
-        Let the new folders stay.
-        """
-
     def make(self, folder: bytes, location: bytes) -> None:
         """
         Make the missing folders of a location. An error for a link on the way.
@@ -2038,96 +2406,28 @@ class FoldersBeneath:
 
 class SavePlan:
     """
-    What a save writes.
+    A model that refers to the files of its values.
     """
-
-    def add(
-        self,
-        model: ProtoView,
-        side_location: bytes = b"",
-        is_same_folder: bool = True,
-        view_location: bytes = b"",
-        copies: Any = {},
-        replaces_copies: bool = False,
-        locations: Any = {},
-        needed: str = "placed",
-    ) -> None:
-        """
-        Add a model. Decides where the values of each tensor go.
-
-        Args:
-            side_location: of the file for new values of tensors that were external; empty: there is none.
-            copies: data files that are copied although the folder is the same: new locations by location.
-            replaces_copies: whether files of the new locations may be replaced.
-            locations: data files for values that are in the model, by the positions of the tensors.
-            needed: which external values that stay must be there: "all", "placed" by an edit, "none".
-        """
 
     def check_referred_files(self) -> None:
         """
-        Raise FileChangedError if a file to which the models refer is not what it was.
+        Raise FileChangedError if a file to which the model refers is not what it was.
         """
 
-    def data_files(self) -> builtins.list[tuple[bytes, int, int, bool]]:
+    def has_data(self) -> bool:
         """
-        Return (location, bytes, bytes of tensors, may be replaced) of each data file.
-        """
-
-    def encode_model(self, i: typing.SupportsInt | typing.SupportsIndex, encode: Any) -> int:
-        """
-        Replace the bytes of a model by encode(bytes). Return the bytes of all files.
+        Return whether there are large values that no file has.
         """
 
-    def files_with_unused_bytes(self) -> dict[str, tuple[int, int]]:
+    def write_data_to(self, take: Any) -> None:
         """
-        Return those of the loaded files whose other bytes nobody needs.
-        """
-
-    def finish(self, checksums: collections.abc.Sequence[str]) -> int:
-        """
-        Decide the bytes of all models; return the number of bytes of all files.
-
-        Args:
-            checksums: the SHA-1 of each data file in hexadecimal; or an empty list, to write none.
+        Call `take` with the bytes of these values, in order.
         """
 
-    def loaded_files(self) -> dict[str, tuple[int, int]]:
+    def write_model_to(self, take: Any) -> None:
         """
-        Return (bytes, bytes in use) of each external file that was loaded, by path.
+        Call `take` with the bytes of the model, in order.
         """
-
-    def read_data_file(self, i: typing.SupportsInt | typing.SupportsIndex, take: Any) -> None:
-        """
-        Call `take` with the bytes of a data file, in order.
-        """
-
-    def write(
-        self,
-        model_paths: collections.abc.Sequence[bytes],
-        overwrite: bool,
-        replace_read_only: bool,
-        follow_symlinks: bool,
-        sync: bool,
-        no_longer_used: collections.abc.Sequence[bytes],
-        check_again: Any,
-        progress: Any,
-    ) -> dict[str, Any]:
-        """
-        Write all files, once: the models, and the data files beneath the folder of the first.
-
-        Args:
-            no_longer_used: files that are removed after that.
-            check_again: called while no other process changes names, if files may not be those of before.
-                Returns those of `no_longer_used` that still are. What it raises leaves the old files.
-        """
-
-    def write_model_to(self, take: Any, progress: Any) -> tuple[int, int]:
-        """
-        Call `take` with the bytes of the model. Return the bytes written and copied.
-        """
-
-    @property
-    def referenced(self) -> int: ...
 
 class Stats:
     """
@@ -2163,6 +2463,7 @@ def check_in_place(document: Document) -> None:
     Raise FileChangedError if the loaded file is no longer at its path, or has changed.
     """
 
+def check_location(folder: bytes, location: bytes) -> None: ...
 def check_output(path: bytes, replace_read_only: bool) -> None:
     """
     Raise what a save to a path raises because of the object that has the name now.
@@ -2190,6 +2491,9 @@ def copy_into(target: ProtoView, message: Any) -> None:
     Replace all fields of a message by those of another one. External tensors of an object of a model with another folder become inline ones, which refer to their files.
     """
 
+def data_name_after(
+    model: bytes, name: bytes, i: typing.SupportsInt | typing.SupportsIndex
+) -> str: ...
 def data_type_bits(number: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Return the bits of one element; 0 if the elements have no fixed width.
@@ -2220,17 +2524,14 @@ def external_locations(document: Document) -> builtins.list[bytes]:
     Return the locations that the external tensors of a model name, each once.
     """
 
-def external_use(document: Document) -> dict[str, tuple[int, int]]:
-    """
-    Return (bytes, bytes in use) of each external file of a model, by path.
-    """
-
+def external_paths(model: bytes, locations_in_text: Any) -> builtins.list[str]: ...
+def find_neighbours(
+    folders: collections.abc.Sequence[bytes],
+    but: collections.abc.Sequence[bytes],
+    also: collections.abc.Sequence[bytes],
+    locations_in_text: Any,
+) -> Neighbours: ...
 def folders_beneath(sync: bool) -> FoldersBeneath: ...
-def friendly(arg0: ProtoView, arg1: str) -> Any:
-    """
-    Return the value of a field in the form in which Node, Graph and the other classes give it.
-    """
-
 def hold_loaded(
     tensor: ProtoView,
     offset: typing.SupportsInt | typing.SupportsIndex,
@@ -2240,16 +2541,12 @@ def hold_loaded(
     Set the raw_data of a TensorProto to bytes of the file from which its model was loaded, which are not copied.
     """
 
-def hold_raw_data(tensor: ProtoView, buffer: Any) -> None:
-    """
-    Set the raw_data of a TensorProto to the bytes of an object, which is not copied.
-    """
-
 def hold_values(tensor: ProtoView, values: Tensor) -> bool:
     """
     Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not copied. Return False if it has none in one place in memory, or in a file that is mapped.
     """
 
+def is_plain_location(location: bytes, folder: bytes) -> bool: ...
 def is_safe_location(location: bytes) -> bool:
     """
     Return whether the text of an external location names a file that may be opened.
@@ -2289,6 +2586,14 @@ def map_keys(map: ProtoView) -> builtins.list[Any]:
     Return the keys of a MapProto, as many as it has values. Texts are bytes.
     """
 
+def match_lists(old: Any, new: Any) -> builtins.list[tuple[int, int]]:
+    """
+    Return the positions of equal keys in two lists of bytes, as ascending pairs.
+
+    They are the ends of the lists, and as many as possible between them. There, a key that occurs twice
+    in a list has no partner.
+    """
+
 def new(message_type: str, /, **kwargs: Any) -> ProtoView:
     """
     Return a new message.
@@ -2306,6 +2611,13 @@ def new(message_type: str, /, **kwargs: Any) -> ProtoView:
         >>> onnxmap.new("NodeProto", op_type="Relu", input=["x"], output=["y"])
     """
 
+def new_attribute(
+    name: Any, value: Any, type: typing.SupportsInt | typing.SupportsIndex
+) -> ProtoView:
+    """
+    Return a new AttributeProto; see make_attribute(). `type`: an AttributeType, or 0.
+    """
+
 def new_beside(view: ProtoView, message_type: str) -> ProtoView:
     """
     Return a new message whose external data are in the folder of those of a view.
@@ -2314,11 +2626,6 @@ def new_beside(view: ProtoView, message_type: str) -> ProtoView:
 def numpy_dtype(number: typing.SupportsInt | typing.SupportsIndex) -> numpy.dtype[Any]:
     """
     Return the numpy.dtype of an element type.
-    """
-
-def open_loaded_files(document: Document) -> None:
-    """
-    Open the data files of a model as it was loaded, so that they may be replaced.
     """
 
 def option_names() -> dict[str, tuple[str, ...]]:
@@ -2332,21 +2639,20 @@ def optional_value(optional: ProtoView) -> ProtoView | None:
     """
 
 def plan_bulk(
-    graph: Graph,
-    positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    dtype: Any,
-    copies: bool,
-    frugal: bool,
+    initializers: Initializers, names: Any, dtype: Any, copies: bool, release_pages: bool
 ) -> Bulk:
     """
     Return the plan for a bulk read of these initializers.
     """
 
-def plan_stats(
-    graph: Graph, positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
-) -> Stats:
+def plan_stats(initializers: Initializers, names: Any) -> Stats:
     """
     Return the plan for the statistics of these initializers.
+    """
+
+def property_value(arg0: ProtoView, arg1: str) -> Any:
+    """
+    Return the value of a field in the form in which Node, Graph and the other classes give it.
     """
 
 def remove_file(folder: bytes, location: bytes) -> None:
@@ -2366,16 +2672,40 @@ def rules() -> builtins.list[tuple[str, str, str, str, str]]:
     Return the rules that check_rules() knows: name, level, source, text, advice.
     """
 
+def save_models(
+    models: Any,
+    options: Any,
+    hooks: Any,
+    copies: collections.abc.Mapping[str, str] | None = None,
+    is_message: bool = False,
+    take: Any = None,
+) -> dict[str, Any]:
+    """
+    Write models of one folder. Return the fields of a SaveReport.
+
+    Args:
+        models: the message, the path, data files by the positions of tensors whose values are in the
+            model, and which external values that stay must be there: "all", "placed" by an edit,
+            "none".
+        options: a SaveOptions.
+        hooks: what only Python can do.
+        copies: by location, the new locations of data files that are copied; all others stay.
+        is_message: the only message may be no model.
+        take: is called with the bytes of the only model, in order, instead of any path.
+    """
+
 def save_plan(
-    external: str,
-    location: bytes,
-    least_nbytes: typing.SupportsInt | typing.SupportsIndex,
-    alignment: typing.SupportsInt | typing.SupportsIndex | None,
-    attributes: bool,
-    most_nbytes: typing.SupportsInt | typing.SupportsIndex,
-    dedupe: bool,
-    over_2gib: bool,
-) -> SavePlan: ...
+    model: ProtoView, location: bytes, least_nbytes: typing.SupportsInt | typing.SupportsIndex
+) -> SavePlan:
+    """
+    Plan a model whose large values refer to files.
+
+    Args:
+        model: the model.
+        location: the path of a new file for values that no file has, without its first slash.
+        least_nbytes: smaller values stay in the model.
+    """
+
 def schema() -> dict[str, Any]:
     """
     Return all messages and enums of the schema, as dicts.
@@ -2386,7 +2716,7 @@ def sequence_values(sequence: ProtoView) -> Sequence[ProtoView]:
     Return the messages that a SequenceProto holds.
     """
 
-def set_friendly(view: ProtoView, name: str, value: Any) -> None:
+def set_property(view: ProtoView, name: str, value: Any) -> None:
     """
     Set a field: a list replaces all values, a mapping all entries, and a message or None the message.
     """
@@ -2397,6 +2727,13 @@ def start_stream(
     threads: typing.SupportsInt | typing.SupportsIndex,
 ) -> Stream: ...
 def state_variables(arg0: ProtoView) -> builtins.list[str]: ...
+def stored_bytes(
+    array: Any, bits: typing.SupportsInt | typing.SupportsIndex
+) -> numpy.ndarray[Any, Any]:
+    """
+    Return the raw_data of an array's elements as an array of bytes: a view of the array if it has that layout.
+    """
+
 def sync_folder(path: bytes) -> None:
     """
     Wait until the disk has the names of a folder, if it can tell.
@@ -2407,9 +2744,35 @@ def take_locations(document: Document) -> dict[int, bytes]:
     Remove the locations of tensors that also have values. Return them by position.
     """
 
+def tensor_of(values: Any, copy: bool) -> ProtoView:
+    """
+    Return a new TensorProto with values that an initializer may be set to.
+
+    Args:
+        copy: copy an array. Otherwise, the tensor refers to its memory if it is large.
+
+    Raises:
+        TypeError: ONNX has no type for the elements.
+    """
+
 def tensor_path(tensor: Tensor) -> str:
     """
     Return the path of the tensor in the model, such as `graph.initializer[3]`.
+    """
+
+def text_form(head: bytes) -> str | None:
+    """
+    Return "textproto" or "json" if a file that begins with these bytes is a model in that form, else None.
+    """
+
+def type_message(type: Any) -> Any:
+    """
+    Return the TypeProto of one of onnxmap.types; anything else as it is.
+    """
+
+def unused_bytes(document: Document) -> dict[str, int]:
+    """
+    Return the bytes of each external file that no tensor of a model uses, by path.
     """
 
 def usable_cpus() -> int:
@@ -2427,5 +2790,4 @@ def wrap(view: ProtoView) -> Any:
     Return the object of a message's class, or a ProtoView if its type has no class.
     """
 
-SIDE_END: bytes
 VIEW_KEYS: str = "onnxmap.view."

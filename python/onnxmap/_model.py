@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
-from onnxmap import _core, _page_cache
-from onnxmap._assignments import set_or_explain
-from onnxmap._display import describe, describe_html
-from onnxmap._file_forms import BINARY
-from onnxmap._model_checking import ModelChecking
-from onnxmap._model_exchange import ModelExchange
-from onnxmap._model_fields import ModelFields
-from onnxmap._model_saving import ModelSaving
+from onnxmap import _core, _read
+from onnxmap._base.file_forms import BINARY
+from onnxmap._read.page_cache import Residency
+from onnxmap._show.display import describe, describe_html
 from onnxmap.errors import OnnxMapError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
+    from typing import BinaryIO
 
+    import dask.array
     import numpy as np
+    import onnx
+    import onnx_ir
+    import onnxruntime
+    import torch
 
-    from onnxmap._bulk import FloatType, TensorStream
-    from onnxmap._file_forms import FileForm
-    from onnxmap._graph import Graph, Initializers
-    from onnxmap._page_cache import Residency
-    from onnxmap._progress import ProgressArgument
-    from onnxmap._stats import ModelStats
+    from onnxmap._base.file_forms import FileForm
+    from onnxmap._base.options import Options
+    from onnxmap._base.paths import Path
+    from onnxmap._core import Graph, Initializers
+    from onnxmap._read.arrays import FloatType, TensorStream
+    from onnxmap._read.checks import CheckReport
+    from onnxmap._read.checksums import DataFile
+    from onnxmap._read.stats import ModelStats
+    from onnxmap._show.progress import ProgressArgument
+    from onnxmap._write.options import ExternalData, SaveReport
+    from onnxmap.interop.dask import ChunksArgument
+
+Got_co = TypeVar("Got_co", covariant=True)
+Given_contra = TypeVar("Given_contra", contravariant=True)
 
 
-class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
+def _official() -> Any:
+    from onnxmap.interop import official  # needs onnx
+
+    return official
+
+
+class _Field(Generic[Got_co, Given_contra]):
+    """A property for a field of the ModelProto, in the form in which Node and Graph have theirs."""
+
+    def __init__(self, field: str, doc: str) -> None:
+        self._field = field
+        self.__doc__ = doc
+
+    def __get__(self, model: Model | None, owner: type) -> Got_co:
+        # The class itself has the descriptor, whose documentation is the property's.
+        return self if model is None else _core.property_value(model.proto, self._field)  # type: ignore[return-value]
+
+    def __set__(self, model: Model, value: Given_contra) -> None:
+        _core.set_property(model.proto, self._field, value)
+
+
+class Model:
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.
 
     The model keeps the mapping of its file alive, and so does every array that is a view of it.
@@ -38,25 +69,35 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
     A Model is equal to itself only. Compare the `proto` of two models to compare their content.
     """
 
-    __slots__ = ("_document", "_form", "_graph", "_options", "_path")
+    __slots__ = ("_document", "_external_root", "_form", "_graph", "_options", "_path")
 
     def __init__(
         self,
         document: _core.Document,
         path: bytes | None,
-        options: Mapping[str, Any],
+        options: Options,
+        external_root: str | None = None,
         form: FileForm = BINARY,
     ) -> None:
         self._document: _core.Document | None = document
         self._graph: Graph | None = None  # until it is asked for
         self._path = None if path is None else os.fsdecode(path)
         self._form = form  # of the file
-        self._options = options  # the arguments of `load`, to open the model again
+        # The arguments of `load`, to open the model again.
+        self._options = options
+        self._external_root = external_root
 
     def _open(self) -> _core.Document:
         if self._document is None:
             raise ValueError("the model is closed")
         return self._document
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that open the model again in another process."""
+        given = self._options.unusual()
+        if self._external_root is not None:
+            given["external_root"] = self._external_root
+        return given
 
     def close(self) -> None:
         """Drop the model's reference to its file. Arrays that exist stay valid."""
@@ -67,12 +108,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
         self._open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     @property
@@ -92,6 +128,53 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
         return self._open().io
 
     @property
+    def format(self) -> FileForm:
+        """The form of the file, as for `save`: "protobuf", "textproto" or "json"."""
+        self._open()
+        return self._form
+
+    ir_version = _Field[int, int]("ir_version", "The version of the ONNX format (IR version).")
+    opset_imports = _Field[_core.OpsetMapping, Mapping[str, int]](
+        "opset_import",
+        """The versions of the operator sets by domain.
+
+        If the file imports a domain more than once, the highest version counts. "" and "ai.onnx"
+        are two spellings of the default domain. Each is kept as the file spells it, which is
+        nearly always "": `model.opset_imports[""]`.
+        """,
+    )
+    producer_name = _Field[str, str]("producer_name", "The name of the tool that made the model.")
+    producer_version = _Field[str, str]("producer_version", "The version of that tool.")
+    domain = _Field[str, str]("domain", "The domain of the model, in reverse DNS order.")
+    model_version = _Field[int, int]("model_version", "The version of the model itself.")
+    doc_string = _Field[str, str]("doc_string", "The documentation of the model, in Markdown.")
+    metadata_props = _Field[_core.StringMapping, Mapping[str, str]](
+        "metadata_props",
+        """Named values.
+
+        If a key is repeated, its last value counts, and you get a RepeatedKeyWarning.
+        """,
+    )
+    functions = _Field["_core.MessageList[_core.Function]", Iterable[Any]](
+        "functions", "The functions that the model defines, a sequence of Function."
+    )
+    training_info = _Field["_core.MessageList[_core.TrainingInfo]", Iterable[Any]](
+        "training_info", "A sequence of TrainingInfo."
+    )
+    device_configurations = _Field["_core.MessageList[_core.DeviceConfiguration]", Iterable[Any]](
+        "configuration", "A sequence of DeviceConfiguration."
+    )
+
+    @property
+    def state_variables(self) -> list[str]:
+        """The names of the initializers that a training step changes, each once.
+
+        They are the keys of each `update_binding` of `training_info`. An initializer of this name
+        is in the graph, or in the `algorithm` of the training information.
+        """
+        return _core.state_variables(self.proto)
+
+    @property
     def graph(self) -> Graph:
         """The graph."""
         document = self._open()
@@ -107,20 +190,26 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
     @property
     def nbytes(self) -> int:
         """The stored size of all initializers, in bytes."""
-        return self.graph._core.total_nbytes()
+        return self.initializers._stored_nbytes
 
     @property
     def external_files(self) -> list[str]:
         """The paths of the external files, each once, in the order of first use."""
         files: dict[str, None] = {}
         for _, tensor in self.tensors():
-            try:
-                file = tensor.file if tensor.is_external else None
-            except OnnxMapError:  # only this tensor is wrong; reading it raises the error
-                continue
-            if file is not None:
-                files[file] = None
+            with suppress(OnnxMapError):  # only this tensor is wrong; reading it raises the error
+                if tensor.is_external and tensor.file is not None:
+                    files[tensor.file] = None
         return list(files)
+
+    def data_files(self) -> list[DataFile]:
+        """Return the data files of all tensors, each once, and why one cannot be opened.
+
+        See `onnxmap.verify_files`, which compares them with their checksums.
+        """
+        return _read.checksums.data_files(
+            (tensor for _, tensor in self.tensors()), declared_only=False
+        )
 
     def tensors(self) -> list[tuple[str, _core.Tensor]]:
         """Return every tensor anywhere in the model, with its path.
@@ -179,7 +268,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
                 stay unchanged.
             threads: the number of threads that read. By default, the number of processors that the
                 process may use.
-            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+            progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`.
 
         Raises:
             KeyError: there is no initializer of a name.
@@ -190,9 +279,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             ValueError: `dtype` is not a floating-point type of ONNX; or the model is closed.
             TypeError: `dtype` is not a type.
         """
-        from onnxmap._bulk import read_arrays
-
-        return read_arrays(self.initializers, names, dtype, threads, progress)
+        return _read.arrays.read_arrays(self.initializers, names, dtype, threads, progress)
 
     def stream(
         self,
@@ -237,9 +324,9 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             >>> for name, array in model.stream(window="64MiB"):  # doctest: +SKIP
             ...     print(name, array.mean())
         """
-        from onnxmap._bulk import TensorStream
-
-        return TensorStream(self.initializers, names, window, threads, dtype, copy, progress)
+        return _read.arrays.TensorStream(
+            self.initializers, names, window, threads, dtype, copy, progress
+        )
 
     def stats(
         self,
@@ -260,7 +347,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             names: as for `views`.
             threads: the number of threads that read and sum. By default, the number of processors
                 that the process may use.
-            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+            progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`.
 
         Returns:
             TensorStats by name. `total` is about all values together.
@@ -274,9 +361,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             >>> [name for name, found in stats.items() if found.nans]  # doctest: +SKIP
             []
         """
-        from onnxmap._stats import read_stats
-
-        return read_stats(self.initializers, names, threads, progress)
+        return _read.stats.read_stats(self.initializers, names, threads, progress)
 
     def prefetch(self, names: Sequence[str] | str | None = None) -> None:
         """Ask the system to bring the bytes of initializers into memory before they are used.
@@ -294,7 +379,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             ExternalDataError: an external file cannot be read.
             FileChangedError: a file is no longer the one that was loaded.
         """
-        _page_cache.prefetch(self.initializers, names)
+        self.initializers._prefetch(names)
 
     def evict(self, names: Sequence[str] | str | None = None) -> None:
         """Drop the bytes of initializers from the page cache.
@@ -310,7 +395,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
         Raises:
             KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
         """
-        _page_cache.evict(self.initializers, names)
+        self.initializers._evict(names)
 
     def residency(self, names: Sequence[str] | str | None = None) -> Residency:
         """Return how many stored bytes of initializers are in memory now, without reading them.
@@ -330,7 +415,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             KeyError, TensorError, ExternalDataError, FileChangedError: as for `prefetch`.
             OSError: the system does not report residency.
         """
-        return _page_cache.residency(self.initializers, names)
+        return Residency(self.initializers._residency(names))
 
     def verify(self, progress: ProgressArgument = False) -> dict[str, str]:
         """Compare the external files with the SHA-1 that tensors declare for them.
@@ -339,7 +424,7 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
         file is raised.
 
         Args:
-            progress: True draws a bar; a callable gets `(bytes_done, bytes_total)`.
+            progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`.
 
         Returns:
             The digest of each file for which a checksum is declared, by path. An empty dict if
@@ -352,18 +437,315 @@ class Model(ModelFields, ModelSaving, ModelExchange, ModelChecking):
             FileChangedError: a file changed while it was read.
             OSError: a file cannot be read.
         """
-        from onnxmap._checksums import verify_tensors
+        return _read.checksums.verify_tensors((tensor for _, tensor in self.tensors()), progress)
 
-        return verify_tensors((tensor for _, tensor in self.tensors()), progress)
+    @property
+    def edited(self) -> bool:
+        """Whether the model was edited since it was loaded, or since `revert()`.
+
+        An edit that is taken back by another one counts.
+        """
+        return self._open().edited
+
+    def revert(self) -> None:
+        """Undo all edits since the model was loaded.
+
+        Messages that were added since count as removed: they can be read, and not written to.
+        """
+        self._open().revert()
+
+    def save(
+        self,
+        path: Path | BinaryIO,
+        external_data: ExternalData = None,
+        *,
+        size_threshold_bytes: int = 1024,
+        alignment: int | None = None,
+        attributes: bool = False,
+        checksum: bool = False,
+        max_shard_size_bytes: int | None = None,
+        dedupe: bool = False,
+        allow_over_2gib: bool = False,
+        format: FileForm | None = None,
+        overwrite: bool = True,
+        replace_read_only: bool = False,
+        follow_symlinks: bool = False,
+        sync: bool = True,
+        progress: ProgressArgument = False,
+    ) -> SaveReport:
+        """Write the model, edits included; see `onnxmap.save`."""
+        from onnxmap._write.documents import Written, write_document
+        from onnxmap._write.options import SaveOptions
+
+        options = SaveOptions(
+            external_data, size_threshold_bytes, alignment, attributes, checksum,
+            max_shard_size_bytes, dedupe, allow_over_2gib, format, overwrite, replace_read_only,
+            follow_symlinks, sync, progress,
+        )  # fmt: skip
+        return write_document(Written(self._open(), self._form), path, options)
+
+    def unused_bytes(self) -> dict[str, int]:
+        """Return, by the path of each external file, the bytes that no tensor of the model uses.
+
+        Raises:
+            ExternalDataError: an external file cannot be opened.
+        """
+        return _core.unused_bytes(self._open())
+
+    def torch(
+        self,
+        names: Sequence[str] | str | None = None,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> dict[str, torch.Tensor]:
+        """Return the initializers as torch tensors by name, ready for `load_state_dict`.
+
+        On the CPU they are on copy-on-write pages: nothing is copied until it is written to, and
+        the file never changes. See `Tensor.torch` for the types that NumPy lacks.
+
+        Exporters rename and fold weights, so names and shapes may not be those of the torch module.
+
+        Args:
+            names: as for `views`.
+            device: where the tensors go, as for `torch.Tensor.to`. By default, the CPU.
+            dtype: a floating-point type of torch. All floating-point tensors are converted to it.
+
+        Raises:
+            KeyError: there is no initializer of a name.
+            TypeError: `dtype` is no floating-point type of torch, or torch has no type for the
+                elements of an initializer.
+            TensorError: an initializer cannot be read.
+            ExternalDataError: an external file cannot be read.
+            ImportError: torch is not installed.
+        """
+        from onnxmap.interop.torch import to_torch_tensors
+
+        return to_torch_tensors(self.initializers, names, device, dtype)
+
+    def session(
+        self,
+        providers: Sequence[str | tuple[str, dict[str, Any]]] | None = None,
+        sess_options: onnxruntime.SessionOptions | None = None,
+        provider_options: Sequence[dict[str, Any]] | None = None,
+        prepack: bool = True,
+        outputs: Iterable[str] | None = None,
+        **kwargs: Any,
+    ) -> onnxruntime.InferenceSession:
+        """Return a session of onnxruntime for the model as it is now, edits included.
+
+        onnxruntime maps the weights from the files that hold them, in the model or beside it,
+        however large they are. They need no memory of the process's own until they are changed or
+        prepacked, and processes share their pages. Tensors of less than 64 KiB are copied. So is
+        what no local file holds: new values, values of buffers, of remote models, and of files that
+        were deleted or replaced. They go into a temporary file that is deleted before this call
+        returns.
+
+        The model may be closed, and its files replaced or deleted, while the session lives. If a
+        mapped file is truncated, the next touch of the lost pages ends the process.
+
+        Args:
+            providers: as for `onnxruntime.InferenceSession`.
+            sess_options: as for `onnxruntime.InferenceSession`. They are copied, and stay as they
+                are; operators of `register_custom_ops_library` are not copied.
+            provider_options: as for `onnxruntime.InferenceSession`.
+            prepack: let onnxruntime copy weights into the layout of its kernels, which costs time
+                and memory now and makes runs with small batches faster. False: it uses the pages of
+                the files.
+            outputs: names of inner values of the graph that become outputs, too, after the
+                model's own.
+            **kwargs: passed to `onnxruntime.InferenceSession`.
+
+        Raises:
+            UnknownNameError: there is no value of a name in `outputs`.
+            ValueError: `sess_options` asks for an optimized model, and names no data file for it.
+            SessionError: onnxruntime refuses the model (`session.refused`), or it is too large
+                without its weights (`session.too_large`).
+            TensorError, ExternalDataError: weights cannot be read, or must not be
+                (`ext.unsafe_path`).
+            FileChangedError: a file changed since it was loaded, or is replaced meanwhile.
+            ImportError: onnxruntime is not installed.
+        """
+        from onnxmap.interop.ort import open_session
+
+        kwargs |= {"providers": providers, "provider_options": provider_options}
+        return open_session(self, sess_options, prepack, outputs, **kwargs)
+
+    def to_dask(
+        self,
+        names: Sequence[str] | str | None = None,
+        chunks: ChunksArgument = "auto",
+    ) -> dict[str, dask.array.Array]:
+        """Return the initializers as Dask arrays by name. The workers read the chunks themselves.
+
+        A task holds a reference to the file, of a few hundred bytes. The process that runs the task
+        reads its chunk, by `pread` into a new array, so no weight goes through the scheduler. Every
+        worker needs the file under the same path, and opens it once per process. This call reads no
+        values. The names of the arrays depend on the state of the file.
+
+        Some tensors have no values that can be read from a file as they are: strings, empty
+        tensors, tensors in segments, and tensors in typed fields (except floats that are packed in
+        `float_data`). Their values go into the tasks, in one chunk that is then split. The same
+        holds for all tensors of a model in a buffer.
+
+        Args:
+            names: as for `views`.
+            chunks: as for `dask.array.from_array`. If it is a size like "64MiB", a chunk is one
+                range of the file: rows of the first dimensions, as many as fit in that size.
+                "auto" is the size in Dask's `array.chunk-size`.
+
+        Returns:
+            Arrays with the shape and NumPy type of `Tensor.numpy()`. If the file changed after this
+            call, computing an array raises FileChangedError in the worker.
+
+        Raises:
+            KeyError: there is no initializer of a name.
+            TensorError: an initializer cannot be read.
+            ExternalDataError: an external file cannot be opened.
+        """
+        from onnxmap.interop.dask import to_dask
+
+        return to_dask(self.initializers, names, chunks)
+
+    def to_proto(self, weights: Literal["copy", "reference", "none"] = "copy") -> onnx.ModelProto:
+        """Return the model as it is now, edits included, as a ModelProto of protobuf.
+
+        A tensor is large if it has at least 1 KiB, or 64 KiB if its elements are INT32 or INT64:
+        shape inference reads integers. Smaller tensors are always copied.
+
+        Args:
+            weights: what becomes of the values of large tensors. "copy": the message is that of
+                `dumps`. "reference": values that a file has as they are become external data with
+                the absolute path of that file, or its URL, and are not read. Others are copied:
+                arrays that were assigned, buffers, texts, segments, and integers in typed fields.
+                "none": they are left out; names, types and shapes stay.
+
+        Returns:
+            An `onnx.ModelProto`, or without the package onnx a message with the same fields. It
+            shares nothing with the model. `onnxmap.from_proto` is the way back.
+
+        Raises:
+            ValueError: `weights` has another value.
+            ExternalDataError: "reference", and an external file cannot be found.
+            SaveError: "copy", and the model has more than 2 GiB (`save.too_large`).
+            ImportError: protobuf is not installed.
+        """
+        from onnxmap.interop.proto_models import to_proto
+
+        return to_proto(self._open(), weights)
+
+    def to_ir(self) -> onnx_ir.Model:
+        """Return the model as it is now as an `onnx_ir.Model`, whose tensors read the mapping.
+
+        No values of 4096 bytes or more are read, except texts. Each tensor, at any depth and in
+        attributes, has the class of `Tensor.to_ir()`, and reads the values when onnx_ir asks for
+        them. onnx_ir has no sparse initializers, training information and segments.
+
+        Returns:
+            A model of its own: changes of it do not change this one, which may be closed.
+            `onnxmap.from_ir` is the way back.
+
+        Raises:
+            onnx_ir.serde.SerdeError: onnx_ir cannot represent the model.
+            ImportError: onnx_ir is not installed.
+        """
+        from onnxmap.interop.ir_models import to_ir_model
+
+        return to_ir_model(self._open())
+
+    def infer_shapes(
+        self, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+    ) -> None:
+        """Infer the shapes of inner values, as `onnx.shape_inference.infer_shapes` does.
+
+        It works on the structure, without the values of large tensors, so the model may have any
+        size. The shapes are added as an edit: `revert()` undoes it, with all other edits. Messages
+        that do not change keep their bytes.
+
+        Args:
+            check_type: check the types of inputs and outputs.
+            strict_mode: raise an error if the shapes of a node cannot be inferred.
+            data_prop: follow the values of small integer tensors.
+
+        Raises:
+            onnx.shape_inference.InferenceError: onnx found an error.
+            ImportError: onnx is not installed.
+        """
+        _official().infer_shapes(self._open(), check_type, strict_mode, data_prop)
+
+    def convert_version(self, target_version: int) -> None:
+        """Convert the nodes to another version of ONNX's operators, as `onnx.version_converter`.
+
+        It works on the structure, as `infer_shapes` does, and is an edit, too. What the converter
+        of onnx forgets, stays: functions, documentation, metadata of graphs and tensors.
+
+        Args:
+            target_version: the version of the operator set of the domain `""`.
+
+        Raises:
+            RuntimeError: onnx cannot convert a node.
+            ImportError: onnx is not installed.
+        """
+        _official().convert_version(self._open(), target_version)
+
+    def check(
+        self,
+        *,
+        values: bool = False,
+        strict: bool = False,
+        operators: bool = False,
+        select: Iterable[str] | str | None = None,
+        ignore: Iterable[str] | str | None = None,
+    ) -> CheckReport:
+        """Check the model, edits included, against the rules of the ONNX specification.
+
+        It takes milliseconds, whatever the size of the weights: only the structure is read, and
+        the typed fields of tensors of at most 64 KiB. External files are opened, but not read. The
+        page "rules" of the documentation explains each rule, with an example that breaks it.
+
+        Args:
+            values: also read what only the values of tensors tell: whether bytes of BOOL are 0 or
+                1, strings are UTF-8, values fit their type, unused bits are zero, and indices of
+                sparse tensors ascend.
+            strict: also give advice that many good models do not follow, such as that names are
+                identifiers of C.
+            operators: also ask `onnx.checker`, with the weights left out, whether the nodes fit the
+                signatures of their operators. It stops at the first fault. Needs the extra
+                `onnxmap[onnx]`.
+            select: the names of the rules to look for, such as `["node.*", "value.cycle"]`. Then
+                `strict` has no effect. By default, all rules.
+            ignore: the names of rules to leave out.
+
+        Returns:
+            All findings, of each rule at most 1 000. `report.ok` is True if none is an error.
+
+        Raises:
+            ValueError: no rule has one of the names, `select` names `onnx.checker` alone without
+                `operators`, or the model is closed.
+            FileChangedError: the file of the model changed since it was loaded.
+            OSError: a file cannot be opened, and not for a reason that a rule names.
+        """
+        checks, document = _read.checks, self._open()
+        chosen = checks.chosen_rules(strict, select, ignore, operators=operators)
+        report = checks.check_message(document.proto, chosen, values=values)
+        if not operators or checks.OPERATORS.name not in chosen:
+            return report
+        fault = _official().fault_of_operators(document)
+        return report if fault is None else checks.with_fault_of_operators(report, fault)
 
     if not TYPE_CHECKING:  # a type checker reports a wrong name by itself
-        __setattr__ = set_or_explain
+
+        def __setattr__(self, name: str, value: object) -> None:
+            try:
+                object.__setattr__(self, name, value)
+            except AttributeError:
+                if not hasattr(Model, name):
+                    getattr(self, name)  # raises the error of reading it, which says what to use
+                raise
 
         def __getattr__(self, name: str) -> NoReturn:
-            from onnxmap._graph import Graph
-            from onnxmap._names import missing_attribute
+            from onnxmap._show.unknown_names import missing_attribute
 
-            raise missing_attribute(Model, "ModelProto", name, Graph)
+            raise missing_attribute(Model, "ModelProto", name, _core.Graph)
 
     def __repr__(self) -> str:
         return describe(self)

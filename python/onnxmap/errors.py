@@ -4,7 +4,28 @@ from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Remedy(NamedTuple):
+    """What to do about an error. `str()` is the advice with the arguments in it.
+
+    Attributes:
+        advice: words, with `{}` for each argument.
+        arguments: names and values of arguments of `load` or `save`. If the value is `...`, you
+            know it.
+    """
+
+    advice: str
+    arguments: tuple[tuple[str, object], ...]
+
+    def __str__(self) -> str:
+        def told(value: object) -> object:
+            return "..." if value is ... else f'"{value}"' if isinstance(value, str) else value
+
+        return self.advice.format(*(f"{name}={told(value)}" for name, value in self.arguments))
 
 
 class OnnxMapError(Exception):
@@ -12,28 +33,29 @@ class OnnxMapError(Exception):
 
     Attributes:
         code: the stable name of the cause, like `wire.truncated`.
+        remedy: arguments of `load` or `save` that help, a Remedy; or None.
     """
 
-    _fields: tuple[str, ...] = ("code",)
     code: str = ""
+    remedy: Remedy | None = None
 
     def __init__(self, message: str = "", **fields: object) -> None:
-        self._set_fields(fields)
         super().__init__(message)
+        self._set_fields(fields)
 
     def _set_fields(self, fields: dict[str, object]) -> None:
-        unknown = fields.keys() - set(self._fields)
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no field {min(unknown)!r}")
         for name, value in fields.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} has no field {name!r}")
             setattr(self, name, value)
 
-    def _message(self) -> str:
-        return str(self.args[0]) if self.args else ""
+    @property
+    def message(self) -> str:
+        """The text of the error without the remedy."""
+        return str(self.args[-1]) if self.args else ""
 
-    def __reduce__(self) -> tuple[object, ...]:
-        fields = {name: getattr(self, name) for name in self._fields}
-        return _rebuild, (type(self), self._message(), fields)
+    def __str__(self) -> str:
+        return self.message if self.remedy is None else f"{self.message}; {self.remedy}"
 
 
 class ParseError(OnnxMapError, ValueError):
@@ -44,7 +66,6 @@ class ParseError(OnnxMapError, ValueError):
         path: the path of the field, like `graph.initializer[3].dims`.
     """
 
-    _fields = ("code", "offset", "path")
     offset: int | None = None
     path: str = ""
 
@@ -52,7 +73,6 @@ class ParseError(OnnxMapError, ValueError):
 class LimitError(OnnxMapError, ValueError):
     """A limit of `Limits` is exceeded (`limit.*`); the message says how to raise it."""
 
-    _fields: tuple[str, ...] = ("code", "offset", "path")
     offset: int | None = None
     path: str = ""
 
@@ -64,7 +84,6 @@ class TensorError(OnnxMapError, ValueError):
         tensor: the tensor's name, or the path to one without a name.
     """
 
-    _fields = ("code", "tensor")
     tensor: str = ""
 
 
@@ -80,11 +99,10 @@ class UnknownNameError(OnnxMapError, KeyError):
         nearest: up to three names that exist, the one that is most like `name` first.
     """
 
-    _fields = ("code", "name", "nearest")
     name: object = None
     nearest: Sequence[str] = ()
 
-    __str__ = OnnxMapError._message  # KeyError's shows the message in quotes
+    __str__ = OnnxMapError.__str__  # KeyError's shows the message in quotes
 
 
 class EditError(OnnxMapError, ValueError):
@@ -107,7 +125,6 @@ class ExternalDataError(OnnxMapError, ValueError):
         location: the location as the model spells it.
     """
 
-    _fields: tuple[str, ...] = ("code", "tensor", "location")
     tensor: str = ""
     location: str = ""
 
@@ -126,30 +143,25 @@ class _SystemError(OSError, OnnxMapError):
     _errno = 0
 
     def __init__(self, message: str = "", **fields: object) -> None:
-        self._set_fields(fields)
         OSError.__init__(self, self._errno, message)
+        self._set_fields(fields)
 
-    def _message(self) -> str:
-        return self.strerror or ""
+    __str__ = OnnxMapError.__str__
 
-    def __str__(self) -> str:
-        return self._message()
-
-    __reduce__ = OnnxMapError.__reduce__
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message,), {"filename": self.filename, **vars(self)}
 
 
 class MissingDataError(_SystemError, FileNotFoundError, ExternalDataError):
     """The external file does not exist: `ext.missing`."""
 
     _errno = errno.ENOENT
-    _fields = ("code", "tensor", "location", "filename")
 
 
 class DataPermissionError(_SystemError, PermissionError, ExternalDataError):
     """The external file may not be read: `ext.permission`."""
 
     _errno = errno.EACCES
-    _fields = ("code", "tensor", "location", "filename")
 
 
 class FileChangedError(_SystemError):
@@ -160,7 +172,7 @@ class FileChangedError(_SystemError):
     """
 
     _errno = errno.ESTALE
-    _fields = ("code", "path", "filename")
+    code = "file.changed"
     path: str = ""
 
 
@@ -168,7 +180,6 @@ class TransferTimeoutError(_SystemError, TimeoutError, LimitError):
     """A server took too long (`limit.timeout`) or sent too slowly (`limit.low_speed`)."""
 
     _errno = errno.ETIMEDOUT
-    _fields = ("code", "offset", "path", "filename")
 
 
 class SaveError(OnnxMapError, ValueError):
@@ -182,17 +193,30 @@ class CheckError(OnnxMapError, ValueError):
         report: the CheckReport.
     """
 
-    _fields = ("code", "report")
     report: object = None
 
 
-_CLASS_OF_CODE: dict[str, type[OnnxMapError]] = {
+# Errors of the core name a remedy by its key.
+REMEDIES = {
+    "contained": Remedy(
+        "{} follows links that stay in the folder", (("link_policy", "contained"),)
+    ),
+    "format": Remedy("use another one, or pass {}", (("format", "protobuf"),)),
+    "hard_links": Remedy("{} reads it", (("allow_hardlinks", True),)),
+    "root": Remedy("name it with {}", (("external_root", ...),)),
+    "trusted": Remedy("{} follows it", (("link_policy", "trusted"),)),
+    "over_2gib": Remedy(
+        "put the weights into a data file with {}, or pass {}",
+        (("external_data", "weights.data"), ("allow_over_2gib", True)),
+    ),
+    "view": Remedy("load that file, and save the view again with {}", (("external_data", "view"),)),
+}
+# By the code, or by the part before its dot.
+_CLASSES: dict[str, type[OnnxMapError]] = {
     "ext.unsafe_path": UnsafePathError,
     "ext.checksum": ChecksumError,
     "ext.missing": MissingDataError,
     "ext.permission": DataPermissionError,
-}
-_CLASS_OF_FAMILY: dict[str, type[OnnxMapError]] = {
     "wire": ParseError,
     "model": ParseError,
     "limit": LimitError,
@@ -205,48 +229,49 @@ _CLASS_OF_FAMILY: dict[str, type[OnnxMapError]] = {
 }
 
 
-def _rebuild(cls: type[OnnxMapError], message: str, fields: dict[str, object]) -> OnnxMapError:
-    return cls(message, **fields)
-
-
-def warn_overlooked(message: str) -> None:
-    """Warn that a tensor is wrong but was read."""
-    _warn(message, TensorWarning)
-
-
-def warn_repeated(field: str, key: object, whole: str = "") -> None:
-    """Warn that a mapping of a field has only the last value of a key.
+def warn(category: str, message: str) -> None:
+    """Warn with the line of the user's program that called the package.
 
     Args:
-        field: the name of the field.
-        key: the key that is repeated.
-        whole: what has all values; by default the field of `.proto`.
+        category: the name of a class of this module.
+        message: the text, which may have any characters.
     """
-    text = f"{key!r} occurs more than once; the last one counts"
-    _warn(f"{field}: {text}, and {whole or f'.proto.{field}'} has all", RepeatedKeyWarning)
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    """Warn with the line of the user's program that called the package."""
-    import warnings
-
     between = (__name__.partition(".")[0], "collections")  # which has methods of our mappings
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in between:
         level, frame = level + 1, frame.f_back
-    warnings.warn(printable(message), category, stacklevel=level)
+    warnings.warn(printable(message), globals()[category], stacklevel=level)
 
 
-def printable(message: str) -> str:
-    """Return the message with the characters escaped that could control a terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+def printable(text: str) -> str:
+    r"""Return `text` with characters escaped that could control a terminal: `\n`, `\x1b`, `\u202e`.
+
+    Characters that `str.isprintable` accepts stay unchanged. The others are control and format
+    characters (which could hide or reorder text), other line ends, and bytes that are not UTF-8.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+
+
+def _written_out(char: str) -> str:
+    # Bytes that are not UTF-8 become lone surrogates (PEP 383).
+    is_byte = "\udc80" <= char <= "\udcff"
+    return f"\\x{ord(char) - 0xDC00:02x}" if is_byte else ascii(char)[1:-1]
 
 
 def make_error(
-    code: str, message: str, offset: int | None, path: str, file: str, tensor: str, location: str
+    code: str,
+    message: str,
+    offset: int | None,
+    path: str,
+    file: str,
+    tensor: str,
+    location: str,
+    remedy: str = "",
 ) -> OnnxMapError:
     """Return the exception for an error of the C++ core."""
-    cls = _CLASS_OF_CODE.get(code) or _CLASS_OF_FAMILY[code.partition(".")[0]]
+    cls = _CLASSES.get(code) or _CLASSES[code.partition(".")[0]]
     known = {
         "code": code,
         "offset": offset,
@@ -255,4 +280,5 @@ def make_error(
         "tensor": tensor,
         "location": location,
     }
-    return cls(printable(message), **{name: known[name] for name in cls._fields if name in known})
+    fields = {name: value for name, value in known.items() if hasattr(cls, name)}
+    return cls(printable(message), remedy=REMEDIES[remedy] if remedy else None, **fields)

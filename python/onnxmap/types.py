@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from onnxmap._enums import DataType
+from onnxmap._base.enums import DataType
+from onnxmap._base.schema import is_repeated, message_rows
+
+if TYPE_CHECKING:
+    from onnxmap import _core
 
 Shape = tuple["int | str | None", ...]
 
@@ -23,6 +29,18 @@ class ExternalData(NamedTuple):
     offset: int
     length: int | None
     checksum: str | None
+
+
+class Use(NamedTuple):
+    """One place where a value is used.
+
+    Attributes:
+        user: the Node that has the value as an input, or the Graph that has it as an output.
+        position: the position in `user.inputs` or `user.outputs`.
+    """
+
+    user: _core.Node | _core.Graph
+    position: int
 
 
 class TensorType(NamedTuple):
@@ -65,6 +83,10 @@ class OpaqueType(NamedTuple):
     name: str
 
 
+# In the order in which the core numbers the kinds of types.
+VALUE_TYPES = (TensorType, SparseTensorType, SequenceType, MapType, OptionalType, OpaqueType)
+
+
 class FieldType(NamedTuple):
     """A field of a message type.
 
@@ -105,3 +127,14 @@ class MessageType(NamedTuple):
     def fields_by_number(self) -> dict[int, FieldType]:
         """The fields by number."""
         return {field.number: field for field in self.fields}
+
+
+@cache
+def message_type(message: str) -> MessageType:
+    """Return the type of a message, like "TensorProto.Segment"."""
+    rows = [row for row in message_rows(message).values() if not row["retired"]]
+    fields = (
+        FieldType(**{name: row.get(name, is_repeated(row)) for name in FieldType._fields})
+        for row in sorted(rows, key=itemgetter("number"))
+    )
+    return MessageType(message, tuple(fields))

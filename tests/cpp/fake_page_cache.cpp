@@ -43,8 +43,6 @@ class FakePageCache::State {
         mapped_.resize(first_from(size_));
     }
 
-    [[nodiscard]] bool populates() const { return kernel_.populates; }
-
     [[nodiscard]] bool is(std::uint64_t device, std::uint64_t inode) const {
         return device == device_ && inode == inode_;
     }
@@ -70,16 +68,8 @@ class FakePageCache::State {
         map(begin, end);
     }
 
-    void evict_before(std::uint64_t offset) {
-        const std::lock_guard lock(mutex_);
-        evicted_before_ = offset;
-    }
-
     [[nodiscard]] bool holds(std::uint64_t offset) {
         const std::lock_guard lock(mutex_);
-        if (evicted_before_ != 0 && offset >= evicted_before_) {
-            set(held_, 0, first_of(std::exchange(evicted_before_, 0)), false);
-        }
         return offset >= size_ || held_[first_of(offset)];
     }
     [[nodiscard]] std::uint64_t held(std::uint64_t begin, std::uint64_t end) const {
@@ -160,7 +150,6 @@ class FakePageCache::State {
     Pages held_;
     Pages mapped_;
     std::vector<Request> requests_;
-    std::uint64_t evicted_before_ = 0;
 };
 
 namespace {
@@ -240,8 +229,6 @@ FakePageCache::~FakePageCache() {
 
 void FakePageCache::bring(std::uint64_t begin, std::uint64_t end) { state_->bring(begin, end); }
 
-void FakePageCache::evict_before(std::uint64_t offset) { state_->evict_before(offset); }
-
 void FakePageCache::touch(const source::Source& source, std::uint64_t begin, std::uint64_t end) {
     state_->touch(begin, end);
     for (std::uint64_t at = begin; at < end; at += os::page_size()) {
@@ -297,10 +284,6 @@ int madvise(void* address, size_t nbytes, int advice) noexcept {
     if (advice == onnxmap::test::kPopulateRead) what = What::mapped;
     if (advice == MADV_DONTNEED) what = What::released;
     const auto found = what ? onnxmap::test::find(address) : std::nullopt;
-    if (found && what == What::mapped && !found->file->populates()) {
-        errno = EINVAL;
-        return -1;
-    }
     if (found && nbytes > 0) found->file->request(*what, found->offset, nbytes);
     if (found && what == What::asked) return 0;
     return static_cast<int>(::syscall(SYS_madvise, address, nbytes, advice));

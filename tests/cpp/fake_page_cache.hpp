@@ -36,7 +36,6 @@ class FakePageCache {
         std::uint64_t before = 0;  // bytes before a missing page that come with it
         std::uint64_t after = 0;   // bytes behind that page that come with it
         std::uint64_t piece = 0;   // bytes that are dropped only together; 0: single pages
-        bool populates = true;     // the kernel knows MADV_POPULATE_READ
     };
 
     /// Takes over the calls about this file. None of its pages is in the cache.
@@ -48,8 +47,6 @@ class FakePageCache {
 
     /// Puts the pages of these bytes into the cache, as another process that reads them does.
     void bring(std::uint64_t begin, std::uint64_t end);
-    /// Evicts the pages before `offset` as soon as a call asks about a page behind it.
-    void evict_before(std::uint64_t offset);
     /// Reads a byte of each page of the mapping, like the reader of a view.
     void touch(const source::Source& source, std::uint64_t begin, std::uint64_t end);
 

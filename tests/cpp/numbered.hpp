@@ -6,7 +6,7 @@
 
 namespace onnxmap::test {
 
-/// Text in which no two stretches are the same.
+/// Text in which no two blocks are the same.
 [[nodiscard]] inline std::string numbered(std::size_t nbytes) {
     std::string text(nbytes, '\0');
     std::uint32_t random = 1;

@@ -27,10 +27,10 @@ struct OneTensor {
     OneTensor(const OneTensor&) = delete;  // because `values` point to the store below
     OneTensor& operator=(const OneTensor&) = delete;
 
-    /// From now on `overlooked` gets the codes of the faults that onnx overlooks.
+    /// From now on `tolerated` gets the codes of the faults that onnx tolerates.
     OneTensor& lenient() {
-        store.overlook = [this](const Error& fault, const tensor::Header&) {
-            overlooked.push_back(fault.code);
+        store.tolerate = [this](const Error& fault, const tensor::Header&) {
+            tolerated.push_back(fault.code);
         };
         return *this;
     }
@@ -69,7 +69,7 @@ struct OneTensor {
     tensor::Store store;
     onnx::Message message;
     tensor::Header header;
-    std::vector<std::string> overlooked;
+    std::vector<std::string> tolerated;
 
   private:
     // in a heap block of the exact size

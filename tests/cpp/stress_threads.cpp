@@ -224,7 +224,7 @@ std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
 std::uint64_t read_arrays(const model::Document& document) {
     Digest digest;
     const auto plan = plan_all(document, {&onnx::data_type(onnx::DataType::FLOAT), true, false});
-    const os::WithEffort effort({3, nullptr});
+    const os::WithThreadBudget budget({3, nullptr});
     std::atomic<std::uint64_t> done = 0;
     for (const source::ArrayMemory& array : bulk::read_items(*plan, plan->items(), done)) {
         digest.add(ByteView(array.bytes));
@@ -267,11 +267,11 @@ std::uint64_t read_root(const model::Document& document) {
 }
 
 // Whether the files have changed, while other threads close their descriptors.
-std::uint64_t look_for_changes(const model::Document& document) {
+std::uint64_t check_for_changes(const model::Document& document) {
     Digest digest;
     const onnx::Message graph = *document.child(document.root(), field<"ModelProto.graph">);
     for (int i = 0; i < 3; ++i) {
-        const source::Moment started = document.look_for_changes();
+        const source::Timestamp started = document.check_for_changes();
         document.index(graph)->for_each(field<"GraphProto.initializer">, [&](const auto& one) {
             const onnx::Message tensor_message(message<"TensorProto">, one.bytes);
             const model::Tensor tensor(document, tensor_message);
@@ -312,9 +312,9 @@ std::uint64_t read_lost_pages(const model::Document&) {
 }
 
 const std::vector<Part>& parts() {
-    static const std::vector<Part> kParts = {read_main_graph, read_subgraphs,   read_tensors,
-                                             read_values,     look_for_changes, read_lost_pages,
-                                             read_arrays,     read_stream,      read_root};
+    static const std::vector<Part> kParts = {read_main_graph, read_subgraphs,    read_tensors,
+                                             read_values,     check_for_changes, read_lost_pages,
+                                             read_arrays,     read_stream,       read_root};
     return kParts;
 }
 

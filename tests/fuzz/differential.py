@@ -25,10 +25,10 @@ from google.protobuf.message import Message
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "python"))
 
-from support.canonical import DESCRIPTORS, message_class, short_name
-from support.full_messages import full_message
-from support.small_models import SMALL_MODELS
-from support.upb_judge import Reading, form_of, outcome
+from support.models.full_messages import full_message
+from support.models.small import SMALL_MODELS
+from support.oracles.canonical import DESCRIPTORS, message_class, short_name
+from support.oracles.upb import Reading, form_of, outcome
 
 BATCH = 512
 REPORT_EVERY = 1_000_000

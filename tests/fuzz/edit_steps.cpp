@@ -132,9 +132,9 @@ model::NewValue EditSteps::value(const wire::FieldRow& row) {
     wire::write_tag(made.encoded, row.number, row.wire_type());
     switch (row.wire_type()) {
         case wire::WireType::fixed32:
-            wire::write_fixed32(made.encoded, static_cast<std::uint32_t>(chosen));
+            wire::write_fixed<std::uint32_t>(made.encoded, static_cast<std::uint32_t>(chosen));
             break;
-        case wire::WireType::fixed64: wire::write_fixed64(made.encoded, chosen); break;
+        case wire::WireType::fixed64: wire::write_fixed<std::uint64_t>(made.encoded, chosen); break;
         default: wire::write_varint(made.encoded, chosen);
     }
     return made;

@@ -30,11 +30,11 @@ class PlacedSource final : public source::Source {
 };
 
 /// Places inputs and watches over the bytes around them.
-class Placed {
+class DocumentMessage {
   public:
     /// `shift` 0: before a page that cannot be read. Up to 15: that many bytes before it, which
     /// gives every alignment. 16: behind such a page.
-    Placed(ByteView bytes, unsigned shift) {
+    DocumentMessage(ByteView bytes, unsigned shift) {
         static test::GuardedPages pages(kLargest);
         std::uint8_t* const end = pages.last(0);
         if (shift == 16) {
@@ -47,9 +47,9 @@ class Placed {
             ASAN_POISON_MEMORY_REGION(hidden_.data(), hidden_.size());
         }
     }
-    ~Placed() { ASAN_UNPOISON_MEMORY_REGION(hidden_.data(), hidden_.size()); }
-    Placed(const Placed&) = delete;
-    Placed& operator=(const Placed&) = delete;
+    ~DocumentMessage() { ASAN_UNPOISON_MEMORY_REGION(hidden_.data(), hidden_.size()); }
+    DocumentMessage(const DocumentMessage&) = delete;
+    DocumentMessage& operator=(const DocumentMessage&) = delete;
 
     [[nodiscard]] ByteView view() const noexcept { return view_; }
 
@@ -70,7 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ByteView input(data, size);
     const fuzz::WorkLimit limit(size);
     const std::uint64_t ways = fuzz::hash_of(input);
-    const fuzz::Placed placed(input, ways % 32 < 16 ? 0 : 1 + static_cast<unsigned>(ways) % 16);
+    const fuzz::DocumentMessage placed(input,
+                                       ways % 32 < 16 ? 0 : 1 + static_cast<unsigned>(ways) % 16);
     model::LoadOptions options;
     options.root = &onnx::message<"ModelProto">;
     fuzz::load_and_read(std::make_shared<fuzz::PlacedSource>(placed.view()), options, true,

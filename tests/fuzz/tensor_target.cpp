@@ -50,7 +50,7 @@ std::shared_ptr<const model::Document> load(ByteView bytes, std::uint64_t ways) 
     options.scan_packed = ways % 4 != 1;
     options.external.root = data_folder();
     options.external.mode = ways % 8 < 4 ? source::IoMode::mmap : source::IoMode::read;
-    if (ways % 16 < 4) options.overlook = [](const Error& error) { touch(as_bytes(error.path)); };
+    if (ways % 16 < 4) options.tolerate = [](const Error& error) { touch(as_bytes(error.path)); };
     std::shared_ptr<source::Source> source;
     if (ways % 32 < 16) {
         source = std::make_shared<test::MemorySource>(bytes);

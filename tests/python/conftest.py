@@ -16,10 +16,12 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for the package `support`; importlib mode adds no folder
 
-from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sanitized_run import LEFT_OUT, left_out_cases
+from support.run_options import EXHAUSTIVE, LONG, MEMORY_ONLY, SANITIZED
+from support.sanitized_run import MEMORY, left_out_cases
 
-collect_ignore = list(LEFT_OUT) if SANITIZED else []
+collect_ignore = [
+    folder.name for folder in HERE.iterdir() if MEMORY_ONLY and folder.name not in MEMORY
+]
 
 
 def _extension_path() -> Path:
@@ -73,7 +75,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if SANITIZED:
+    if SANITIZED or MEMORY_ONLY:
         left_out = set(left_out_cases(items))
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))

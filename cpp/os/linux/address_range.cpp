@@ -81,10 +81,10 @@ void AddressRange::use(std::uint64_t begin, std::uint64_t end) {
     usable_.for_each_missing(
         begin, end, [&](std::uint64_t first, std::uint64_t last) { missing.add(first, last); });
     for (const auto& [first, last] : missing) {
-        void* const wanted = begin_ + first;
-        void* const address = ::mmap(wanted, last - first, PROT_READ | PROT_WRITE,
+        void* const hint = begin_ + first;
+        void* const address = ::mmap(hint, last - first, PROT_READ | PROT_WRITE,
                                      kReserved | MAP_FIXED_NOREPLACE, -1, 0);
-        if (address != wanted) {
+        if (address != hint) {
             if (address != MAP_FAILED) ::munmap(address, last - first);  // a kernel before 4.17
             throw std::bad_alloc();
         }

@@ -2,6 +2,7 @@
 
 #include <sys/xattr.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -15,9 +16,7 @@ constexpr std::array<std::string_view, 3> kOfContent = {"security.capability", "
                                                         "security.evm"};
 
 bool belongs_to_successor(std::string_view name) {
-    for (const std::string_view each : kOfContent) {
-        if (name == each) return false;
-    }
+    if (std::ranges::find(kOfContent, name) != kOfContent.end()) return false;
     return name.starts_with("user.") || name.starts_with("security.") || name == kAccessList;
 }
 

@@ -35,7 +35,9 @@ FileStatus status_of(int descriptor, const std::string& path) {
     const FileIdentity identity{gnu_dev_makedev(status.stx_dev_major, status.stx_dev_minor),
                                 status.stx_ino, status.stx_size, nanoseconds(status.stx_mtime),
                                 has_birth ? nanoseconds(status.stx_btime) : 0};
-    return {identity, kind_of(status.stx_mode), status.stx_nlink, status.stx_blocks};
+    return {identity,          kind_of(status.stx_mode), status.stx_nlink,
+            status.stx_blocks, status.stx_mode & 0777U,  status.stx_uid,
+            status.stx_gid};
 }
 
 // Nothing if there is no /proc.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "base/error.hpp"
 
@@ -55,10 +56,8 @@ constexpr std::array<std::uint32_t, 22> kPseudoFileSystems = {
     0x09041934,  // anonymous inodes
 };
 
-template <std::size_t N>
-bool is_one_of(const std::array<std::uint32_t, N>& types, const struct statfs& status) noexcept {
-    const auto type = static_cast<std::uint32_t>(status.f_type);
-    return std::find(types.begin(), types.end(), type) != types.end();
+bool is_one_of(std::span<const std::uint32_t> types, const struct statfs& status) noexcept {
+    return std::ranges::find(types, static_cast<std::uint32_t>(status.f_type)) != types.end();
 }
 
 }  // namespace

@@ -125,10 +125,6 @@ bool populate(ByteView mapping, Pages pages) noexcept {
            errno != EINVAL;
 }
 
-bool can_populate(ByteView mapping) noexcept {
-    return ::madvise(address_of(mapping, 0), 0, kPopulateRead) == 0;
-}
-
 void release(ByteView mapping, Pages pages) noexcept {
     if (pages.nbytes() == 0) return;
     ::madvise(address_of(mapping, pages.begin), pages.nbytes(), MADV_DONTNEED);

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace onnxmap::os {
 
 ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexcept {
@@ -16,6 +18,12 @@ ssize_t copy_in_kernel(int from, off_t offset, int to, std::size_t nbytes) noexc
 int lock_file(int file) noexcept { return ::flock(file, LOCK_EX | LOCK_NB); }
 
 int unlock_file(int file) noexcept { return ::flock(file, LOCK_UN); }
+
+bool is_file_locked(int file) noexcept {
+    if (::flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    unlock_file(file);
+    return false;
+}
 
 int rename_to_new(int from_folder, const char* from, int to_folder, const char* to) noexcept {
     return static_cast<int>(

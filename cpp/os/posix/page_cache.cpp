@@ -27,8 +27,6 @@ void prefetch(ByteView mapping, Pages pages) noexcept {
 
 bool populate(ByteView, Pages) noexcept { return false; }
 
-bool can_populate(ByteView) noexcept { return false; }
-
 void release(ByteView mapping, Pages pages) noexcept {
     advise(mapping, pages, POSIX_MADV_DONTNEED);
 }

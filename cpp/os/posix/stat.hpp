@@ -18,7 +18,10 @@ namespace onnxmap::os {
     return {{number(status.st_dev), number(status.st_ino), number(status.st_size), modified_ns, 0},
             kind,
             number(status.st_nlink),
-            number(status.st_blocks)};
+            number(status.st_blocks),
+            status.st_mode & 0777U,
+            status.st_uid,
+            status.st_gid};
 }
 
 }  // namespace onnxmap::os

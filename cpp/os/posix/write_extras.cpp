@@ -20,6 +20,8 @@ int unlock_file(int) noexcept {
     return -1;
 }
 
+bool is_file_locked(int) noexcept { return false; }
+
 int rename_to_new(int, const char*, int, const char*) noexcept {
     errno = ENOSYS;
     return -1;

@@ -6,108 +6,33 @@ them, from any thread. A long range is split into pieces, and several are reques
 
 from __future__ import annotations
 
-import itertools
 import os
+import posixpath
 import time
 import weakref
-from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
-from onnxmap._remote.requests import wait
-from onnxmap._remote.transfer_limits import TransferLimits, received_from
+from onnxmap._remote.http import HttpFile
+from onnxmap._remote.requests import BlockingFile, RemoteFile, library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from concurrent.futures import Future
 
-    from onnxmap._limits import Limits
-    from onnxmap._remote.requests import Requests
+    from onnxmap._base.limits import Limits
 
-# Bytes of one request. The answer takes about 50 ms to begin; a megabyte arrives in the same time.
-_PIECE = 8 << 20
+    _Options = Mapping[str, Any] | None
+
 # Bytes that the first request for a model's file asks for: the core reads that many first.
 _HEAD = 64 << 10
 
 # While many tensors are opened one by one, a file is checked at most this often; as in the core.
 _RECENT_SECONDS = 10.0
 
-_serial = itertools.count()
 _open_files: weakref.WeakValueDictionary[tuple[str, str, Limits | None], RemoteFile] = (
     weakref.WeakValueDictionary()
 )
-
-
-class RemoteFile:
-    """A file in the state in which it was opened. Safe to share between threads.
-
-    Attributes:
-        url: the URL of the file.
-        size: the size in bytes.
-        state: a text that differs from that of any other file, and of any other state of this file.
-        at_once: how many requests at a time make reading faster.
-        looked_at: when the file was last seen in that state, by time.monotonic().
-    """
-
-    def __init__(
-        self, fs: Any, path: str, url: str, limits: TransferLimits, *, head: int = 1
-    ) -> None:
-        self.url = url
-        self._requests = _requests(fs, path, url, limits)
-        self.looked_at = time.monotonic()
-        self._opened, self._head = self._requests.look(head)
-        self.size = self._opened.size
-        self.at_once = self._requests.at_once
-        mark = self._opened.mark or ("opened", str(next(_serial)))
-        self.state = repr((fs._fs_token, path, self.size, mark))
-
-    def read_into(self, offset: int, memory: memoryview) -> None:
-        """Fill `memory` with the bytes of the file from `offset` on.
-
-        Raises:
-            FileChangedError: the file changed since it was opened.
-            OSError: the file cannot be read; `filename` is the URL.
-        """
-        known = self._head[offset : offset + len(memory)]
-        memory[: len(known)] = known
-        rest = memory[len(known) :]
-        try:
-            self._read(offset + len(known), rest)
-        except OSError as error:
-            if error.__dict__.get("shorter"):
-                self.check_unchanged()  # FileChangedError says more than this error
-            raise
-        finally:
-            rest.release()  # a traceback may keep it alive after the memory is freed
-
-    def _read(self, offset: int, memory: memoryview) -> None:
-        pieces = iter(range(0, len(memory), _PIECE))
-        asked: deque[tuple[int, Future[bytes]]] = deque()
-        watch = self._requests.watch(len(memory))
-        try:
-            while True:
-                for begin in itertools.islice(pieces, self.at_once - len(asked)):
-                    nbytes = min(_PIECE, len(memory) - begin)
-                    asked.append((begin, self._requests.start(offset + begin, nbytes)))
-                if not asked:
-                    return
-                begin, answer = asked.popleft()
-                body = wait(answer, watch)
-                memory[begin : begin + len(body)] = body
-        finally:
-            for _, answer in asked:
-                answer.cancel()
-
-    def check_unchanged(self) -> None:
-        """Ask the server for the state of the file; raise FileChangedError if it changed."""
-        from onnxmap._remote.http import changed
-
-        looked_at = time.monotonic()
-        now, _ = self._requests.look(1)
-        if self._opened.differs(now):
-            raise changed(self.url, self._opened, now)
-        self.looked_at = looked_at
 
 
 class RemoteFolder:
@@ -117,76 +42,63 @@ class RemoteFolder:
         url: the URL of the folder, without a slash at the end.
     """
 
+    _recently = False
+
     def __init__(
-        self,
-        url: str,
-        options: Mapping[str, Any] | None = None,
-        limits: Limits | None = None,
+        self, url: str, options: _Options, limits: Limits | None, *, of_file: bool = False
     ) -> None:
+        """Find the folder of a URL.
+
+        Args:
+            url: the URL of the folder, or of a file in it.
+            options: the arguments for fsspec.
+            limits: how long requests for its files may take.
+            of_file: the URL is that of a file.
+        """
+        if not of_file and not url.endswith("://"):
+            url = url.rstrip("/")
+        self._fs, path = _file_system(url, options)
         self._limits = limits
-        url = url if url.endswith("://") else url.rstrip("/")
-        fs, path = _file_system(url, options)
-        self._set(fs, _without_query(path) if _is_http(path) else path, _around(fs, path, url))
-
-    def _set(self, fs: Any, path: str, around: tuple[str, str]) -> None:
-        self._fs, self._path = fs, path.rstrip("/")
-        self._before, self._after = around
+        self._before, self._after = _around(self._fs, path, url)
+        path = _without_query(path)
+        parent = path.rpartition("/")[0]
+        if of_file and not parent.endswith(":/"):  # a URL of HTTP that has only a host
+            path = parent
+        self._path = path.rstrip("/")
         self.url = self._shown(self._path)
-
-    @classmethod
-    def of_file(
-        cls, url: str, options: Mapping[str, Any] | None, limits: Limits | None
-    ) -> RemoteFolder:
-        """Return the folder that holds a file."""
-        fs, path = _file_system(url, options)
-        plain = _without_query(path) if _is_http(path) else path
-        scheme, between, rest = plain.partition("://") if _is_http(path) else ("", "", plain)
-        host, slash, names = rest.partition("/") if scheme else ("", "", rest)
-        parent = names.rpartition("/")[0]
-        folder = cls.__new__(cls)
-        folder._limits = limits
-        folder._set(fs, f"{scheme}{between}{host}{slash}{parent}", _around(fs, path, url))
-        return folder
 
     def url_of(self, location: bytes) -> str:
         """Return the URL of a file in the folder, to be shown to people."""
         return self._shown(self._path_of(location))
 
-    def open(self, location: bytes, *, recently: bool = False) -> RemoteFile:
+    def open(self, location: bytes) -> RemoteFile:
         """Open a file in the folder.
 
         Args:
             location: the path relative to the folder. The caller has checked that it does not lead
                 out. Its characters have no special meaning in the URL.
-            recently: take a file that is open already without asking the server, if it was checked
-                a few seconds ago.
         """
         path = self._path_of(location)
-        return _open(self._fs, path, self._shown(path), self._limits, recently=recently)
+        return _open(self._fs, path, self._shown(path), self._limits, recently=self._recently)
 
     def _shown(self, path: str) -> str:
         return self._before + path + self._after
 
     def _path_of(self, location: bytes) -> str:
-        names: list[bytes] = []
-        for name in location.split(b"/"):
-            if name == b"..":
-                names.pop()  # never above the folder, as the caller has checked
-            elif name not in (b"", b"."):
-                names.append(name)
-        joined = b"/".join(names)
-        if _is_http(self._path):
-            return f"{self._path}/{quote(joined)}"
-        rooted = self._path or str(self._fs.root_marker) == "/"
-        return f"{self._path}/{os.fsdecode(joined)}" if rooted else os.fsdecode(joined)
+        name = posixpath.normpath(location)  # not above the folder, as the caller has checked
+        slash = "/" if self._path else self._fs.root_marker
+        shown = quote(name) if _is_http(self._path) else os.fsdecode(name)
+        return f"{self._path}{slash}{shown}"
 
 
 class PickledFolder(RemoteFolder):
-    """A folder for references in a pickle. Thousands of them may name one file."""
+    """A folder for references in a pickle. Thousands of them may name one file.
 
-    def open(self, location: bytes, *, recently: bool = True) -> RemoteFile:
-        """See RemoteFolder."""
-        return super().open(location, recently=recently)
+    A file that is open already is taken without asking the server, if it was checked a few seconds
+    ago.
+    """
+
+    _recently = True
 
 
 class PickledFile:
@@ -206,29 +118,28 @@ class PickledFile:
 
 
 @contextmanager
-def opening_file(
-    url: str, options: Mapping[str, Any] | None, limits: Limits | None
-) -> Iterator[RemoteFile]:
+def opening_file(url: str, options: _Options, limits: Limits | None) -> Iterator[RemoteFile]:
     """Yield the file that a URL names. All reads of it in the block share one timeout."""
     fs, path = _file_system(url, options)
-    transfer = _transfer_limits(fs, path, url, limits)
-    with transfer.one_timeout():
-        yield RemoteFile(fs, path, url, transfer, head=_HEAD)
+    file = _class_for(fs, path)(fs, path, url, limits, _HEAD)
+    try:
+        yield file
+    finally:
+        file.until = None
 
 
 def name_of(url: str) -> str:
     """Return the last name in a URL, decoded as the name of a file."""
     path = url.partition("::")[0]
-    if _is_http(path):
-        return unquote(_without_query(path).rpartition("/")[2])
-    return path.rpartition("/")[2]
+    name = _without_query(path).rpartition("/")[2]
+    return unquote(name) if _is_http(path) else name
 
 
 def _open(fs: Any, path: str, url: str, limits: Limits | None, *, recently: bool) -> RemoteFile:
     key = (fs._fs_token, path, limits)
     known = _open_files.get(key) if recently else None
     if known is None or time.monotonic() > known.looked_at + _RECENT_SECONDS:
-        known = RemoteFile(fs, path, url, _transfer_limits(fs, path, url, limits))
+        known = _class_for(fs, path)(fs, path, url, limits)
         _open_files[key] = known
     return known
 
@@ -243,57 +154,28 @@ def _around(fs: Any, path: str, url: str) -> tuple[str, str]:
     return before, after
 
 
-def _without_query(url: str) -> str:
-    return url.partition("#")[0].partition("?")[0]
+def _without_query(path: str) -> str:
+    return path.partition("#")[0].partition("?")[0] if _is_http(path) else path
 
 
 def _is_http(path: str) -> bool:
     return path.startswith(("http://", "https://"))
 
 
-def _transfer_limits(fs: Any, path: str, url: str, limits: Limits | None) -> TransferLimits:
-    server = urlsplit(path).netloc if _is_http(path) else ""
-    return TransferLimits(url, limits, received_from((fs._fs_token, server)))
+def _class_for(fs: Any, path: str) -> type[RemoteFile]:
+    if not isinstance(fs, library().asyn.AsyncFileSystem):
+        return BlockingFile
+    return HttpFile if _is_http(path) and hasattr(fs, "set_session") else RemoteFile
 
 
-def _requests(fs: Any, path: str, url: str, limits: TransferLimits) -> Requests:
-    from fsspec.asyn import AsyncFileSystem
-
-    from onnxmap._remote.requests import AsyncFsRequests, SyncFsRequests
-
-    if not isinstance(fs, AsyncFileSystem):
-        return SyncFsRequests(fs, path, url, limits)
-    if _is_http(path) and hasattr(fs, "set_session"):
-        from onnxmap._remote.http import HttpRequests
-
-        return HttpRequests(fs, path, url, limits)
-    return AsyncFsRequests(fs, path, url, limits)
-
-
-def _file_system(url: str, options: Mapping[str, Any] | None) -> tuple[Any, str]:
+def _file_system(url: str, options: _Options) -> Any:
+    """The file system of fsspec and the path in it."""
     try:
-        from fsspec.core import url_to_fs
+        return library().url_to_fs(url, **dict(options or {}))
     except ImportError as error:
-        raise _lacking("fsspec", url, error) from error
-    try:
-        fs, path = url_to_fs(url, **dict(options or {}))
-    except ImportError as error:
-        raise _lacking(_package_of(error), url, error) from error
-    return fs, path
-
-
-def _package_of(error: ImportError) -> str:
-    """The package that cannot be imported. fsspec names it in a cause of its error."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ImportError) and cause.name:
-            return cause.name.partition(".")[0]
-        cause = cause.__cause__ or cause.__context__
-    return ""
-
-
-def _lacking(package: str, url: str, error: ImportError) -> ImportError:
-    scheme = url.partition("://")[0]
-    more = "" if package in ("", "fsspec", "aiohttp") else f" {package}"
-    message = f"reading {scheme}:// URLs needs {package or 'another package'}: {error}"
-    return ImportError(f"{message}; pip install 'onnxmap[remote]'{more}", name=package or None)
+        # fsspec names the package in the cause of its error.
+        package = (error.name or getattr(error.__cause__, "name", None) or "").partition(".")[0]
+        more = "" if package in ("", "fsspec", "aiohttp") else f" {package}"
+        message = f"reading {url.partition('://')[0]}:// URLs needs {package or 'another package'}"
+        message += f": {error}; pip install 'onnxmap[remote]'{more}"
+        raise ImportError(message, name=package or None) from error

@@ -1,357 +1,316 @@
-"""Requests for ranges of a remote file through fsspec. A request is retried if that may help.
+"""Remote files: ranges of bytes that fsspec requests in its own thread, and the wait for them.
 
-`http.py` has the requests over HTTP, whose answers say more than fsspec passes on.
+Object stores: fsspec requests the ranges, and its packages try again by themselves. `http.py` has
+the files over HTTP, where fsspec does neither well enough.
+
+The wait is ours: that of fsspec has one timeout, and knows neither speeds nor the core's Ctrl-C.
 """
 
 from __future__ import annotations
 
-import abc
 import asyncio
 import concurrent.futures
-import contextlib
 import errno
+import itertools
+import math
 import os
 import threading
 import time
 import weakref
-from dataclasses import dataclass
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnxmap import _core
-from onnxmap.errors import OnnxMapError, printable
+from onnxmap._base.limits import Limits
+from onnxmap.errors import FileChangedError, OnnxMapError, TransferTimeoutError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
     from concurrent.futures import Future
-
-    from onnxmap._remote.transfer_limits import TransferLimits, TransferWatch
 
 # Seconds before each further attempt, and the longest pause that a server may ask for.
 PAUSES = (0.1, 0.3, 1.0)
 LONGEST_PAUSE = 5.0
-
+# Bytes of one request. The answer takes about 50 ms to begin; a megabyte arrives in the same time.
+_PIECE = 8 << 20
 _LOOK_EVERY = 0.2  # seconds between two checks whether the caller still waits
-# Characters of an error of fsspec, or of its client, that our message repeats.
-_MOST_QUOTED = 400
+# Seconds. If two checks are further apart than this, the process was suspended. What the server
+# sent meanwhile is not counted yet.
+_STOPPED = 2.0
+_MOST_QUOTED = 400  # characters of an error of another package that our message repeats
 
-_ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
-# Errors that another attempt would only repeat: also our own mistakes, or the caller's.
-_FINAL = (*_ANSWERS, ValueError, TypeError)
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError)
-
+# The numbers of errors that file systems raise, often without a number.
+_ANSWERS = {
+    FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES,
+    IsADirectoryError: errno.EISDIR, NotADirectoryError: errno.ENOENT,
+}  # fmt: skip
+# Errors that another attempt would only repeat: also our own mistakes, or the caller's.
+_FINAL: tuple[type[Exception], ...] = (*_ANSWERS, ValueError, TypeError)
+# NotImplementedError: a file system of fsspec that cannot read ranges at all.
+_PASSED_ON = (OnnxMapError, ImportError, MemoryError, NotImplementedError)
 # The names that file systems of fsspec give to marks of a file's state, the best mark first.
-_MARKS = (
-    "ETag", "etag", "md5Hash", "content_md5", "VersionId", "generation", "LastModified",
-    "last_modified", "updated", "mtime", "modified", "created",
-)  # fmt: skip
+_MARKS = "ETag", "etag", "LastModified", "last_modified", "updated", "mtime", "modified", "created"
+
+_serial = itertools.count()
+# Bytes that each server has sent. A request for one file may have to wait for those for another
+# file. If the server sends enough for all of them together, none of them is too slow.
+received: Counter[Hashable] = Counter()
 
 
-class Trouble(Exception):
-    """A request that failed.
+def library() -> Any:
+    """Return the package fsspec, which only URLs need."""
+    import fsspec.asyn
+
+    return fsspec
+
+
+class Refused(OSError):
+    """An answer that is of no use.
 
     Attributes:
-        number: the `errno` for the failure.
-        transient: whether another attempt may help.
-        pause: seconds that the server asks to wait before another attempt, or None.
-        shorter: whether the failure suggests that the file has become shorter.
+        pause: seconds to wait at least before another attempt. None: it would not help.
     """
 
-    def __init__(
-        self,
-        number: int,
-        message: str,
-        *,
-        transient: bool = False,
-        pause: float | None = None,
-        shorter: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.number = number
-        self.transient = transient
+    def __init__(self, number: int, message: str, pause: float | None = None) -> None:
+        super().__init__(number, message)
         self.pause = pause
-        self.shorter = shorter
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # It is the cause of an OSError. Some packages make pickle keep causes.
-        return _trouble, (self.number, str(self), self.transient, self.pause, self.shorter)
 
 
-def _trouble(
-    number: int, message: str, transient: bool, pause: float | None, shorter: bool
-) -> Trouble:
-    return Trouble(number, message, transient=transient, pause=pause, shorter=shorter)
+class RemoteFile:
+    """A file in the state in which it was opened. Safe to share between threads.
 
-
-@dataclass(frozen=True)
-class State:
-    """The state of a remote file. Two states differ if the file changed between them.
+    This class reads the asynchronous file systems of fsspec, such as object stores.
 
     Attributes:
+        url: the URL of the file.
         size: the size in bytes.
-        mark: the name and value of an ETag, a modification time or another mark; None if the server
-            sends none.
-    """
-
-    size: int
-    mark: tuple[str, str] | None = None
-
-    def differs(self, other: State) -> bool:
-        """Return whether the file must have changed. Marks of different names prove nothing."""
-        if self.mark is None or other.mark is None or self.mark[0] != other.mark[0]:
-            return self.size != other.size
-        return self != other
-
-
-class Attempts:
-    """Counts the attempts of one request, and decides whether there is another one."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._failed = 0
-
-    def pause_after(self, failure: Exception) -> float:
-        """Return the seconds to wait before the next attempt, or raise if there is none."""
-        # NotImplementedError: a file system of fsspec that cannot read ranges at all.
-        if isinstance(failure, OnnxMapError | ImportError | MemoryError | NotImplementedError):
-            raise failure
-        transient = not isinstance(failure, _FINAL)
-        pause: float | None = None
-        if isinstance(failure, Trouble):
-            transient, pause = failure.transient, failure.pause
-        if not transient or self._failed == len(PAUSES):
-            raise self._error(failure) from failure
-        usual = PAUSES[self._failed]
-        self._failed += 1
-        return usual if pause is None else min(max(pause, 0.0), LONGEST_PAUSE)
-
-    def _error(self, failure: Exception) -> OSError:
-        # An error of another package may quote what a server sent.
-        message = printable(str(failure)[:_MOST_QUOTED]) or type(failure).__name__
-        if isinstance(failure, Trouble):
-            number = failure.number
-        elif isinstance(failure, _TIMEOUTS):
-            number, message = errno.ETIMEDOUT, "no answer in time"
-        elif isinstance(failure, _ANSWERS):
-            number = _number_of(failure)
-            message = os.strerror(number)
-        else:
-            number = getattr(failure, "errno", None) or errno.EIO
-        if self._failed:
-            message += f" ({self._failed + 1} attempts)"
-        error = OSError(number, message, self._url)
-        error.__dict__["shorter"] = getattr(failure, "shorter", False)
-        return error
-
-
-def _number_of(answer: OSError) -> int:
-    if isinstance(answer, PermissionError):
-        return errno.EACCES
-    return errno.EISDIR if isinstance(answer, IsADirectoryError) else errno.ENOENT
-
-
-class Requests(abc.ABC):
-    """Requests about one file.
-
-    Attributes:
+        state: a text that differs from that of any other file, and of any other state of this file.
         at_once: how many requests at a time make reading faster.
-        limits: how long requests may take.
+        looked_at: when the file was last seen in that state, by time.monotonic().
+        until: when the timeout of all reads together ends, or None if each read has its own.
     """
 
     at_once = 16
-    limits: TransferLimits
+    _tries_again = False  # fsspec's packages for object stores do
+    _uncounted = 1.0  # the part of a range that is counted only when its request is done
 
-    @abc.abstractmethod
-    def look(self, nbytes: int) -> tuple[State, bytes]:
-        """Return the state of the file now, and perhaps its first bytes, about `nbytes` of them."""
+    def __init__(self, fs: Any, path: str, url: str, limits: Limits | None, head: int = 0) -> None:
+        """Open the file.
 
-    @abc.abstractmethod
-    def start(self, offset: int, nbytes: int) -> Future[bytes]:
-        """Request exactly these bytes of the file in the state of the first `look`."""
-
-    @abc.abstractmethod
-    def watch(self, nbytes: int) -> TransferWatch:
-        """Return a watch over a wait for `nbytes` bytes, which begins now."""
-
-
-class AsyncRequests(Requests):
-    """Requests that all run in the one thread of fsspec."""
-
-    def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
-        self._given = fs
-        self.path = path
+        Args:
+            fs: the file system.
+            path: the path in it.
+            url: the URL of the file.
+            limits: how long requests may take.
+            head: how many bytes to read at once, if not 0. All reads then share one timeout.
+        """
         self.url = url
-        self.limits = limits
+        self._given, self._path, self._limits = fs, path, limits or Limits()
+        self._server = (fs._fs_token, path.partition("://")[2].partition("/")[0])
+        self.until = self._end() if head else None
+        self._mark: tuple[str, str] | None = None
+        self.looked_at = time.monotonic()
+        self.size, mark, self._head = self._look_now(head or 1)
+        self._mark = mark
+        state = mark if mark[0] else ("opened", str(next(_serial)))
+        self.state = repr((fs._fs_token, path, self.size, state))
+
+    def read_into(self, offset: int, memory: memoryview) -> None:
+        """Fill `memory` with the bytes of the file from `offset` on.
+
+        Raises:
+            FileChangedError: the file changed since it was opened.
+            OSError: the file cannot be read; `filename` is the URL.
+        """
+        known = self._head[offset : offset + len(memory)]
+        memory[: len(known)] = known
+        rest = memory[len(known) :]
+        try:
+            self._read(offset + len(known), rest)
+        finally:
+            rest.release()  # a traceback may keep it alive after the memory is freed
+
+    def _read(self, offset: int, memory: memoryview) -> None:
+        # Not fsspec's `_cat_ranges`: it holds all answers in memory until the last has come.
+        pieces = iter(range(0, len(memory), _PIECE))
+        asked: deque[tuple[int, int, Future[bytes]]] = deque()
+        watch = self._watch(len(memory))
+        try:
+            while True:
+                for begin in itertools.islice(pieces, self.at_once - len(asked)):
+                    nbytes = min(_PIECE, len(memory) - begin)
+                    asked.append((begin, nbytes, self._start(self._get, offset + begin, nbytes)))
+                if not asked:
+                    return
+                begin, nbytes, answer = asked.popleft()
+                body = _wait(answer, watch)
+                if len(body) != nbytes:
+                    self.check_unchanged()  # FileChangedError says more than this error
+                    raise OSError(errno.EIO, f"got {len(body)} of {nbytes} bytes", self.url)
+                memory[begin : begin + nbytes] = body
+        finally:
+            for _, _, answer in asked:
+                answer.cancel()
+
+    def check_unchanged(self) -> None:
+        """Ask the server for the state of the file; raise FileChangedError if it changed."""
+        looked_at = time.monotonic()
+        self._check(*self._look_now(1)[:2])
+        self.looked_at = looked_at
+
+    def _check(self, size: int, mark: tuple[str, str]) -> None:
+        known = self._mark  # marks of different names prove nothing
+        if known is None or (size == self.size and (mark == known or mark[0] != known[0])):
+            return
+        what = f"its {mark[0]} is different"
+        if size != self.size:
+            what = f"it had {self.size} bytes and now has {size}"
+        message = f"{self.url!r} has changed since it was opened: {what}"
+        raise FileChangedError(message, path=self.url, filename=self.url)
 
     @property
-    def fs(self) -> Any:
+    def _fs(self) -> Any:
         """The file system. A forked process gets a new one: connections do not survive a fork."""
         if getattr(self._given, "_pid", os.getpid()) != os.getpid():
             old = self._given
             self._given = type(old)(*old.storage_args, **old.storage_options)
         return self._given
 
-    def run(self, work: Callable[[], Awaitable[Any]]) -> Future[Any]:
-        """Run `work` until it succeeds or another attempt would not help."""
-        return asyncio.run_coroutine_threadsafe(self._tried(work), self.fs.loop)
+    def _look_now(self, nbytes: int) -> tuple[int, tuple[str, str], bytes]:
+        size, mark, body = _wait(self._start(self._look, nbytes), self._watch(nbytes))
+        if not isinstance(size, int) or not 0 <= size < 1 << 63:
+            raise OSError(errno.EIO, "the server does not say how large the file is", self.url)
+        return size, mark, body
 
-    async def _tried(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        attempts = Attempts(self.url)
+    async def _look(self, _nbytes: int) -> tuple[Any, tuple[str, str], bytes]:
+        """Return the size of the file now, a mark of its state, and perhaps its first bytes."""
+        # fsspec's listing of the folder may be out of date.
+        self._fs.invalidate_cache(self._fs._parent(self._path))
+        info = await self._call("info")
+        if info.get("type") == "directory":
+            raise IsADirectoryError
+        return info.get("size"), mark_in(info, _MARKS), b""
+
+    async def _get(self, offset: int, nbytes: int) -> Any:
+        body = await self._call("cat_file", start=offset, end=offset + nbytes)
+        received[self._server] += len(body)
+        return body
+
+    async def _call(self, name: str, **options: Any) -> Any:
+        return await getattr(self._fs, f"_{name}")(self._path, **options)
+
+    def _start(self, work: Callable[..., Awaitable[Any]], *args: int) -> Future[Any]:
+        loop = getattr(self._fs, "loop", None) or library().asyn.get_loop()
+        return asyncio.run_coroutine_threadsafe(self._tried(work, *args), loop)
+
+    async def _tried(self, work: Callable[..., Awaitable[Any]], *args: int) -> Any:
+        attempts = 0
         while True:
             try:
-                return await work()
-            except Exception as failure:  # noqa: BLE001 -- whatever a file system raises
-                pause = attempts.pause_after(failure)
-            await asyncio.sleep(pause)
+                return await work(*args)
+            except _PASSED_ON:
+                raise
+            except Exception as failure:
+                asked = getattr(failure, "pause", None if isinstance(failure, _FINAL) else 0.0)
+                if asked is None or attempts == len(PAUSES) * self._tries_again:
+                    raise _error(failure, self.url, attempts + 1) from failure
+            await asyncio.sleep(min(max(PAUSES[attempts], asked), LONGEST_PAUSE))
+            attempts += 1
+
+    def _end(self) -> float:
+        return time.monotonic() + (self._limits.timeout or math.inf)
+
+    def _watch(self, nbytes: int) -> Iterator[None]:
+        """Raise TransferTimeoutError at a step if a read of `nbytes` bytes takes too long."""
+        limits, until, window = self._limits, self.until or self._end(), math.inf
+        if limits.low_speed_limit:
+            window = limits.low_speed_time + self._uncounted * nbytes / limits.low_speed_limit
+        begun = now = time.monotonic()
+        known = received[self._server]
+        while True:
+            checked, now = now, time.monotonic()
+            seconds = now - begun
+            if now > until:
+                what = f"not read within {limits.timeout:g} seconds"
+                raise self._slow(what, "timeout", "timeout=...) with more seconds, or None")
+            fast = received[self._server] - known >= limits.low_speed_limit * seconds
+            if now > checked + _STOPPED or (fast and seconds >= window):
+                begun, known = now, received[self._server]
+            elif seconds >= window:
+                what = f"the server sent fewer than {limits.low_speed_limit} bytes per second"
+                what += f" for {seconds:.3g} seconds"
+                raise self._slow(what, "low_speed", "low_speed_limit=...) with fewer bytes, or 0")
+            yield
+
+    def _slow(self, what: str, limit: str, more: str) -> TransferTimeoutError:
+        message = f"{self.url!r}: {what}; to wait longer, pass limits=onnxmap.Limits({more}"
+        return TransferTimeoutError(message, code=f"limit.{limit}", filename=self.url)
 
 
-class AsyncFsRequests(AsyncRequests):
-    """Requests to an asynchronous file system of fsspec, like an object store."""
+class BlockingFile(RemoteFile):
+    """A file of a file system that is not asynchronous.
 
-    def look(self, nbytes: int) -> tuple[State, bytes]:
-        """See Requests."""
-        return _state_of(wait(self.run(self._info), self.watch(nbytes)), self.url), b""
-
-    def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. Bytes are counted only when their request is done."""
-        return self.limits.watch(nbytes)
-
-    async def _info(self) -> dict[str, Any]:
-        _forget_listing(self.fs, self.path)
-        info: dict[str, Any] = await self.fs._info(self.path)
-        return info
-
-    def start(self, offset: int, nbytes: int) -> Future[bytes]:
-        """See Requests."""
-        return self.run(lambda: self._get(offset, nbytes))
-
-    async def _get(self, offset: int, nbytes: int) -> bytes:
-        body = await self.fs._cat_file(self.path, start=offset, end=offset + nbytes)
-        self.limits.received.nbytes += len(body)
-        return _checked(body, nbytes)
-
-
-class SyncFsRequests(Requests):
-    """Requests to any other file system of fsspec.
-
-    Few file systems say whether threads may share them, and no request can be interrupted. Each
-    request runs in a thread of its own, one at a time. A caller may stop waiting for it.
+    Few such file systems say whether threads may share them, and no request can be interrupted.
+    Each request runs in a thread of its own, one at a time. A caller may stop waiting for it, and
+    the end of the process does not wait for it. With fsspec's own wrapper, it would.
     """
 
     at_once = 1
+    _tries_again = True
+    _uncounted = math.inf  # a cache may fetch a whole file for a few bytes
     _locks: ClassVar[weakref.WeakKeyDictionary[Any, threading.Lock]] = weakref.WeakKeyDictionary()
 
-    def __init__(self, fs: Any, path: str, url: str, limits: TransferLimits) -> None:
-        self._fs = fs
-        self._path = path
-        self._url = url
-        self.limits = limits
-        self._lock = self._locks.setdefault(fs, threading.Lock())
-
-    def look(self, nbytes: int) -> tuple[State, bytes]:
-        """See Requests."""
-        return _state_of(wait(self._run(self._info), self.watch(nbytes)), self._url), b""
-
-    def watch(self, nbytes: int) -> TransferWatch:
-        """See Requests. Speed is not checked: a cache may fetch a whole file for a few bytes."""
-        return self.limits.watch(None)
-
-    def _info(self) -> dict[str, Any]:
-        _forget_listing(self._fs, self._path)
-        info: dict[str, Any] = self._fs.info(self._path)
-        return info
-
-    def start(self, offset: int, nbytes: int) -> Future[bytes]:
-        """See Requests."""
-        from fsspec import AbstractFileSystem
-
-        # The inherited function opens a file of fsspec, which would read megabytes ahead.
-        inherited = type(self._fs).cat_file is AbstractFileSystem.cat_file
-        plain: dict[str, Any] = {"cache_type": "none"} if inherited else {}
-        asked = {"start": offset, "end": offset + nbytes, **plain}
-        return self._run(lambda: _checked(self._fs.cat_file(self._path, **asked), nbytes))
-
-    def _run(self, work: Callable[[], Any]) -> Future[Any]:
+    async def _call(self, name: str, **options: Any) -> Any:
         answer: Future[Any] = concurrent.futures.Future()
-        threading.Thread(target=self._answer, args=(answer, work), daemon=True).start()
-        return answer
+        work, lock = getattr(self._fs, name), self._locks.setdefault(self._fs, threading.Lock())
+        if getattr(type(self._fs), name) is library().AbstractFileSystem.cat_file:
+            options["cache_type"] = "none"  # it opens a file, which would read megabytes ahead
 
-    def _answer(self, answer: Future[Any], work: Callable[[], Any]) -> None:
-        with contextlib.suppress(concurrent.futures.InvalidStateError):  # nobody waits any longer
-            try:
-                answer.set_result(self._tried(work, answer))
-            except BaseException as failure:  # noqa: BLE001 -- raised where the answer is read
-                answer.set_exception(failure)
+        def run() -> None:
+            with lock:
+                if not answer.set_running_or_notify_cancel():
+                    return  # nobody waits any longer
+                try:
+                    answer.set_result(work(self._path, **options))
+                except BaseException as failure:  # noqa: BLE001 -- raised where it is awaited
+                    answer.set_exception(failure)
 
-    def _tried(self, work: Callable[[], Any], answer: Future[Any]) -> Any:
-        attempts = Attempts(self._url)
-        while True:
-            while not self._lock.acquire(timeout=_LOOK_EVERY):
-                _leave_if_cancelled(answer)
-            try:
-                _leave_if_cancelled(answer)
-                return work()
-            except concurrent.futures.CancelledError:
-                raise
-            except Exception as failure:  # noqa: BLE001 -- whatever a file system raises
-                pause = attempts.pause_after(failure)
-            finally:
-                self._lock.release()
-            time.sleep(pause)
+        threading.Thread(target=run, daemon=True).start()
+        return await asyncio.wrap_future(answer)
 
 
-def _leave_if_cancelled(answer: Future[Any]) -> None:
-    if answer.cancelled():
-        raise concurrent.futures.CancelledError
+def mark_in(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
+    """Return the name and value of the first mark that is there, or two empty strings."""
+    found = ((name, str(values[name]).removeprefix("W/")) for name in names if values.get(name))
+    return next(found, ("", ""))
 
 
-def _leave_if_stopped() -> None:
-    if _core.is_stopped():
-        raise concurrent.futures.CancelledError
+def _wait(answer: Future[Any], watch: Iterator[None]) -> Any:
+    """Return the result. The watch and Ctrl-C end the wait and cancel the request.
 
-
-def wait(future: Future[Any], watch: TransferWatch) -> Any:
-    """Return the result of the future.
-
-    The watch and Ctrl-C end the wait and cancel the future. In a thread of the core, the core says
-    when Ctrl-C was pressed.
+    In a thread of the core, the core says when Ctrl-C was pressed.
     """
     try:
-        if not future.done():
-            watch.check()
-        while not concurrent.futures.wait((future,), timeout=_LOOK_EVERY).done:
-            _leave_if_stopped()
-            watch.check()
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
+        while not answer.done():
+            if _core.is_stopped():
+                raise concurrent.futures.CancelledError
+            next(watch)
+            concurrent.futures.wait((answer,), timeout=_LOOK_EVERY)
+        return answer.result()
+    finally:
+        answer.cancel()
 
 
-def _checked(body: bytes, nbytes: int) -> bytes:
-    if len(body) == nbytes:
-        return body
-    shorter = len(body) < nbytes
-    message = f"asked for {nbytes} bytes, but got {len(body)}"
-    raise Trouble(errno.EIO, message, transient=shorter, shorter=shorter)
-
-
-def is_size(nbytes: int) -> bool:
-    """Return whether a file can have this size: offsets are signed numbers of 64 bits."""
-    return 0 <= nbytes < 1 << 63
-
-
-def _state_of(info: dict[str, Any], url: str) -> State:
-    if info.get("type") == "directory":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
-    size = info.get("size")
-    if not isinstance(size, int) or not is_size(size):
-        raise OSError(errno.EIO, "the file system does not say how large the file is", url)
-    for name in _MARKS:
-        if info.get(name):
-            return State(size, (name, str(info[name])))
-    return State(size)
-
-
-def _forget_listing(fs: Any, path: str) -> None:
-    """Make fsspec forget its listing of the folder, which may be out of date."""
-    fs.invalidate_cache(fs._parent(path))
+def _error(failure: Exception, url: str, attempts: int) -> OSError:
+    number = next((_ANSWERS[cls] for cls in _ANSWERS if isinstance(failure, cls)), 0)
+    message = os.strerror(number)
+    if isinstance(failure, _TIMEOUTS):
+        number, message = errno.ETIMEDOUT, "no answer in time"
+    elif not number:
+        number = getattr(failure, "errno", None) or errno.EIO
+        # An error of another package may quote what a server sent.
+        message = getattr(failure, "strerror", None) or str(failure)
+        message = printable(message[:_MOST_QUOTED]) or type(failure).__name__
+    more = f" ({attempts} attempts)" if attempts > 1 else ""
+    return OSError(number, message + more, url)

@@ -17,9 +17,10 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from onnxmap._text import escape
-from onnxmap.cli.outcome import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
-from onnxmap.cli.text import IN_ASCII
+import onnxmap
+from onnxmap.cli.exit_status import BAD_INPUT, DONE, INTERRUPTED, UsageError, complain
+from onnxmap.cli.names import nearest, suggestion
+from onnxmap.cli.text import IN_ASCII, escape
 from onnxmap.errors import OnnxMapError
 
 __all__ = ["UsageError", "main"]
@@ -46,8 +47,6 @@ class _ShowVersion(argparse.Action):
     """`--version`. It reads the package's metadata only when it is used, because that is slow."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        import onnxmap
-
         print(f"onnxmap {onnxmap.__version__}")
         parser.exit()
 
@@ -109,8 +108,6 @@ def _check_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> Non
     """Refuse a command that does not exist, and suggest another."""
     name = next((word for word in words if not word.startswith("-")), None)
     if name is not None and name not in COMMANDS:
-        from onnxmap._names import nearest, suggestion
-
         near = suggestion(nearest(name, COMMANDS)) or f"; the commands are {', '.join(COMMANDS)}"
         parser.error(f"no command is named {name!r}{near}")
 

@@ -1,8 +1,46 @@
-"""Types of arguments for argparse."""
+"""Arguments of the commands: declared in one line each, with what the shell offers for them."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from fractions import Fraction
+from typing import Any
+
+from onnxmap.cli.completion import Completer, complete_with
+
+
+def flag(parser: argparse._ActionsContainer, name: str, text: str) -> None:
+    """Declare an option without a value."""
+    parser.add_argument(name, action="store_true", help=text)
+
+
+def valued(
+    parser: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    text: str,
+    completer: Completer,
+    **others: Any,
+) -> None:
+    """Declare an argument with a value for which the shell offers what the completer returns."""
+    complete_with(parser.add_argument(name, metavar=metavar, help=text, **others), completer)
+
+
+def size(text: str) -> int:
+    """Return the number of bytes in a size like 512, 64KiB or 2GB.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is none.
+    """
+    form = r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?)b|b)?"
+    found = re.fullmatch(form, text.strip(), re.IGNORECASE)
+    if found is None:
+        said = f'a size is written like "256MiB" or "1.5 GB", not {text!r}'
+        raise argparse.ArgumentTypeError(said)
+    number, letter, is_binary = found.groups()
+    unit = (1024 if is_binary else 1000) ** " kmgt".index((letter or " ").lower())
+    return int(Fraction(number) * unit)
 
 
 def at_least_one(text: str) -> int:

@@ -15,9 +15,19 @@ def complete_with(argument: argparse.Action, completer: Completer) -> None:
 
 def folders(prefix: str, **_: object) -> Iterable[str]:
     """Return the folders that begin with `prefix`."""
-    from argcomplete.completers import DirectoriesCompleter
+    return _offered("DirectoriesCompleter", prefix)
 
-    return DirectoriesCompleter()(prefix)
+
+def files(prefix: str, **_: object) -> Iterable[str]:
+    """Return the files and folders that begin with `prefix`."""
+    return _offered("FilesCompleter", prefix)
+
+
+def _offered(kind: str, prefix: str) -> Iterable[str]:
+    from argcomplete import completers
+
+    offered: Iterable[str] = getattr(completers, kind)()(prefix)
+    return offered
 
 
 def nothing(prefix: str, **_: object) -> Iterable[str]:

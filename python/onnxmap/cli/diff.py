@@ -10,9 +10,11 @@ import argparse
 import json
 import sys
 
+import onnxmap
+from onnxmap.cli.arguments import flag
+from onnxmap.cli.bar import progress_bar
+from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
 from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
-from onnxmap.cli.outcome import DONE, FINDINGS, UsageError
-from onnxmap.cli.saving_bar import SECONDS_BEFORE_A_BAR
 
 SUMMARY = "show what differs between two models"
 
@@ -21,18 +23,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap diff`."""
     parser.add_argument("a", metavar="A", help="a model; - is standard input")
     parser.add_argument("b", metavar="B", help="the model to compare it with")
-    parser.add_argument("--json", action="store_true", help="print an object with all differences")
+    flag(parser, "--json", "print an object with all differences")
     add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap diff`."""
-    from onnxmap._diff import compare
-
     if arguments.a == arguments.b == STANDARD_INPUT:
         raise UsageError("standard input can be only one of the models")
-    with open_model(arguments.a, arguments) as a, open_model(arguments.b, arguments) as b:
-        found = compare(a, b, progress=True, delay=SECONDS_BEFORE_A_BAR, transient=True)
+    with (
+        open_model(arguments.a, arguments) as a,
+        open_model(arguments.b, arguments) as b,
+        progress_bar("comparing") as bar,
+    ):
+        found = onnxmap.diff(a, b, progress=bar)
     if arguments.json:
         json.dump(found.to_dict(), sys.stdout)
         sys.stdout.write("\n")

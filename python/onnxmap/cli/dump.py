@@ -1,79 +1,56 @@
-"""Print the protobuf text of a model, a tensor or an operator set, or of one field of it."""
+"""Print the protobuf text of a model, or of any other message of onnx.proto, or of one field of it.
+
+Without --type, FILE is a model, a tensor or an operator set.
+"""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import gc
-import json
 import sys
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
-from onnxmap._schema import enum_names
-from onnxmap._text import escape
-from onnxmap.cli.completion import complete_with
+import numpy as np
+
+import onnxmap
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.exit_status import UsageError
 from onnxmap.cli.field_path import Found, follow
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_message
-from onnxmap.cli.outcome import UsageError
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, message_types, open_message
+from onnxmap.cli.text import escape
 from onnxmap.errors import OnnxMapError
+from onnxmap.types import FieldType
 
 SUMMARY = "print the protobuf text of a model, or of one field of it"
 
 # Enough to recognise a payload and to show any usual name in full.
 LONGEST = 128
 
-# Pieces of JSON, of a few characters each, that are written at a time: few system calls, even if
-# standard output is a terminal, or Python does not buffer it.
-_PIECES_AT_ONCE = 20_000
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap dump`."""
-    parser.add_argument("file", help="the model, tensor or operator set; - is standard input")
-    field = parser.add_argument(
-        "field",
-        nargs="?",
-        default="",
-        metavar="FIELD",
-        help="""one field by its path, like graph.node[3].attribute["value"].t""",
-    )
-    complete_with(field, _complete_field)
+    parser.add_argument("file", help="the model, or other message; - is standard input")
+    text = """one field by its path, like graph.node[3].attribute["value"].t"""
+    valued(parser, "field", "FIELD", text, _complete_field, nargs="?", default="")
     parser.add_argument(
-        "--full", action="store_true", help=f"also print payloads longer than {LONGEST} in full"
+        "--type",
+        choices=message_types(),
+        metavar="MESSAGE",
+        help="the type of the message in FILE, like NodeProto; a file of another type is refused",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print protobuf's JSON, with onnx.proto's field names"
-    )
+    flag(parser, "--full", f"also print payloads longer than {LONGEST} in full")
+    flag(parser, "--json", "print protobuf's JSON, with onnx.proto's field names")
     add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap dump`."""
     longest = sys.maxsize if arguments.full else LONGEST
-    found = follow(open_message(arguments.file, arguments), arguments.field)
+    found = follow(open_message(arguments.file, arguments, arguments.type), arguments.field)
     if arguments.json:
-        # There are many small objects. To look for cycles among them would take most of the time.
-        with _without_garbage_collection():
-            pieces = json.JSONEncoder(indent=2).iterencode(_json(found, longest))
-            while block := "".join(islice(pieces, _PIECES_AT_ONCE)):
-                sys.stdout.write(block)
-        sys.stdout.write("\n")
+        _write_json(found, longest)
     else:
         _write_text(found, longest, limited=not arguments.full)
     return 0
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
@@ -82,7 +59,7 @@ def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -
     if parsed_args.file == STANDARD_INPUT:
         return []
     try:
-        found = follow(open_message(parsed_args.file, parsed_args), before)
+        found = follow(open_message(parsed_args.file, parsed_args, parsed_args.type), before)
     except (OnnxMapError, OSError, UsageError):
         return []
     if not found.is_message:
@@ -90,19 +67,20 @@ def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -
     return [f"{before}{dot}{field.name}" for field, _ in found.value.ListFields()]
 
 
-def _json(found: Found, longest: int) -> Any:
-    from onnxmap._proto_json import Form, field_json, message_json
-
-    form = Form(proto_names=True, longest=longest)
-    if found.row is None:
-        return message_json(found.value, form)
-    return field_json(found.row, found.value, form, found.is_list)
+def _write_json(found: Found, longest: int) -> None:
+    if found.is_message:
+        found.value._write_json(sys.stdout.write, longest)
+    else:
+        assert found.parent is not None
+        assert found.field is not None  # only a field has another value than a message
+        found.parent._write_json(sys.stdout.write, longest, found.field.name, found.index)
+    sys.stdout.write("\n")
 
 
 def _write_text(found: Found, longest: int, *, limited: bool) -> None:
     """Write a message in text format, or the values of any other field, one a line."""
     values = found.value if found.is_list else (found.value,)
-    if found.row is None or found.row["type"] == "message":
+    if found.field is None or found.field.type == "message":
         for number, message in enumerate(values):
             if found.is_list:
                 sys.stdout.write(f"# [{number}]\n")
@@ -113,7 +91,7 @@ def _write_text(found: Found, longest: int, *, limited: bool) -> None:
         if number == longest:
             sys.stdout.write(f"# {len(values)} values, {longest} shown\n")
             break
-        sys.stdout.write(_plain(found.row, value, longest) + "\n")
+        sys.stdout.write(_plain(found.field, value, longest) + "\n")
 
 
 def _write_escaped(text: str) -> None:
@@ -121,19 +99,31 @@ def _write_escaped(text: str) -> None:
     sys.stdout.write("\n".join(map(escape, text.split("\n"))))
 
 
-def _plain(row: dict[str, Any], value: Any, longest: int) -> str:
-    match row["type"]:
+def _plain(field: FieldType, value: Any, longest: int) -> str:
+    match field.type:
         case "string" | "bytes":
             shown = value[:longest]
-            if row["type"] == "bytes":
+            if field.type == "bytes":
                 shown = shown.decode("ascii", "backslashreplace")
             rest = f"  # {len(value)} long, {longest} shown" if len(value) > longest else ""
             return escape(shown) + rest
         case "enum":
-            return enum_names(row["type_name"]).get(value, str(value))
+            return _enum_name(field.type_name, value)
         case "float":
-            from onnxmap._proto_json import shortest_single
-
-            return str(shortest_single(value))
+            return _shortest(value)
         case _:
             return str(value)
+
+
+def _enum_name(enum: str, value: int) -> str:
+    members = getattr(onnxmap, enum.rpartition(".")[2])
+    try:
+        return str(members(value).name)
+    except ValueError:
+        return str(value)
+
+
+def _shortest(value: float) -> str:
+    """The number with the fewest digits, at least six, that equals a float32, as in JSON."""
+    shown = (float(f"{value:.{digits}g}") for digits in range(6, 10))
+    return str(next((short for short in shown if np.float32(short) == value), value))

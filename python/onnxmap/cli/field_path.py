@@ -6,14 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from onnxmap._names import nearest, suggestion
-from onnxmap._schema import Row, is_repeated, message_rows
-from onnxmap.cli.outcome import UsageError
-
-if TYPE_CHECKING:
-    from onnxmap import ProtoView
+from onnxmap import ProtoView
+from onnxmap.cli.exit_status import UsageError
+from onnxmap.cli.names import nearest, suggestion
+from onnxmap.types import FieldType
 
 # One step: a field's name, and perhaps a number or a name in brackets.
 _STEP = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)(?:\[(?:(-?\d+)|("(?:[^"\\]|\\.)*"))\])?')
@@ -28,16 +26,21 @@ _KEY_FIELDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A value of a message. `row` declares its field; it is None for the whole message."""
+    """A value of a message. `field` declares it, and is None for the whole message.
+
+    `parent` is the message that has the field, and `index` the position in the field's list.
+    """
 
     value: Any
-    row: Row | None = None
+    field: FieldType | None = None
     is_list: bool = False
+    parent: ProtoView | None = None
+    index: int | None = None
 
     @property
     def is_message(self) -> bool:
         """Whether the value is a message."""
-        return not self.is_list and (self.row is None or self.row["type"] == "message")
+        return not self.is_list and (self.field is None or self.field.type == "message")
 
 
 def follow(message: ProtoView, path: str) -> Found:
@@ -58,30 +61,26 @@ def follow(message: ProtoView, path: str) -> Found:
 
 def _steps(path: str) -> Iterator[tuple[str, str, int | str | None]]:
     """The steps of the path: the text, the name of the field, and what the brackets hold."""
-    position = 0
-    while position < len(path):
-        step = _STEP.match(path, position)
+    rest = path
+    while rest:
+        step = _STEP.match(rest)
         if step is None:
             raise UsageError(
-                f"cannot read '{path[position:]}' as a field: write a path like graph.node[3].name"
+                f"cannot read '{rest}' as a field: write a path like graph.node[3].name"
             )
         name, number, quoted = step.groups()
         yield step.group(), name, _unquoted(quoted) if quoted else number and int(number)
-        position = step.end()
-        if position == len(path):
-            return
-        if path[position] == "[":
+        rest = rest[step.end() :]
+        if rest.startswith("["):
             raise UsageError(
-                f"cannot read '{path[position:]}': in brackets is a number, [3], or a name in "
+                f"cannot read '{rest}': in brackets is a number, [3], or a name in "
                 'quotes, ["name"], which the shell needs in single quotes'
             )
-        if path[position] != ".":
-            raise UsageError(
-                f"cannot read '{path[position:]}' after a field: write a dot and a field"
-            )
-        position += 1
-        if position == len(path):
+        if rest and not rest.startswith("."):
+            raise UsageError(f"cannot read '{rest}' after a field: write a dot and a field")
+        if rest == ".":
             raise UsageError("the path ends with a dot: leave it out, or write a field after it")
+        rest = rest[1:]
 
 
 def _unquoted(quoted: str) -> str:
@@ -98,25 +97,27 @@ def _field(found: Found, name: str, here: str) -> Found:
         )
     if not found.is_message:
         raise UsageError(f"{here} is a plain value and has no field '{name}'")
-    message_type = found.value.message_type
-    rows = message_rows(message_type)
-    if name not in rows:
-        near = suggestion(nearest(name, rows)) or "."
-        fields = ", ".join(rows)
-        raise UsageError(f"{message_type} has no field '{name}'{near} Its fields are {fields}")
-    row = rows[name]
-    if not is_repeated(row) and not found.value.HasField(name):
+    message = found.value.DESCRIPTOR
+    fields = message.fields_by_name
+    if name not in fields:
+        near = suggestion(nearest(name, fields)) or "."
+        raise UsageError(
+            f"{message.name} has no field '{name}'{near} Its fields are {', '.join(fields)}"
+        )
+    field = fields[name]
+    if not field.is_repeated and not found.value.HasField(name):
         raise UsageError(f"{here} has no {name}: the field is not set")
-    return Found(getattr(found.value, name), row, is_repeated(row))
+    return Found(getattr(found.value, name), field, field.is_repeated, found.value)
 
 
 def _element(found: Found, index: int | str, walked: str) -> Found:
     if not found.is_list:
         raise UsageError(f"{walked} is not a list: leave out [{json.dumps(index)}]")
     if isinstance(index, str):
-        return Found(_named(found, index, walked), found.row)
+        return Found(_named(found, index, walked), found.field)
     try:
-        return Found(found.value[index], found.row)
+        position = range(len(found.value))[index]
+        return Found(found.value[index], found.field, parent=found.parent, index=position)
     except IndexError:
         raise UsageError(
             f"{walked} has a length of {len(found.value)}, so [{index}] does not exist"
@@ -124,13 +125,12 @@ def _element(found: Found, index: int | str, walked: str) -> Found:
 
 
 def _named(found: Found, name: str, walked: str) -> Any:
-    assert found.row is not None  # a list is always a field
-    element_type = found.row["type_name"]
-    key = _KEY_FIELDS.get(element_type, "name")
-    if found.row["type"] != "message" or key not in message_rows(element_type):
-        raise UsageError(f"the elements of {walked} have no names: use a number")
+    assert found.field is not None  # a list is always a field
+    key = _KEY_FIELDS.get(found.field.type_name, "name")
     names = []
     for element in found.value:
+        if not hasattr(element, key):
+            raise UsageError(f"the elements of {walked} have no names: use a number")
         names.append(getattr(element, key))
         if names[-1] == name:
             return element

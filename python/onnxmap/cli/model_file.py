@@ -5,66 +5,63 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
-from onnxmap._operator_set import MAGIC
-from onnxmap.cli.completion import complete_with, folders
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import onnxmap
+import onnxmap
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.completion import folders
+from onnxmap.cli.exit_status import UsageError, complain, wrong_values
+from onnxmap.errors import OnnxMapError
+from onnxmap.types import message_type
 
 STANDARD_INPUT = "-"
+Opened = TypeVar("Opened")
+
+# Source: onnx-operators.proto, OperatorSetProto.magic.
+_MAGIC = "ONNXOPSET"
 
 
 def add_opening_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `onnxmap.load` that a command takes."""
-    from onnxmap import _core
-
-    choices = _core.option_names()
     group = parser.add_argument_group("how the model is opened")
-    root = group.add_argument(
-        "--external-root",
-        metavar="DIR",
-        help="the folder of the external data (default: the model's)",
-    )
-    complete_with(root, folders)
-    group.add_argument(
-        "--link-policy",
-        choices=choices["link_policy"],
-        default="contained",
-        help="which links to external data are followed (default: contained)",
-    )
-    group.add_argument(
-        "--allow-hardlinks",
-        action="store_true",
-        help="read external data that have another hard link",
-    )
-    group.add_argument(
-        "--lenient", action="store_true", help="read some wrong tensors as onnx does, and warn"
-    )
-    group.add_argument(
-        "--io", choices=choices["io"], default="auto", help="map files or read them (default: auto)"
-    )
+    text = "the folder of the external data (default: the model's)"
+    valued(group, "--external-root", "DIR", text, folders)
+    text = "which links to external data are followed (default: contained)"
+    links = ("contained", "strict", "trusted")
+    group.add_argument("--link-policy", choices=links, default="contained", help=text)
+    flag(group, "--allow-hardlinks", "read external data that have another hard link")
+    flag(group, "--lenient", "read some wrong tensors as onnx does, and warn")
+    text = "map files or read them (default: auto)"
+    group.add_argument("--io", choices=("auto", "mmap", "read"), default="auto", help=text)
 
 
-def open_message(file: str, arguments: argparse.Namespace) -> onnxmap.ProtoView:
-    """Open the model in a file, or the tensor or operator set. `-` is standard input.
+def message_types() -> list[str]:
+    """Return the names of all types of messages in onnx.proto and its companions."""
+    found = ["ModelProto", "OperatorSetProto", "SequenceProto", "MapProto", "OptionalProto"]
+    for name in found:
+        inner = [each.type_name for each in message_type(name).fields if each.type == "message"]
+        found += [each for each in dict.fromkeys(inner) if each not in found]
+    return found
+
+
+def open_message(
+    file: str, arguments: argparse.Namespace, message: str | None = None
+) -> onnxmap.ProtoView:
+    """Open the message in a file. `-` is standard input.
+
+    It is of the type `message`; if that is None, a model, tensor or operator set.
 
     Raises:
         ParseError: it is none of them; the error is that of a model.
+        UsageError: it is not of the type `message`.
     """
-    import onnxmap
-
-    data = _standard_input(file)
-    try:
-        return _model(file, data, arguments).proto
-    except onnxmap.ParseError:
-        found = _view(file, data, arguments, _is_operator_set, _is_tensor)
-        if found is None:
-            raise
-        return found
+    if message is not None:
+        named = _message(file, _standard_input(file), arguments, message)
+        _check_type(file, named)
+        return named
+    found = _model_or(file, arguments, "OperatorSetProto", "TensorProto")
+    return found.proto if isinstance(found, onnxmap.Model) else found
 
 
 def open_model_or_operators(
@@ -75,56 +72,113 @@ def open_model_or_operators(
     Raises:
         ParseError: it is neither; the error is that of a model.
     """
-    import onnxmap
+    found = _model_or(file, arguments, "OperatorSetProto")
+    return found if isinstance(found, onnxmap.Model) else onnxmap.wrap(found)
 
+
+def _model_or(
+    file: str, arguments: argparse.Namespace, *messages: str
+) -> onnxmap.Model | onnxmap.ProtoView:
+    """Open the model in a file, or else the message as the first of these types that it is."""
     data = _standard_input(file)
     try:
         return _model(file, data, arguments)
     except onnxmap.ParseError:
-        found = _view(file, data, arguments, _is_operator_set)
-        if found is None:
-            raise
-        return onnxmap.OperatorSet(found)
+        for message in messages:
+            with contextlib.suppress(onnxmap.ParseError):
+                found = _message(file, data, arguments, message)
+                if _has_mark(found):
+                    return found
+        raise
 
 
-def _view(
-    file: str,
-    data: bytes | None,
-    arguments: argparse.Namespace,
-    *kinds: Callable[[onnxmap.ProtoView], bool],
-) -> onnxmap.ProtoView | None:
-    """Open the message as the first of these kinds that it is; None if it is none."""
-    import onnxmap
-
-    for is_one in kinds:
-        message = _MESSAGES[is_one]
-        with contextlib.suppress(onnxmap.ParseError):
-            if data is None:
-                found = onnxmap.load_proto(file, message, io=arguments.io)
-            else:
-                found = onnxmap.loads_proto(data, message)
-            if is_one(found):
-                return found
-    return None
+def _message(
+    file: str, data: bytes | None, arguments: argparse.Namespace, message: str
+) -> onnxmap.ProtoView:
+    if data is None:
+        return onnxmap.load_proto(file, message, io=arguments.io)
+    return onnxmap.loads_proto(data, message)
 
 
-def _is_operator_set(view: onnxmap.ProtoView) -> bool:
-    return bool(view.magic == MAGIC)
+def _check_type(file: str, message: onnxmap.ProtoView) -> None:
+    """Refuse bytes that are a message of another type, as far as the fields tell.
+
+    A field of another wire type never belongs to the message. Inside it, fields that nobody knows
+    may come from a newer onnx.proto. In the message itself they are more likely another message's.
+
+    Raises:
+        UsageError: the message has such a field, or lacks its mark (see `_has_mark`).
+    """
+    for part in _parts(message):
+        known = part.DESCRIPTOR.fields_by_number if len(part.unknown_fields) else {}
+        for field in part.unknown_fields:
+            number, wire_type = field.field_number, field.wire_type
+            if part is message or number in known:
+                raise UsageError(
+                    f"{file} is not a {message.message_type}: its field {number} of wire type "
+                    f"{wire_type} is not in the {part.message_type} of onnx.proto"
+                )
+    if message.ByteSize() and not _has_mark(message):
+        mark = "magic" if message.message_type == "OperatorSetProto" else "data_type"
+        raise UsageError(f"{file} is not a {message.message_type}: its {mark} is missing or wrong")
 
 
-def _is_tensor(view: onnxmap.ProtoView) -> bool:
-    return view.data_type != 0 and len(view.unknown_fields) == 0
+def _parts(message: onnxmap.ProtoView) -> Iterator[onnxmap.ProtoView]:
+    """The message, and all messages inside it."""
+    yield message
+    for _, value in message.ListFields():
+        if isinstance(value, onnxmap.ProtoView):
+            yield from _parts(value)
+        elif isinstance(value, onnxmap.MessageList):
+            for each in value:
+                yield from _parts(each)
 
 
-_MESSAGES: dict[Callable[[onnxmap.ProtoView], bool], str] = {
-    _is_operator_set: "OperatorSetProto",
-    _is_tensor: "TensorProto",
-}
+def _has_mark(message: onnxmap.ProtoView) -> bool:
+    """Whether a tensor has an element type, and an operator set its magic. Others have no mark."""
+    if message.message_type == "OperatorSetProto":
+        return bool(message.magic == _MAGIC)
+    if message.message_type == "TensorProto":
+        return message.data_type != 0 and len(message.unknown_fields) == 0
+    return True
 
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:
     """Open the model in a file, or on standard input if its name is `-`."""
     return _model(file, _standard_input(file), arguments)
+
+
+def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) -> dict[str, Opened]:
+    """Return what `read` returns for each file of the command line.
+
+    It leaves out files that cannot be read, after an error message: the others are still read.
+    """
+    found = {}
+    for name in dict.fromkeys(arguments.names):
+        try:
+            found[name] = read(name, arguments)
+        except (OnnxMapError, OSError) as failure:  # noqa: PERF203 -- a few files
+            complain(failure, arguments.parser.format_usage())
+    return found
+
+
+def complete_names(
+    read: Callable[[onnxmap.Model, argparse.Namespace], Iterable[str]],
+) -> Callable[..., list[str]]:
+    """Return a completer for what `read` finds in the model; nothing if that cannot be read now."""
+
+    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+        if parsed_args.file == STANDARD_INPUT:
+            return []
+        try:
+            with open_model(parsed_args.file, parsed_args) as model:
+                names = list(read(model, parsed_args))
+        except (OnnxMapError, OSError):
+            return []
+        # The shell prints them as they are, and some would control the terminal.
+        return [name for name in names if name.startswith(prefix) and name.isprintable()]
+
+    return complete
 
 
 def _standard_input(file: str) -> bytes | None:
@@ -134,10 +188,9 @@ def _standard_input(file: str) -> bytes | None:
 
 def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnxmap.Model:
     """Open the model in `data`; in the file if that is None."""
-    import onnxmap
-
     options = opening_options(arguments)
-    return onnxmap.load(file, **options) if data is None else onnxmap.loads(data, **options)
+    with wrong_values():  # options that do not fit a URL
+        return onnxmap.load(file, **options) if data is None else onnxmap.loads(data, **options)
 
 
 def opening_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from onnxmap._names import unknown_name
-from onnxmap._text import counted, escape
-from onnxmap.cli.completion import complete_with, nothing
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
-from onnxmap.cli.outcome import DONE, UsageError
+from onnxmap.cli.arguments import valued
+from onnxmap.cli.completion import nothing
+from onnxmap.cli.exit_status import DONE, wrong_values
+from onnxmap.cli.model_file import add_opening_options, complete_names
+from onnxmap.cli.names import unknown_name
 from onnxmap.cli.saving import (
-    STANDARD_OUTPUT,
     add_place_options,
     check_text,
     is_large,
@@ -20,7 +19,8 @@ from onnxmap.cli.saving import (
     print_report,
     save_to,
 )
-from onnxmap.errors import OnnxMapError
+from onnxmap.cli.text import counted, escape
+from onnxmap.errors import UnknownNameError
 
 SUMMARY = "rename an initializer, with everything that uses it"
 
@@ -28,10 +28,9 @@ SUMMARY = "rename an initializer, with everything that uses it"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap rename-tensor`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    old = parser.add_argument("old", metavar="OLD", help="the name of an initializer")
-    complete_with(old, _complete_name)
-    new = parser.add_argument("new", metavar="NEW", help="its new name")
-    complete_with(new, nothing)
+    of_model = complete_names(lambda model, _: model.initializers.names())
+    valued(parser, "old", "OLD", "the name of an initializer", of_model)
+    valued(parser, "new", "NEW", "its new name", nothing)
     add_place_options(parser)
     add_opening_options(parser)
 
@@ -41,32 +40,15 @@ def run(arguments: argparse.Namespace) -> int:
     check_text(arguments.new)
     file, out = place(arguments)
     with open_to_edit(file, out, arguments) as model:
-        if arguments.old not in model.initializers:
-            known = model.initializers.names()
-            raise UsageError(str(unknown_name("tensor", arguments.old, known)))
         try:
-            model.initializers.rename(arguments.old, arguments.new)
-        except OnnxMapError:
-            raise
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+            with wrong_values():
+                model.initializers.rename(arguments.old, arguments.new)
+        except UnknownNameError as error:
+            raise unknown_name("tensor", arguments.old, error.nearest) from None
         uses = len(model.graph.uses(arguments.new))
         report = save_to(model, out, arguments, allow_over_2gib=is_large(model))
-    if out == STANDARD_OUTPUT:
-        return DONE
-    if not arguments.json:
+    if report.files and not arguments.json:
         names = f"{arguments.old!r} to {arguments.new!r}"
         sys.stdout.write(f"renamed {escape(names)} and {counted(uses, 'use')}\n")
     print_report(report, arguments, {"uses": uses})
     return DONE
-
-
-def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    if parsed_args.file == STANDARD_INPUT:
-        return []
-    try:
-        with open_model(parsed_args.file, parsed_args) as model:
-            names = model.initializers.names()
-    except (OnnxMapError, OSError):
-        return []
-    return [name for name in names if name.startswith(prefix) and name.isprintable()]

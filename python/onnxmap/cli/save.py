@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from onnxmap._arguments import parse_size
-from onnxmap._file_forms import FORMS
-from onnxmap.cli.completion import complete_with, nothing
+from onnxmap.cli.arguments import flag, size, valued
+from onnxmap.cli.completion import nothing
+from onnxmap.cli.exit_status import DONE, UsageError
 from onnxmap.cli.model_file import add_opening_options, open_model
-from onnxmap.cli.outcome import DONE, UsageError
 from onnxmap.cli.saving import (
     STANDARD_OUTPUT,
-    add_numbers,
-    add_read_only_option,
-    add_sync_option,
+    add_writing_options,
     output_of,
     print_report,
     save_to,
@@ -23,6 +20,8 @@ from onnxmap.cli.saving import (
 SUMMARY = "save a model to another file, with its weights inside or outside"
 
 _DEFAULT_THRESHOLD = 1024
+# Options with the name of the argument of `onnxmap.save`.
+_SAME = ("attributes", "checksum", "dedupe", "allow_over_2gib", "format", "follow_symlinks")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,67 +30,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the new file; - is standard output")
     group = parser.add_argument_group("where the weights go (default: where they are)")
     kinds = group.add_mutually_exclusive_group()
-    location = kinds.add_argument(
-        "--external-data", metavar="F", help="into the data file F in the folder of OUT"
-    )
-    complete_with(location, nothing)
-    kinds.add_argument("--inline", action="store_true", help="into the model")
-    kinds.add_argument(
-        "--view", action="store_true", help="nowhere: OUT refers to IN, which must not change"
-    )
-    add_numbers(
-        group,
-        {
-            "--align": {
-                "metavar": "N",
-                "type": _power_of_two,
-                "help": "let values start at multiples of N bytes (default: 4096 in data files)",
-            },
-            "--threshold": {
-                "metavar": "SIZE",
-                "type": _size,
-                "default": _DEFAULT_THRESHOLD,
-                "help": f"smaller tensors stay in the model (default: {_DEFAULT_THRESHOLD})",
-            },
-            "--shard-size": {
-                "metavar": "SIZE",
-                "type": _size,
-                "help": "split a larger data file; a size is written like 512, 64KiB or 2GB",
-            },
-        },
-    )
-    group.add_argument(
-        "--attributes",
-        action="store_true",
-        help="with --external-data and --view: the tensors of attributes, too",
-    )
-    group.add_argument("--dedupe", action="store_true", help="store equal tensors once")
-    group.add_argument(
-        "--checksum", action="store_true", help="note the SHA-1 of each data file in the model"
-    )
-    group.add_argument(
-        "--allow-over-2gib",
-        action="store_true",
-        help="write a model of more than 2 GiB, which protobuf cannot read",
-    )
+    text = "into the data file F in the folder of OUT"
+    valued(kinds, "--external-data", "F", text, nothing)
+    flag(kinds, "--inline", "into the model")
+    flag(kinds, "--view", "nowhere: OUT refers to IN, which must not change")
+    text = "let values start at multiples of N bytes (default: 4096 in data files)"
+    valued(group, "--align", "N", text, nothing, type=_power_of_two)
+    text = f"smaller tensors stay in the model (default: {_DEFAULT_THRESHOLD})"
+    valued(group, "--threshold", "SIZE", text, nothing, type=size, default=_DEFAULT_THRESHOLD)
+    text = "split a larger data file; a size is written like 512, 64KiB or 2GB"
+    valued(group, "--shard-size", "SIZE", text, nothing, type=size)
+    flag(group, "--attributes", "with --external-data and --view: the tensors of attributes, too")
+    flag(group, "--dedupe", "store equal tensors once")
+    flag(group, "--checksum", "note the SHA-1 of each data file in the model")
+    flag(group, "--allow-over-2gib", "write a model of more than 2 GiB, which protobuf cannot read")
     writing = parser.add_argument_group("how the files are written")
-    writing.add_argument(
-        "--format",
-        choices=FORMS,
-        help="the form of OUT (default: what its extension says, such as .onnx or .json, else that "
-        "of IN)",
-    )
-    writing.add_argument(
-        "--no-overwrite", action="store_true", help="refuse any name that is taken"
-    )
-    writing.add_argument(
-        "--follow-symlinks",
-        action="store_true",
-        help="if OUT is a symbolic link, replace its target, not the link",
-    )
-    add_read_only_option(writing)
-    add_sync_option(writing)
-    parser.add_argument("--json", action="store_true", help="print the report as a JSON object")
+    text = "the form of OUT (default: by its extension, such as .onnx or .json, else that of IN)"
+    writing.add_argument("--format", choices=("protobuf", "textproto", "json"), help=text)
+    flag(writing, "--no-overwrite", "refuse any name that is taken")
+    text = "if OUT is a symbolic link, replace its target, not the link"
+    flag(writing, "--follow-symlinks", text)
+    add_writing_options(writing)
+    flag(parser, "--json", "print the report as a JSON object")
     add_opening_options(parser)
 
 
@@ -114,17 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
             external_data=external,
             size_threshold_bytes=arguments.threshold,
             alignment=arguments.align,
-            attributes=arguments.attributes,
-            checksum=arguments.checksum,
             max_shard_size_bytes=arguments.shard_size,
-            dedupe=arguments.dedupe,
-            allow_over_2gib=arguments.allow_over_2gib,
-            format=arguments.format,
             overwrite=not arguments.no_overwrite,
-            follow_symlinks=arguments.follow_symlinks,
+            **{name: getattr(arguments, name) for name in _SAME},
         )
-    if arguments.out != STANDARD_OUTPUT:
-        print_report(report, arguments)
+    print_report(report, arguments)
     return DONE
 
 
@@ -143,15 +97,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--align moves values, and --view leaves them in their file")
 
 
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def _power_of_two(text: str) -> int:
-    number = _size(text)
+    number = size(text)
     if number < 1 or number & (number - 1):
         raise argparse.ArgumentTypeError(f"must be a power of two, not {text!r}")
     return number

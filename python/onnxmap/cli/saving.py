@@ -3,66 +3,77 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from onnxmap._own_streams import own_descriptor
-from onnxmap._text import bytes_in_words, escape
-from onnxmap.cli.completion import complete_with, nothing
-from onnxmap.cli.model_file import STANDARD_INPUT, opening_options
-from onnxmap.cli.outcome import UsageError
-from onnxmap.cli.text import short_path
-from onnxmap.errors import OnnxMapError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import onnxmap
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.bar import progress_bar
+from onnxmap.cli.completion import files
+from onnxmap.cli.exit_status import UsageError, wrong_values
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
+from onnxmap.cli.text import bytes_in_words, print_json, short_path
 
 STANDARD_OUTPUT = "-"
+_MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a model
 
 
-def add_sync_option(parser: argparse._ActionsContainer) -> None:
-    """Declare `--no-sync`."""
-    parser.add_argument(
-        "--no-sync", action="store_true", help="do not wait until the disk has the files"
-    )
+def add_writing_options(parser: argparse._ActionsContainer) -> None:
+    """Declare how files are written."""
+    text = "replace also files that must not be written to, as after chmod 444"
+    flag(parser, "--replace-read-only", text)
+    flag(parser, "--no-sync", "do not wait until the disk has the files")
 
 
-def add_read_only_option(parser: argparse._ActionsContainer) -> None:
-    """Declare `--replace-read-only`."""
-    parser.add_argument(
-        "--replace-read-only",
-        action="store_true",
-        help="replace also files that must not be written to, as after chmod 444",
-    )
+def _writing_options(arguments: argparse.Namespace, bar: Any) -> dict[str, Any]:
+    """The arguments of a call that writes files."""
+    replace, sync = arguments.replace_read_only, not arguments.no_sync
+    return {"replace_read_only": replace, "sync": sync, "progress": bar}
 
 
 def add_place_options(parser: argparse.ArgumentParser) -> None:
     """Declare where a command that edits a file writes, and how."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="write another file instead; - is standard output",
-    )
-    parser.add_argument(
-        "--follow-symlinks",
-        action="store_true",
-        help="if FILE is a symbolic link, edit the file that it leads to",
-    )
-    add_read_only_option(parser)
-    add_sync_option(parser)
-    parser.add_argument("--json", action="store_true", help="print the report as a JSON object")
+    text = "write another file instead; - is standard output"
+    parser.add_argument("-o", "--output", metavar="OUT", help=text)
+    flag(parser, "--follow-symlinks", "if FILE is a symbolic link, edit the file that it leads to")
+    add_writing_options(parser)
+    flag(parser, "--json", "print the report as a JSON object")
 
 
-def add_numbers(parser: argparse._ActionsContainer, numbers: Mapping[str, Any]) -> None:
-    """Declare options that take a number, for which the shell offers nothing."""
-    for name, options in numbers.items():
-        complete_with(parser.add_argument(name, **options), nothing)
+def add_copying_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare IN, OUT, and the options that `cp` and `mv` share."""
+    parser.add_argument("file", metavar="IN", help="the model, a file")
+    valued(parser, "out", "OUT", "a folder, or the name of the new file", files)
+    text = "replace OUT, and data files that only the old model of that name uses"
+    flag(parser, "--overwrite", text)
+    add_writing_options(parser)
+    flag(parser, "--json", "print what was done as a JSON object")
+    add_opening_options(parser)
+
+
+@contextmanager
+def copying_arguments(arguments: argparse.Namespace, command: str) -> Iterator[dict[str, Any]]:
+    """Return the arguments of `onnxmap.copy_model` and `move_model`, with a bar while they work.
+
+    Raises:
+        UsageError: IN or OUT is a dash, or a name is taken.
+    """
+    if STANDARD_INPUT in (arguments.file, arguments.out):
+        raise UsageError(f"{command} takes files; for a file of that name write ./-")
+    try:
+        with wrong_values(), progress_bar() as bar:
+            options = {**_writing_options(arguments, bar), **opening_options(arguments)}
+            yield {"overwrite": arguments.overwrite, **options}
+    except FileExistsError as error:
+        if arguments.overwrite or error.filename is None:
+            raise
+        taken = os.fsdecode(error.filename)
+        raise UsageError(f"{taken} exists; --overwrite replaces it") from None
 
 
 def check_text(word: str) -> None:
@@ -76,8 +87,8 @@ def check_text(word: str) -> None:
 
 
 def output_of(out: str) -> str:
-    """Return the path of an output, or `-` for every way to write standard output."""
-    return STANDARD_OUTPUT if own_descriptor(out) == 1 else out
+    """Return the path of an output, or `-` for other names of standard output."""
+    return STANDARD_OUTPUT if out in ("/dev/stdout", "/dev/fd/1") else out
 
 
 def place(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -87,40 +98,27 @@ def place(arguments: argparse.Namespace) -> tuple[str, str]:
         UsageError: the file is a symbolic link, or standard input without `-o`.
     """
     file: str = arguments.file
-    if file == STANDARD_INPUT:
-        if arguments.output is None:
-            raise UsageError("standard input needs a place for the result: -o OUT")
-        return file, output_of(arguments.output)
     if arguments.output is not None:
         return file, output_of(arguments.output)
-    if os.path.islink(file):
-        if not arguments.follow_symlinks:
-            raise UsageError(
-                f"{file} is a symbolic link; --follow-symlinks edits the file that it leads to"
-            )
-        file = os.path.realpath(file)
-    return file, file
+    if file == STANDARD_INPUT:
+        raise UsageError("standard input needs a place for the result: -o OUT")
+    if not os.path.islink(file):
+        return file, file
+    if arguments.follow_symlinks:
+        return os.path.realpath(file), os.path.realpath(file)
+    raise UsageError(
+        f"{file} is a symbolic link; --follow-symlinks edits the file that it leads to"
+    )
 
 
 def open_to_edit(file: str, out: str, arguments: argparse.Namespace) -> onnxmap.Model:
-    """Open a model for an edit. If it is saved over its file, external data stay where they are.
-
-    Raises:
-        UsageError: the file is in a text form, and its name would make the save replace it by
-            protobuf's binary form.
-    """
-    import onnxmap
-    from onnxmap._file_forms import BINARY, form_of
-
+    """Open a model for an edit. If it is saved over its file, external data stay where they are."""
     options = opening_options(arguments)
     if file == STANDARD_INPUT:
         return onnxmap.loads(sys.stdin.buffer.read(), **options)
     if file == out:
         options["external_root"] = None
-    model = onnxmap.load(file, **options)
-    if file == out and form_of(os.fsencode(out), None, model._form) != model._form != BINARY:
-        raise UsageError(f"{file} is text, and its name means another form; use -o OUT")
-    return model
+    return onnxmap.load(file, **options)
 
 
 def save_to(
@@ -131,38 +129,26 @@ def save_to(
     Raises:
         UsageError: the options do not go together, or standard output is a terminal or closed.
     """
-    import onnxmap
-    from onnxmap.cli.saving_bar import SavingBar
-
     path: Any = out
+    if getattr(arguments, "output", out) is None:  # over its own file
+        options["format"] = model.format
     if out == STANDARD_OUTPUT:
         path = _standard_output(arguments)
     elif arguments.file == STANDARD_INPUT and arguments.external_root is None:
         _check_data_files(model, out)
     try:
-        with SavingBar() as bar:
-            return onnxmap.save(
-                model,
-                path,
-                replace_read_only=arguments.replace_read_only,
-                sync=not arguments.no_sync,
-                progress=bar,
-                **options,
-            )
+        with wrong_values(), progress_bar() as bar:
+            return onnxmap.save(model, path, **_writing_options(arguments, bar), **options)
     except BrokenPipeError:
         raise UsageError("standard output was closed before it had the whole model") from None
-    except OnnxMapError:
-        raise
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _check_data_files(model: onnxmap.Model, out: str) -> None:
     """Refuse a model from standard input whose data files are not where it is saved."""
-    from onnxmap import _core
-
     folder = os.path.dirname(os.path.abspath(out))
-    for location in map(os.fsdecode, _core.external_locations(model._open())):
+    outside = (tensor.proto.external_data for _, tensor in model.tensors() if tensor.is_external)
+    entries = (entry for entries in outside for entry in entries if entry.key == "location")
+    for location in dict.fromkeys(entry.value for entry in entries):
         if not os.path.exists(os.path.join(folder, location)):
             raise UsageError(
                 f"the model on standard input has values in {location}, which is not in {folder}; "
@@ -180,10 +166,8 @@ def _standard_output(arguments: argparse.Namespace) -> Any:
 
 
 def is_large(model: onnxmap.Model) -> bool:
-    """Return whether the file of a model is larger than protobuf reads: then a save may be, too."""
-    from onnxmap._save_options import MOST_FOR_PROTOBUF
-
-    return model._open().nbytes > MOST_FOR_PROTOBUF
+    """Return whether a model is larger than protobuf reads: then its file may be, too."""
+    return model.proto.ByteSize() > _MOST_FOR_PROTOBUF
 
 
 def print_report(
@@ -196,44 +180,27 @@ def print_report(
         arguments: with `json`, an object is printed.
         said: what the object has besides, before the report.
     """
-    if arguments.json:
+    if arguments.json and report.files:
         print_json({**(said or {}), **asdict(report)})
     elif report.files:
-        print_rows(report_rows(report))
-        sys.stdout.write(sizes_in_words(report) + "\n")
+        rows = [("wrote", path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
+        unused = (
+            (path, bytes_in_words(nbytes)) for path, nbytes in report.unused.items() if nbytes
+        )
+        rows += [("unused", path, f"{size} that the model does not use") for path, size in unused]
+        print_rows([*rows, *rows_left_over(report.left_over)])
+        sizes = map(
+            bytes_in_words, (report.bytes_written, report.bytes_copied, report.bytes_referenced)
+        )
+        sys.stdout.write("{} written, {} copied, {} referenced\n".format(*sizes))
 
 
-def print_json(facts: Mapping[str, Any]) -> None:
-    """Print one object."""
-    sys.stdout.write(json.dumps(facts, indent=2) + "\n")
-
-
-def report_rows(report: onnxmap.SaveReport) -> list[tuple[str, str, str]]:
-    """What happened to each file: a word, the path, and a note."""
-    rows = [("wrote", path, bytes_in_words(os.stat(path).st_size)) for path in report.files]
-    rows += [
-        ("unused", path, f"{bytes_in_words(nbytes)} that the model does not use")
-        for path, nbytes in report.unused.items()
-        if nbytes
-    ]
-    return rows + [
-        ("left", path, "an old file that cannot be removed") for path in report.left_over
-    ]
+def rows_left_over(paths: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return the rows for old files that are still there."""
+    return [("left", path, "an old file that cannot be removed") for path in paths]
 
 
 def print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
     """Print rows of a word, a path and a note in columns."""
-    shown = [(word, escape(short_path(path)), note) for word, path, note in rows]
-    words = max((len(word) for word, _, _ in shown), default=0)
-    paths = max((len(path) for _, path, _ in shown), default=0)
-    for word, path, note in shown:
-        sys.stdout.write(f"{word:<{words}}  {path:<{paths}}  {note}".rstrip() + "\n")
-
-
-def sizes_in_words(report: onnxmap.SaveReport) -> str:
-    """Return the bytes of a save as a line of text."""
-    return (
-        f"{bytes_in_words(report.bytes_written)} written, "
-        f"{bytes_in_words(report.bytes_copied)} copied, "
-        f"{bytes_in_words(report.bytes_referenced)} referenced"
-    )
+    shown = [(word, short_path(path), note) for word, path, note in rows]
+    table.print_table([table.Column(), table.Name(), table.Text()], shown, headed=False)

@@ -12,28 +12,24 @@ import argparse
 import re
 import sys
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from onnxmap._text import bytes_in_words, escape
-from onnxmap.cli.completion import complete_with
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
-from onnxmap.cli.outcome import DONE, UsageError
+import onnxmap
+from onnxmap.cli.arguments import valued
+from onnxmap.cli.exit_status import DONE, UsageError, wrong_values
+from onnxmap.cli.model_file import add_opening_options, complete_names
+from onnxmap.cli.names import nearest, unknown_name
 from onnxmap.cli.saving import (
-    STANDARD_OUTPUT,
     add_place_options,
     check_text,
     is_large,
     open_to_edit,
     place,
-    print_json,
     print_report,
     save_to,
 )
-from onnxmap.cli.text import short_path
-from onnxmap.errors import OnnxMapError, SaveError
-
-if TYPE_CHECKING:
-    import onnxmap
+from onnxmap.cli.text import bytes_in_words, escape, print_json, short_path
+from onnxmap.errors import SaveError
 
 SUMMARY = "set metadata and fields such as doc_string or producer_name"
 
@@ -64,18 +60,10 @@ class Changes:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap set`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    values = parser.add_argument(
-        "names", nargs="*", default=[], metavar="KEY=VALUE", help="a key, or a field, and its value"
-    )
-    complete_with(values, _complete_value)
-    deleted = parser.add_argument(
-        "--delete",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="remove a key, or the value of a field",
-    )
-    complete_with(deleted, _complete_key)
+    text = "a key, or a field, and its value"
+    valued(parser, "names", "KEY=VALUE", text, _complete_value, nargs="*", default=[])
+    text = "remove a key, or the value of a field"
+    valued(parser, "--delete", "KEY", text, _complete_key, action="append", default=[])
     add_place_options(parser)
     add_opening_options(parser)
 
@@ -92,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_to_edit(file, out, arguments) as model:
         _apply(changes, model)
         report = save_to(model, out, arguments, allow_over_2gib=is_large(model))
-    if out != STANDARD_OUTPUT:
-        print_report(report, arguments, {"way": "save"})
+    print_report(report, arguments, {"way": "save"})
     return DONE
 
 
@@ -140,9 +127,8 @@ def _meant(key: str, seen: set[tuple[bool, str]]) -> tuple[bool, str]:
 
 def _looks_like_field(key: str) -> bool:
     """Whether a key is like the name of a field, or a path into one: `Doc_string`, `graph.name`."""
-    from onnxmap._schema import message_rows
-
-    fields = {_plain(name) for name in message_rows("ModelProto")}
+    model = onnxmap.loads_proto(b"", "ModelProto")
+    fields = {_plain(field.name) for field in model.DESCRIPTOR.fields}
     return not key.startswith(_METADATA) and _plain(key.partition(".")[0]) in fields
 
 
@@ -159,37 +145,26 @@ def _number(name: str, text: str) -> int:
 
 def _appended(file: str, changes: Changes, *, sync: bool) -> onnxmap.SaveReport | None:
     """Append the changes to the file; return None if they need a save."""
-    from onnxmap._appending import append
-
+    fields: dict[str, Any] = dict(changes.fields)
     try:
-        fields: dict[str, Any] = dict(changes.fields)
-        return append(file, metadata_props=changes.entries, sync=sync, **fields)
+        with wrong_values():  # a number out of range
+            return onnxmap.append(file, metadata_props=changes.entries, sync=sync, **fields)
     except SaveError as error:
         if error.code not in _NEEDS_A_SAVE:
             raise
         return None
-    except OnnxMapError:
-        raise
-    except ValueError as error:  # a number out of range
-        raise UsageError(str(error)) from None
 
 
 def _apply(changes: Changes, model: onnxmap.Model) -> None:
-    from onnxmap._names import unknown_name
-
-    try:
+    with wrong_values():
         for name, value in changes.fields.items():
             setattr(model.proto, name, value)
         model.metadata_props.update(changes.entries)
-    except OnnxMapError:
-        raise
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     for name in changes.deleted_fields:
         model.proto.ClearField(name)
     for key in changes.deleted_entries:
         if key not in model.metadata_props:
-            raise UsageError(str(unknown_name("key", key, model.metadata_props)))
+            raise unknown_name("key", key, nearest(key, model.metadata_props))
         del model.metadata_props[key]
 
 
@@ -209,11 +184,10 @@ def _complete_value(prefix: str, parsed_args: argparse.Namespace, **_: object) -
 
 def _complete_key(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """The fields, and the keys that the model has."""
-    keys = list(_FIELDS)
-    if parsed_args.file != STANDARD_INPUT:
-        try:
-            with open_model(parsed_args.file, parsed_args) as model:
-                keys += [_METADATA * _looks_like_field(key) + key for key in model.metadata_props]
-        except (OnnxMapError, OSError):
-            pass
-    return [key for key in keys if key.startswith(prefix) and key.isprintable()]
+    fields = [name for name in _FIELDS if name.startswith(prefix)]
+    return [*fields, *_complete_own_key(prefix, parsed_args)]
+
+
+_complete_own_key = complete_names(
+    lambda model, _: [_METADATA * _looks_like_field(key) + key for key in model.metadata_props]
+)

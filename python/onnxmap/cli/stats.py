@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
-from onnxmap._names import names_meant, unknown_name
-from onnxmap._schema import type_name
-from onnxmap._text import escape
-from onnxmap.cli.columns import Column, lay_out
-from onnxmap.cli.completion import complete_with
-from onnxmap.cli.ls.listing import natural
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
-from onnxmap.cli.outcome import DONE, UsageError
-from onnxmap.cli.saving_bar import SavingBar
-from onnxmap.cli.screen import draw, open_screen
-from onnxmap.cli.text import shape_in_words
-from onnxmap.errors import OnnxMapError
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.bar import progress_bar
+from onnxmap.cli.exit_status import DONE
+from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
+from onnxmap.cli.names import names_meant
+from onnxmap.cli.text import natural, print_json_list, shape_in_words
+from onnxmap.cli.type_text import type_name
 
-if TYPE_CHECKING:
-    import onnxmap
-
-    Row = tuple[str | None, onnxmap.TensorStats]  # no name: all tensors together
+Row = tuple[str | None, "onnxmap.TensorStats"]  # no name: all tensors together
 
 SUMMARY = "print minimum, maximum, mean, deviation, zeros and NaN of the initializers"
 
@@ -57,41 +50,35 @@ _SORT_KEYS: dict[str, Callable[[Row], Any]] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `onnxmap stats`."""
     parser.add_argument("file", metavar="FILE", help="the model; - is standard input")
-    names = parser.add_argument(
-        "names",
-        nargs="*",
-        default=[],
-        metavar="NAME",
-        help="read only these: a name, or a glob like '*.bias'",
-    )
-    complete_with(names, _complete_name)
+    of_model = complete_names(lambda model, _: model.initializers.names())
+    text = "read only these: a name, or a glob like '*.bias'"
+    valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
     parser.add_argument(
         "--sort",
         choices=_SORT_KEYS,
         help="the order: the greatest first, except for name and min; mean by its size "
         "(default: the order in the file)",
     )
-    parser.add_argument(
+    flag(
+        parser,
         "--json",
-        action="store_true",
-        help="print a list of objects, one a line; the last one, without a name, is the total",
+        "print a list of objects, one a line; the last one, without a name, is the total",
     )
     add_opening_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `onnxmap stats`."""
-    with open_model(arguments.file, arguments) as model, SavingBar("reading") as bar:
+    with open_model(arguments.file, arguments) as model, progress_bar("reading") as bar:
         found = model.stats(_chosen(model, arguments.names), progress=bar)
     rows: list[Row] = list(found.items())
     if arguments.sort:
         rows.sort(key=_SORT_KEYS[arguments.sort])
     rows.append((None, found.total))
     if arguments.json:
-        lines = ",\n ".join(json.dumps(_as_json(*row)) for row in rows)
-        sys.stdout.write(f"[{lines}]\n")
+        print_json_list(_as_json(*row) for row in rows)
     else:
-        draw(lay_out(_columns(rows), open_screen()))
+        _print(rows)
     return DONE
 
 
@@ -99,61 +86,42 @@ def _chosen(model: onnxmap.Model, names: Iterable[str]) -> list[str] | None:
     """The initializers that the command line names, in the order of the file; None for all."""
     if not names:
         return None
-    present = model.initializers
-    wanted: set[str] = set()
-    for name in names:
-        meant = [known for known in names_meant(name, present) if known in present]
-        if not meant:
-            raise UsageError(str(unknown_name("tensor", name, present)))
-        wanted.update(meant)
+    present = dict.fromkeys(model.initializers)
+    wanted = {meant for name in names for meant in names_meant("tensor", name, present)}
     return [name for name in present if name in wanted]
 
 
 def _as_json(name: str | None, found: onnxmap.TensorStats) -> dict[str, Any]:
-    mean = found.mean
-    return {
-        "name": name,
-        "dtype": None if found.dtype is None else type_name(found.dtype),
-        "shape": found.shape,
-        "count": found.count,
-        "finite": found.finite,
-        "min": found.min,
-        "max": found.max,
-        "mean": [mean.real, mean.imag] if isinstance(mean, complex) else mean,
-        "std": found.std,
-        "zeros": found.zeros,
-        "nans": found.nans,
-        "infinities": found.infinities,
-    }
+    facts = {"name": name, **asdict(found)}
+    if found.dtype is not None:
+        facts["dtype"] = type_name(found.dtype)
+    if isinstance(found.mean, complex):
+        facts["mean"] = [found.mean.real, found.mean.imag]
+    return facts
 
 
-def _columns(rows: Iterable[Row]) -> list[Column]:
-    from onnxmap._stats import HEADINGS, cells
-
-    rows = list(rows)
-    names = [_TOTAL if name is None else escape(name) for name, _ in rows]
-    texts = [cells(found) for _, found in rows]
-    shapes = ["" if row.shape is None else shape_in_words(row.shape) for _, row in rows]
-    numbers = [
-        Column(heading, [text[i] for text in texts], right=True)
-        for i, heading in enumerate(HEADINGS)
-        if i >= 2
-    ]
-    return [
-        Column("name", names, style="cyan", narrowest=24),
-        Column("type", [text[0] for text in texts], droppable=True),
-        Column("shape", shapes, narrowest=14, droppable=True),
-        *numbers,
-    ]
+def _print(rows: Iterable[Row]) -> None:
+    texts = []
+    for name, found in rows:
+        dtype = "" if found.dtype is None else type_name(found.dtype)
+        shape = "" if found.shape is None else shape_in_words(found.shape)
+        numbers = map(_number_in_words, (found.min, found.max, found.mean, found.std))
+        counts = _zeros_in_words(found), f"{found.nans:,}", f"{found.infinities:,}"
+        texts.append((_TOTAL if name is None else name, dtype, shape, *numbers, *counts))
+    type_and_shape = table.Column("type", spare=True), table.Text("shape", spare=True)
+    others = map(table.Number, ("min", "max", "mean", "std", "zeros", "nan", "inf"))
+    table.print_table([table.Name("name"), *type_and_shape, *others], texts)
 
 
-def _complete_name(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """The names that begin with `prefix`, for the shell; none if the model cannot be read now."""
-    if parsed_args.file == STANDARD_INPUT:
-        return []
-    try:
-        with open_model(parsed_args.file, parsed_args) as model:
-            names = model.initializers.names()
-    except (OnnxMapError, OSError):
-        return []
-    return [name for name in names if name.startswith(prefix) and name.isprintable()]
+def _number_in_words(number: complex | None) -> str:
+    """Six significant digits; integers in full."""
+    if number is None:
+        return "-"
+    return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def _zeros_in_words(found: onnxmap.TensorStats) -> str:
+    """`0`, `12.50 %`; a few zeros are never `0`, and a value that is not zero is never `100 %`."""
+    if found.zeros in (0, found.count):
+        return "100 %" if found.zeros else "0"
+    return f"{min(max(100 * found.zero_share, 0.01), 99.99):.2f} %"

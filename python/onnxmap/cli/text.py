@@ -1,31 +1,65 @@
-"""Texts for names, durations and shapes, shared by all commands."""
+"""Texts for names, durations and shapes, and JSON, shared by all commands."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from onnxmap._text import escape
+from onnxmap.errors import printable as escape
 
+__all__ = [
+    "IN_ASCII", "TIMES", "bytes_in_words", "counted", "cut", "escape", "natural", "print_json",
+    "print_json_list", "seconds_in_words", "shape_in_words", "short_path",
+]  # fmt: skip
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 TIMES = "\N{MULTIPLICATION SIGN}"
 # For terminals that show only ASCII: one character for one, so that columns stay aligned.
 IN_ASCII = {"µ": "u", "·": "-", TIMES: "x", "…": "~", "█": "#", "▏": "|", "✓": "+", "✗": "!"}
 
 
-def cut(text: str, width: int, tail_share: float = 0.5) -> str:
-    """Return `text` in at most `width` characters. The middle is cut: names differ at the ends.
+def bytes_in_words(nbytes: int) -> str:
+    """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
+    size, unit = float(nbytes), 0
+    while size >= 999.95 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{nbytes} B"
 
-    Args:
-        text: what to cut.
-        width: the most characters.
-        tail_share: how much of what is kept is the end of the text.
-    """
+
+def counted(number: int, what: str) -> str:
+    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def cut(text: str, width: int) -> str:
+    """Return `text` in at most `width` characters. The middle is cut: names differ at the ends."""
     if len(text) <= width:
         return text
     if width < 3:
         return text[:width]
-    tail = int((width - 1) * tail_share)
+    tail = (width - 1) // 2
     return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def print_json(facts: object) -> None:
+    """Print one object."""
+    print(json.dumps(facts, indent=2))
+
+
+def print_json_list(rows: Iterable[object]) -> None:
+    """Print a list of objects, one a line."""
+    lines = ",\n ".join(map(json.dumps, rows))
+    print(f"[{lines}]")
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return the key by which names are sorted: numbers in them by value, `w.2` before `w.10`."""
+    return [
+        (int(part), part) if part.isascii() and part.isdigit() else (-1, part)
+        for part in re.split(r"([0-9]{1,18})", name)
+    ]
 
 
 def seconds_in_words(seconds: float) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onnxmap._schema import type_name
-from onnxmap._text import escape
-from onnxmap.cli.text import shape_in_words
+from onnxmap import DataType
+from onnxmap.cli.text import escape, shape_in_words
 from onnxmap.types import (
     MapType,
     OpaqueType,
@@ -13,6 +12,14 @@ from onnxmap.types import (
     SparseTensorType,
     TensorType,
 )
+
+
+def type_name(number: int) -> str:
+    """Return the name of a tensor's element type, or "type N" if ONNX has no type of number N."""
+    try:
+        return DataType(number).name
+    except ValueError:
+        return f"type {number}"
 
 
 def type_in_words(declared: object) -> str:

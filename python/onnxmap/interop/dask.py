@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 import math
 import pickle
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from onnxmap._extras import extra
-from onnxmap._pickling import (
+from onnxmap._base.extras import extra
+from onnxmap._read.pickled_tensors import (
     Reference,
     open_reference,
     reference_to,
     relocated_to,
     with_digest,
 )
-from onnxmap._slicing import read_box
 from onnxmap.errors import FileChangedError
 
 with extra("dask"):
@@ -26,11 +26,16 @@ with extra("dask"):
     from dask.base import tokenize
     from dask.utils import parse_bytes
 
+try:
+    from distributed.protocol.serialize import dask_serialize
+except ModuleNotFoundError:  # without distributed there is no cluster
+    dask_serialize = None
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap import _core
-    from onnxmap._graph import Initializers
+    from onnxmap._core import Initializers
 
 ChunksArgument: TypeAlias = Any  # what dask.array.from_array takes
 FileState: TypeAlias = "tuple[int, int, int, int] | str"  # what Tensor._file_state() returns
@@ -44,7 +49,7 @@ def to_dask(
     initializers: Initializers, names: Sequence[str] | str | None, chunks: ChunksArgument
 ) -> dict[str, Array]:
     """See `Model.to_dask`."""
-    return {name: _array_of(initializers[name], chunks) for name in initializers._select(names)}
+    return {name: _array_of(initializers[name], chunks) for name in initializers._selected(names)}
 
 
 def _array_of(tensor: _core.Tensor, chunks: ChunksArgument) -> Array:
@@ -79,30 +84,25 @@ def _rows(shape: tuple[int, ...], itemsize: int, limit: int) -> tuple[int, ...]:
     return (1,) * len(shape)  # one element alone is larger than the limit
 
 
+@dataclass(eq=False, slots=True)
 class FileValues:
     """The values of a tensor in a file. A process that reads some of them opens the file."""
 
-    __slots__ = ("_reference", "_state", "_tensor", "dtype", "ndim", "shape")
+    _reference: Reference
+    _state: FileState
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    _tensor: _core.Tensor | None = None  # None in other processes, which open the file
 
-    def __init__(
-        self,
-        reference: Reference,
-        state: FileState,
-        dtype: np.dtype[Any],
-        shape: tuple[int, ...],
-        tensor: _core.Tensor | None = None,
-    ) -> None:
-        self._reference = reference
-        self._state = state
-        self._tensor = tensor  # None in other processes, which open the file
-        self.dtype = dtype
-        self.shape = shape
-        self.ndim = len(shape)
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
 
     def __reduce__(self) -> Any:
         if self._tensor is not None:
             self._reference = _renewed(self._reference, self._tensor)
-        return _referred, (tuple(self._reference), self._state, self.dtype, self.shape)
+        return FileValues, (self._reference, self._state, self.dtype, self.shape)
 
     def __getitem__(self, key: Any) -> np.ndarray[Any, Any]:
         tensor = self._tensor
@@ -121,33 +121,18 @@ def _renewed(reference: Reference, tensor: _core.Tensor) -> Reference:
 
 
 def _changed(tensor: _core.Tensor, what: str) -> FileChangedError:
-    return FileChangedError(
-        f"tensor {tensor.name[:200]!r}: {tensor.file!r} {what} after to_dask()",
-        code="file.changed",
-        path=tensor.file,
-        filename=tensor.file,
-    )
-
-
-def _referred(
-    reference: tuple[Any, ...], state: FileState, dtype: np.dtype[Any], shape: tuple[int, ...]
-) -> FileValues:
-    return FileValues(Reference(*reference), state, dtype, shape)
+    text = f"tensor {tensor.name[:200]!r}: {tensor.file!r} {what} after to_dask()"
+    return FileChangedError(text, path=tensor.file, filename=tensor.file)
 
 
 class CarriedValues:
     """A tensor whose values go into the task, because no file holds them as they are."""
-
-    __slots__ = ("_tensor", "dtype", "ndim", "shape")
 
     def __init__(self, tensor: _core.Tensor) -> None:
         self._tensor = tensor
         self.dtype = tensor.dtype.numpy()
         self.shape = tensor.shape
         self.ndim = len(tensor.shape)
-
-    def __reduce__(self) -> Any:
-        return CarriedValues, (self._tensor,)
 
     def __dask_tokenize__(self) -> Any:
         function, arguments = self._tensor.__reduce__()
@@ -180,10 +165,6 @@ def _teach_distributed() -> None:
     the sender would wait for ever (ml_dtypes issue 148). distributed pickles the other types of
     ml_dtypes, which works; this does the same for float8_e5m2.
     """
-    try:
-        from distributed.protocol.serialize import dask_serialize
-    except ModuleNotFoundError:
-        return  # without distributed there is no cluster
     send = dask_serialize.dispatch(np.ndarray)
 
     def send_array(
@@ -197,7 +178,8 @@ def _teach_distributed() -> None:
     dask_serialize.register(np.ndarray)(send_array)
 
 
-_teach_distributed()
+if dask_serialize is not None:
+    _teach_distributed()
 
 
 def _read(
@@ -205,7 +187,7 @@ def _read(
 ) -> np.ndarray[Any, Any]:
     if len(keys) != len(shape) or any(key is None or key is ... for key in keys):
         return np.array(tensor[keys])
-    box, inside = read_box(tensor, keys)
+    box, inside = tensor._box(keys)
     # A copy: otherwise a few elements would keep the whole box in memory.
     return box if all(_is_all(index) for index in inside) else np.array(box[inside])
 

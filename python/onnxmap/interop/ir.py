@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._enums import DataType
-from onnxmap._extras import extra
-from onnxmap._paths import absolute_path
+from onnxmap._base.enums import DataType
+from onnxmap._base.extras import extra
+from onnxmap._base.paths import absolute_path
 
 with extra("ir"):
     import onnx_ir
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from onnxmap import _core
-    from onnxmap._structures import Tokens
+    from onnxmap.interop.structures import Tokens
 
 # While it is set, MappedTensors give a token instead of their values.
 _tokens: ContextVar[Tokens | None] = ContextVar("onnxmap.tokens", default=None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnxmap._enums import DataType
-from onnxmap._extras import extra
-from onnxmap._structures import Tokens, put_inline, structure_of
+from onnxmap._base.enums import DataType
+from onnxmap._base.extras import extra
 from onnxmap.errors import TensorError
 from onnxmap.interop.ir import MappedTensor, giving, proto_of
+from onnxmap.interop.structures import Tokens, put_inline, structure_of
 
 with extra("ir"):
     import onnx_ir
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxmap import _core
-    from onnxmap._messages import Message
+    from onnxmap._base.messages import Message
 
 _NOT_MAPPED = (DataType.STRING, DataType.UNDEFINED)
 _TENSOR, _TENSORS = onnx_ir.AttributeType.TENSOR, onnx_ir.AttributeType.TENSORS
@@ -37,7 +37,10 @@ def to_ir_model(document: _core.Document) -> onnx_ir.Model:
     proto = ModelProto.FromString(structure_of(document, take))
     model = onnx_ir.from_proto(proto)
     for graph in _graphs_of(model):
-        _map_graph(graph, tokens)
+        for value in graph.initializers.values():
+            value.const_value = _mapped(value.const_value, tokens)
+        for node in graph:
+            _map_attributes(node.attributes, tokens)
     for function in model.functions.values():
         _map_attributes(function.attributes, tokens)
     return model
@@ -56,7 +59,7 @@ def structure_with_tokens(model: onnx_ir.Model) -> tuple[bytes, Tokens, Message 
             proto = proto_of(model)
     except Exception:  # noqa: BLE001 -- a tensor of another class may compute with a token
         return proto_of(model).SerializeToString(), Tokens(), None
-    taken = sorted(tokens.taken(), key=lambda tensor: not tensor.is_external)
+    taken = sorted(tokens.tensors, key=lambda tensor: not tensor.is_external)
     return proto.SerializeToString(), tokens, taken[0].proto if taken else None
 
 
@@ -74,13 +77,6 @@ def _graphs_of(model: onnx_ir.Model) -> Iterator[Any]:
     for outer in (model.graph, *(function.graph for function in model.functions.values())):
         yield outer
         yield from outer.subgraphs()
-
-
-def _map_graph(graph: Any, tokens: Tokens) -> None:
-    for value in graph.initializers.values():
-        value.const_value = _mapped(value.const_value, tokens)
-    for node in graph:
-        _map_attributes(node.attributes, tokens)
 
 
 def _map_attributes(attributes: Any, tokens: Tokens) -> None:

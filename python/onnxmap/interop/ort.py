@@ -13,15 +13,17 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._extras import extra
-from onnxmap._names import unknown_name
+from onnxmap._base.extras import extra
+from onnxmap._show.unknown_names import unknown_name
 from onnxmap.errors import SaveError, SessionError, printable
 
 with extra("ort"):
     import onnxruntime
+    from onnxruntime.capi import _pybind_state
 
 if TYPE_CHECKING:
-    from onnxmap._graph import Graph
+    from onnxmap._core import Graph
+    from onnxmap._model import Model
 
 # onnxruntime maps each external tensor by itself, and a process may have some 65 000 mappings.
 # Smaller tensors are in the bytes of the model: as many as fit, in a second try.
@@ -36,18 +38,11 @@ _OPTIMIZED_DATA = "session.optimized_model_external_initializers_file_name"
 
 
 def open_session(
-    document: _core.Document,
-    graph: Graph,
-    providers: Any,
-    sess_options: Any,
-    provider_options: Any,
-    prepack: bool,
-    outputs: Iterable[str] | None,
-    arguments: dict[str, Any],
+    model: Model, given: Any, prepack: bool, outputs: Iterable[str] | None, **arguments: Any
 ) -> onnxruntime.InferenceSession:
-    """See `Model.session`."""
-    added = _added_outputs(graph, outputs)
-    options = _copy_of(sess_options)
+    """See `Model.session`. `given`: session options. `arguments`: those that onnxruntime gets."""
+    added = _added_outputs(model.graph, outputs)
+    options = _copy_of(given)
     if options.optimized_model_filepath and not _entry(options, _OPTIMIZED_DATA):
         raise ValueError(
             "onnxruntime would write an optimized model that refers to files by their absolute "
@@ -57,15 +52,13 @@ def open_session(
     if not prepack:
         options.add_session_config_entry(_NO_PREPACKING, "1")
     data = _free_path()
-    plan = _plan(document, os.fsencode(data))
+    plan = _plan(model._open(), os.fsencode(data))
     with _temporary_file(data, plan):
         parts: list[bytes] = []
-        plan.write_model_to(parts.append, None)
+        plan.write_model_to(parts.append)
         plan.check_referred_files()
         try:
-            session = onnxruntime.InferenceSession(
-                b"".join([*parts, added]), options, providers, provider_options, **arguments
-            )
+            session = onnxruntime.InferenceSession(b"".join([*parts, added]), options, **arguments)
         except Exception as error:
             plan.check_referred_files()
             raise _refusal(error) from error
@@ -106,13 +99,13 @@ def _temporary_file(path: Path, plan: _core.SavePlan) -> Iterator[None]:
 
     The file is gone once onnxruntime has mapped it.
     """
-    if not plan.data_files():
+    if not plan.has_data():
         yield
         return
     path.parent.mkdir(mode=0o700)
     try:
         with path.open("wb") as file:
-            plan.read_data_file(0, file.write)
+            plan.write_data_to(file.write)
         yield
     finally:
         rmtree(path.parent)
@@ -120,18 +113,12 @@ def _temporary_file(path: Path, plan: _core.SavePlan) -> Iterator[None]:
 
 def _plan(document: _core.Document, data: bytes) -> _core.SavePlan:
     for least in _LEAST_EXTERNAL:
-        plan = _core.save_plan(
-            external="refer", location=data[1:], least_nbytes=least, alignment=None,
-            attributes=True, most_nbytes=0, dedupe=False, over_2gib=False,
-        )  # fmt: skip
-        plan.add(document.proto)
+        model = document.proto
         try:
-            plan.finish([])
+            return _core.save_plan(model=model, location=data[1:], least_nbytes=least)
         except SaveError as error:
             if error.code != "save.too_large":
                 raise
-        else:
-            return plan
     raise SessionError(
         f"the graph and its tensors of less than {_LEAST_EXTERNAL[-1]} bytes have more than 2 GiB, "
         "and onnxruntime reads no such model",
@@ -152,15 +139,12 @@ def _added_outputs(graph: Graph, names: Iterable[str] | None) -> bytes:
             raise TypeError(f"outputs must be names of values, not {type(name).__name__}")
         if name in known:
             continue
-        if graph.producer(name) is None and not _is_given(graph, name):
+        is_given = name in graph.initializers or any(value.name == name for value in graph.inputs)
+        if graph.producer(name) is None and not is_given:
             values = (each for outputs in graph.node_outputs() for each in outputs if each)
             raise unknown_name("value", name, values)
         part.graph.output.add(name=name)
     return bytes(part.SerializeToString())
-
-
-def _is_given(graph: Graph, name: str) -> bool:
-    return name in graph.initializers or any(value.name == name for value in graph.inputs)
 
 
 def _copy_of(given: onnxruntime.SessionOptions | None) -> onnxruntime.SessionOptions:
@@ -169,8 +153,6 @@ def _copy_of(given: onnxruntime.SessionOptions | None) -> onnxruntime.SessionOpt
         return onnxruntime.SessionOptions()
     if not isinstance(given, onnxruntime.SessionOptions):
         raise TypeError(f"sess_options must be SessionOptions, not {type(given).__name__}")
-    from onnxruntime.capi import _pybind_state
-
     return _pybind_state.InferenceSession(given, _smallest(), False, False).session_options
 
 

@@ -5,33 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._save_options import MOST_FOR_PROTOBUF
-from onnxmap._structures import clear_values, is_large, place_of, refer, structure_of
+from onnxmap._write.options import MOST_FOR_PROTOBUF
 from onnxmap.errors import SaveError, TensorError
 from onnxmap.interop.protobuf import message_class
+from onnxmap.interop.structures import clear_values, is_large, place_of, refer, structure_of
 
 if TYPE_CHECKING:
-    from onnxmap._messages import Message
-
-_WEIGHTS = ("copy", "reference", "none")
+    from onnxmap._base.messages import Message
 
 
 def to_proto(document: _core.Document, weights: str) -> Any:
     """See `Model.to_proto`."""
-    if weights == "copy":
-        if document.proto.ByteSize() > MOST_FOR_PROTOBUF:
-            raise SaveError(
-                'protobuf holds no message of more than 2 GiB; use weights="reference"',
-                code="save.too_large",
-            )
-        data = document.proto.SerializeToString()
-    elif weights == "reference":
-        data = structure_of(document, _refer)
-    elif weights == "none":
-        data = structure_of(document, _drop)
-    else:
-        names = ", ".join(map(repr, _WEIGHTS))
-        raise ValueError(f"weights must be one of {names}, not {weights!r}")
+    if weights not in _TAKES:
+        raise ValueError(f"weights must be one of {', '.join(map(repr, _TAKES))}, not {weights!r}")
+    take = _TAKES[weights]
+    if take is None and document.proto.ByteSize() > MOST_FOR_PROTOBUF:
+        raise SaveError(
+            'protobuf holds no message of more than 2 GiB; use weights="reference"',
+            code="save.too_large",
+        )
+    data = document.proto.SerializeToString() if take is None else structure_of(document, take)
     return model_class().FromString(data)
 
 
@@ -58,3 +51,6 @@ def _refer(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
 def _drop(message: Message, tensor: _core.Tensor, is_inline: bool) -> None:
     if is_large(tensor) and not is_inline:
         clear_values(message)
+
+
+_TAKES = {"copy": None, "reference": _refer, "none": _drop}

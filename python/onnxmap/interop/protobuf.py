@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxmap import _core
-from onnxmap._extras import extra
-from onnxmap._proto_json import lower_camel
-from onnxmap._schema import Row, is_repeated, message_rows
+from onnxmap._base.extras import extra
+from onnxmap._base.schema import Row, message_rows
 from onnxmap.errors import LimitError, ParseError, printable
 
 with extra("proto"):
@@ -27,6 +26,9 @@ with extra("proto"):
         text_format,
     )
     from google.protobuf.message import EncodeError
+
+if TYPE_CHECKING:
+    from onnxmap._base.file_forms import FileForm
 
 _PACKAGE = "onnx"
 _FILE = "onnxmap.proto"
@@ -57,21 +59,16 @@ def _pool(texts_as_bytes: bool) -> descriptor_pool.DescriptorPool:
     schema = _core.schema()
     file = descriptor_pb2.FileDescriptorProto(name=_FILE, package=_PACKAGE, syntax="proto2")
     messages: dict[str, descriptor_pb2.DescriptorProto] = {}
-    for name in sorted(
-        schema["messages"], key=lambda name: name.count(".")
-    ):  # the outer ones first
+    for name, rows in sorted(schema["messages"].items()):  # the outer ones first
         outer, _, last = name.rpartition(".")
-        made = messages[outer].nested_type.add() if outer else file.message_type.add()
-        made.name = last
-        messages[name] = made
-    for name, rows in schema["messages"].items():
+        places = messages[outer].nested_type if outer else file.message_type
+        messages[name] = places.add(name=last)
         _add_fields(messages[name], rows, texts_as_bytes)
     for name, numbers in schema["enums"].items():
         outer, _, last = name.rpartition(".")
-        enum = messages[outer].enum_type.add() if outer else file.enum_type.add()
-        enum.name = last
-        for value, number in numbers.items():
-            enum.value.add(name=value, number=number)
+        place = messages[outer] if outer else file
+        values = [{"name": value, "number": number} for value, number in numbers.items()]
+        place.enum_type.add(name=last, value=values)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return pool
@@ -85,23 +82,29 @@ def _add_fields(
         if row["retired"]:
             continue  # onnx.proto reserves its number
         kind = "bytes" if texts_as_bytes and row["type"] == "string" else row["type"]
-        label = "LABEL_REPEATED" if is_repeated(row) else "LABEL_OPTIONAL"
-        field = message.field.add(name=row["name"], number=row["number"])
-        field.type = getattr(field, f"TYPE_{kind.upper()}")
-        field.label = getattr(field, label)
+        field = message.field.add(
+            name=row["name"], number=row["number"], type=f"TYPE_{kind.upper()}",
+            label=f"LABEL_{row['label'].upper()}",
+        )  # fmt: skip
         if row["type_name"]:
             field.type_name = f".{_PACKAGE}.{row['type_name']}"
         if row["packed"]:
             field.options.packed = True
         if row["oneof"]:
-            if row["oneof"] not in oneofs:
-                oneofs[row["oneof"]] = len(oneofs)
-                message.oneof_decl.add(name=row["oneof"])
-            field.oneof_index = oneofs[row["oneof"]]
+            field.oneof_index = oneofs.setdefault(row["oneof"], len(oneofs))
+    for oneof in oneofs:
+        message.oneof_decl.add(name=oneof)
 
 
-def bytes_of_text(text: str, name: str) -> bytes:
-    """Return the message that protobuf's text format describes, as bytes; see `from_text`."""
+def bytes_of_form(form: FileForm, given: Any, name: str) -> bytes:
+    """Return the message that a text form describes, as bytes; see `from_text` and `from_json`."""
+    try:
+        return _bytes_of_json(given, name) if form == "json" else _bytes_of_text(given, name)
+    except (EncodeError, RecursionError):
+        raise LimitError("messages are nested more than 100 deep", code="limit.depth") from None
+
+
+def _bytes_of_text(text: str, name: str) -> bytes:
     message = message_class(name, texts_as_bytes=True)()
     try:
         text_format.Parse(text, message)
@@ -114,12 +117,9 @@ def bytes_of_text(text: str, name: str) -> bytes:
         before = [*text.split("\n")[: line - 1], text.split("\n")[line - 1][: column - 1]]
         shown = f"line {line}, column {column}: {reason}"
         raise _error("text format", shown, "\n".join(before)) from None
-    except (EncodeError, RecursionError):
-        raise _too_deep() from None
 
 
-def bytes_of_json(given: str | Mapping[str, Any], name: str) -> bytes:
-    """Return the message that protobuf's JSON describes, as bytes; see `from_json`."""
+def _bytes_of_json(given: str | Mapping[str, Any], name: str) -> bytes:
     try:
         try:
             return _parsed_json(given, name)
@@ -132,13 +132,11 @@ def bytes_of_json(given: str | Mapping[str, Any], name: str) -> bytes:
     except json_format.ParseError as error:
         reason = _REPEATED.sub("", str(error))
         if "recursion depth" in reason:
-            raise _too_deep() from None
+            raise RecursionError from None
         place, character = _PLACE.search(reason), _CHARACTER.search(reason)
         before = given[: int(character[1])] if character and isinstance(given, str) else None
         path = "" if place is None else place[1].rstrip(".")
         raise _error("JSON", reason, before, path) from None
-    except (EncodeError, RecursionError):
-        raise _too_deep() from None
 
 
 def _parsed_json(given: str | Mapping[str, Any], name: str) -> bytes:
@@ -159,7 +157,9 @@ def _with_single_floats(values: Any, name: str) -> Any:
 
 
 def _keys(row: Row) -> tuple[str, str]:
-    return row["name"], lower_camel(row["name"])
+    """The two keys of a field in JSON, like "op_type" and "opType"."""
+    first, *others = row["name"].split("_")
+    return row["name"], first + "".join(each[:1].upper() + each[1:] for each in others)
 
 
 def _single_floats(value: Any, row: Row | None) -> Any:
@@ -183,7 +183,3 @@ def _error(form: str, reason: str, before: str | None, path: str = "") -> ParseE
         offset=None if before is None else len(before.encode("utf-8", "surrogatepass")),
         path=path,
     )
-
-
-def _too_deep() -> LimitError:
-    return LimitError("messages are nested more than 100 deep", code="limit.depth")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxmap._extras import extra
+from onnxmap._base.extras import extra
 
 with extra("torch"):
     import torch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxmap import _core
-    from onnxmap._graph import Initializers
+    from onnxmap._core import Initializers
 
 _NATIVE = "?bBhHiIlLqQefdFD"  # NumPy's type characters that torch.from_numpy() takes
 
@@ -48,9 +48,8 @@ def to_torch_tensors(
     if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise TypeError(f"dtype must be a floating-point type of torch, not {dtype!r}")
     tensors = {}
-    for position in initializers._chosen(names):
-        tensor = initializers._core.initializer(position)
-        made = to_torch(tensor)
+    for name in initializers._selected(names):
+        made = to_torch(initializers[name])
         is_converted = dtype is not None and made.is_floating_point()
-        tensors[tensor.name] = made.to(device=device, dtype=dtype if is_converted else None)
+        tensors[name] = made.to(device=device, dtype=dtype if is_converted else None)
     return tensors

@@ -121,12 +121,12 @@ TEST_CASE("read_items: all kinds side by side") {
     CHECK(found[6] == Bytes{1, 2, 3});
 }
 
-TEST_CASE("read_items: the effort limits the threads, and a stop ends the reading") {
+TEST_CASE("read_items: the budget limits the threads, and a stop ends the reading") {
     const BulkModel made({raw_tensor("t", counting(1000))});
     const auto plan = made.plan();
     std::atomic<std::uint64_t> done = 0;
     {
-        const os::WithEffort alone({1, nullptr});
+        const os::WithThreadBudget alone({1, nullptr});
         const auto here = std::this_thread::get_id();
         bool all_here = true;
         made.source->on_read = [&](std::uint64_t) {
@@ -140,7 +140,7 @@ TEST_CASE("read_items: the effort limits the threads, and a stop ends the readin
     made.source->on_read = [&](std::uint64_t) {
         if (++reads == 3) stopped = true;
     };
-    const os::WithEffort effort({1, &stopped});
+    const os::WithThreadBudget budget({1, &stopped});
     CHECK_THROWS_AS(static_cast<void>(bulk::read_items(*plan, plan->items(), done)), os::Stopped);
     CHECK(reads == 3);
 }

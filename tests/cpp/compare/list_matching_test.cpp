@@ -81,6 +81,25 @@ TEST_CASE("list matching: a second key pairs only what is left") {
     CHECK(matching.complete());
 }
 
+TEST_CASE("list matching: each key is made once, however often keys are repeated") {
+    constexpr std::uint32_t kCount = 50'000;
+    for (const std::uint32_t keys : {1U, 2U, kCount}) {
+        for (const bool unique : {false, true}) {
+            std::uint64_t made = 0;
+            std::string key;
+            const auto key_of = [&](std::uint32_t i) -> std::string_view {
+                ++made;
+                key = std::to_string(i % keys);
+                return key;
+            };
+            Matching matching(kCount, kCount);
+            matching.pair_by(key_of, key_of, unique);
+            CHECK(made == 2 * kCount);
+            CHECK(matching.complete() == (!unique || keys == kCount));
+        }
+    }
+}
+
 TEST_CASE("list matching: the fewest elements that can have moved") {
     CHECK(moved_in({}) == 0);
     CHECK(moved_in({0, 1, 2}) == 0);
@@ -102,6 +121,19 @@ TEST_CASE("list matching: elements without a partner have not moved") {
     const std::vector<bool> moved = matching.moved();
     CHECK_FALSE(moved[1]);
     CHECK(std::ranges::count(moved, true) == 1);
+}
+
+TEST_CASE("list matching: ascending pairs are the ends, and what stays in order between") {
+    using Keys = std::vector<std::string_view>;
+    using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+    CHECK(compare::ascending_pairs({}, {}).empty());
+    CHECK(compare::ascending_pairs(Keys{"a", "b"}, Keys{"a", "b"}) == Pairs{{0, 0}, {1, 1}});
+    CHECK(compare::ascending_pairs(Keys{"a", "a"}, Keys{"a"}) == Pairs{{0, 0}});
+    CHECK(compare::ascending_pairs(Keys{"a", "x", "b"}, Keys{"a", "b"}) == Pairs{{0, 0}, {2, 1}});
+    CHECK(compare::ascending_pairs(Keys{"p", "a", "b", "c"}, Keys{"c", "a", "b", "q"}) ==
+          Pairs{{1, 1}, {2, 2}});
+    CHECK(compare::ascending_pairs(Keys{"p", "a", "a", "b"}, Keys{"q", "a", "b", "r"}) ==
+          Pairs{{3, 2}});
 }
 
 }  // namespace onnxmap::test

@@ -27,7 +27,7 @@ StatsPlan stats_plan(const BulkModel& made) {
 }
 
 std::vector<TensorStats> stats(const StatsPlan& plan, unsigned threads) {
-    const os::WithEffort effort({threads, nullptr});
+    const os::WithThreadBudget budget({threads, nullptr});
     std::atomic<std::uint64_t> done = 0;
     auto found = compare::read_stats(plan, done);
     CHECK(done == plan.nbytes());
@@ -76,7 +76,7 @@ TEST_CASE("tensor_stats: a stopped call ends early") {
         std::vector<Bytes>(3, typed_tensor(kUint8, 3'000'000, counting(3'000'000))));
     const StatsPlan plan = stats_plan(made);
     const std::atomic<bool> stopped = true;
-    const os::WithEffort effort({2, &stopped});
+    const os::WithThreadBudget budget({2, &stopped});
     std::atomic<std::uint64_t> done = 0;
     CHECK_THROWS_AS(std::ignore = compare::read_stats(plan, done), os::Stopped);
     CHECK(done == 0);

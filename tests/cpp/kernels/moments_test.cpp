@@ -165,21 +165,20 @@ TEST_CASE("moments: sums around a number") {
 
 TEST_CASE("moments: many odd values are all counted") {
     constexpr std::size_t kCount = 300'001;
-    with_each_set([&](const KernelSet& set) {
-        for (const SummedType& type : kSummedTypes) {
-            CAPTURE(type.name);
-            Bytes from;
-            for (std::size_t i = 0; i < kCount; ++i) {
-                append(from,
-                       little_endian(i % 3 == 0 ? 0 : type.infinity + i % 3 - 1, type.nbytes));
-            }
+    for (const SummedType& type : kSummedTypes) {
+        CAPTURE(type.name);
+        Bytes from;
+        for (std::size_t i = 0; i < kCount; ++i) {
+            append(from, little_endian(i % 3 == 0 ? 0 : type.infinity + i % 3 - 1, type.nbytes));
+        }
+        with_each_set([&](const KernelSet& set) {
             const Moments found = (set.*type.loops)->summarize(from.data(), kCount);
             CHECK(found.zeros == 100'001);
             CHECK(found.not_finite == 200'000);
             CHECK(found.infinities == 100'000);
             CHECK(found.least == 0);
-        }
-    });
+        });
+    }
 }
 
 TEST_CASE("moments: many zeros are all counted") {

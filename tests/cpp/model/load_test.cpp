@@ -1,10 +1,13 @@
 #include "model/load.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +15,10 @@
 #include "caught.hpp"
 #include "memory_source.hpp"
 #include "model/tensor.hpp"
+#include "os/descriptor.hpp"
+#include "os/file.hpp"
+#include "os/pooled_file.hpp"
+#include "os/write_calls.hpp"
 #include "sample_models.hpp"
 #include "temporary_folder.hpp"
 
@@ -116,6 +123,37 @@ TEST_CASE("load: the error says where bytes are bad, or what kind of file it is"
     REQUIRE(buffer);
     CHECK(buffer->file.empty());
     CHECK(mentions(*buffer, "buffer"));
+}
+
+TEST_CASE("load: a file with a part of an append has changed, and is not a bad one") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("m.onnx", ByteView(from_hex("3a0032057061")));
+    const auto code = [&] { return code_of([&] { return load(path); }); };
+    CHECK(code() == "wire.length_overrun");
+    const auto source = source::open_source(os::File::open(path), source::IoMode::automatic,
+                                            os::path_locator(path));
+    std::ofstream(path, std::ios::app) << "rto";
+    CHECK(code() == "accepted");
+    CHECK(code_of([&] { return model::load_source(source, options_for(), true); }) ==
+          "file.changed");
+    folder.write("m.onnx", ByteView(from_hex("3a0032057061")));
+    const os::Descriptor other(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (os::kSystemWriteCalls.lock(other.number()) != 0) return;  // no locks here
+    const std::string text = folder.write("m.textproto", "ir_version: 8\ngraph { name: \"g\" }\n");
+    const os::Descriptor of_text(::open(text.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(os::kSystemWriteCalls.lock(of_text.number()) == 0);
+    for (const source::IoMode mode : kModes) {
+        const auto error = error_of([&] { return load(path, mode); });
+        REQUIRE(error);
+        CHECK(error->code == "file.changed");
+        CHECK(error->file == path);
+        CHECK(code_of([&] { return load(text, mode); }).starts_with("wire."));
+    }
+    REQUIRE(os::kSystemWriteCalls.unlock(other.number()) == 0);
+    // Whoever asks whether the file is locked keeps nobody out who asks the same.
+    const os::Descriptor same(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(::flock(same.number(), LOCK_SH | LOCK_NB) == 0);
+    CHECK(code() == "wire.length_overrun");
 }
 
 TEST_CASE("load: control characters of a path do not get into the message") {

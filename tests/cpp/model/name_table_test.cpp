@@ -52,17 +52,20 @@ TEST_CASE("name_table: names of all lengths, with zeros and with the same ends, 
     CHECK(table.size() == next);
 }
 
-TEST_CASE("name_table: names that are prepared before others are added get the same positions") {
+TEST_CASE("name_table: names that are hashed before others are added get the same positions") {
     for (const std::uint32_t count : {3U, 40U, 5000U}) {
         CAPTURE(count);
         std::vector<std::string> names;
         for (std::uint32_t i = 0; i < count; ++i) names.push_back("n" + std::to_string(i / 2));
         NameTable table;
-        std::vector<NameTable::Hashed> prepared;
-        prepared.reserve(count);
-        for (const std::string& name : names) prepared.push_back(table.prepare(name));
+        std::vector<NameTable::Hashed> hashed;
+        hashed.reserve(count);
+        for (const std::string& name : names) {
+            hashed.push_back(NameTable::hashed(name));
+            table.prefetch(hashed.back());
+        }
         for (std::uint32_t i = 0; i < count; ++i) {
-            const auto added = table.add(prepared[i]);
+            const auto added = table.add(hashed[i]);
             CHECK(added.position == i / 2);
             CHECK(added.is_new == (i % 2 == 0));
         }

@@ -19,7 +19,7 @@ namespace {
 // A model in a file with these initializers, and the tensors of its list.
 struct Saved {
     explicit Saved(const std::vector<Bytes>& tensors,
-                   std::function<void(const Error&)> overlook = nullptr) {
+                   std::function<void(const Error&)> tolerate = nullptr) {
         Bytes graph;
         for (const Bytes& one : tensors) append(graph, blob(5, one));
         bytes = model(graph);
@@ -28,7 +28,7 @@ struct Saved {
         options.root = &onnx::message<"ModelProto">;
         options.folder = folder.path().string();
         options.external = external_folder(folder.path().string());
-        options.overlook = std::move(overlook);
+        options.tolerate = std::move(tolerate);
         document = model::load_file(path, source::IoMode::mmap, options);
     }
 
@@ -102,7 +102,7 @@ TEST_CASE("tensor: what is decoded, in pieces or in memory stands nowhere") {
     }
     CHECK_FALSE(saved.file(3));
     CHECK(saved.stored_nbytes(3) == 0);
-    // Strings are in string_data, whatever else a lenient reader overlooks.
+    // Strings are in string_data, whatever else a lenient reader tolerates.
     CHECK_FALSE(saved.offset(4));
     CHECK_FALSE(saved.ask(0, [](const model::Tensor& found) { return found.open_external(); }));
     const LoadedModel buffer(blob(5, raw_tensor("raw", {1})));
@@ -157,11 +157,11 @@ TEST_CASE("tensor: values that are not valid are nothing, and report nothing") {
 }
 
 TEST_CASE(
-    "tensor: a fault that is overlooked is reported when values are read, not when asked for") {
+    "tensor: a fault that is tolerated is reported when values are read, not when asked for") {
     int reported = 0;
     const Bytes too_long = join(scalar(1, 2), scalar(2, 22), blob(8, "w"), blob(9, Bytes(2)));
     const Saved saved({too_long}, [&](const Error& fault) {
-        if (tensor::OverlookQuietly::active()) return;
+        if (tensor::TolerateQuietly::active()) return;
         CHECK(fault.code == "tensor.data_size");
         ++reported;
     });

@@ -58,7 +58,7 @@ TEST_CASE("descriptor_pool: at most 32 stay open, whatever holds them") {
     os::close_held();
     const std::size_t before = open_descriptors();
     {
-        std::array<os::HeldOpen, 100> held;
+        std::array<os::PooledDescriptor, 100> held;
         for (std::size_t i = 0; i < held.size(); ++i) {
             held[i].keep(open_null());
             CHECK(open_descriptors() == before + std::min(i + 1, os::kMostHeldOpen));
@@ -66,8 +66,8 @@ TEST_CASE("descriptor_pool: at most 32 stay open, whatever holds them") {
         CHECK(os::kMostHeldOpen == 32);
         // Files and folders share the pool.
         const TemporaryFolder folder;
-        const os::HeldFile file(os::File::open(folder.write("f", "f")),
-                                os::way_by_path(folder / "f"));
+        const os::PooledFile file(os::File::open(folder.write("f", "f")),
+                                  os::path_locator(folder / "f"));
         const os::Folder opened(folder.path().string());
         CHECK(open_descriptors() == before + os::kMostHeldOpen);
     }
@@ -76,8 +76,8 @@ TEST_CASE("descriptor_pool: at most 32 stay open, whatever holds them") {
 
 TEST_CASE("descriptor_pool: the one used longest ago is closed") {
     os::close_held();
-    std::vector<std::unique_ptr<os::HeldOpen>> held;
-    for (int i = 0; i < 80; ++i) held.push_back(std::make_unique<os::HeldOpen>());
+    std::vector<std::unique_ptr<os::PooledDescriptor>> held;
+    for (int i = 0; i < 80; ++i) held.push_back(std::make_unique<os::PooledDescriptor>());
     std::deque<std::size_t> newest_first;  // the ones that must be open
     const auto use = [&](std::size_t i) {
         std::erase(newest_first, i);
@@ -90,7 +90,7 @@ TEST_CASE("descriptor_pool: the one used longest ago is closed") {
         const bool is_held = std::ranges::find(newest_first, i) != newest_first.end();
         switch (random() % 16) {
             case 0:
-                held[i] = std::make_unique<os::HeldOpen>();
+                held[i] = std::make_unique<os::PooledDescriptor>();
                 std::erase(newest_first, i);
                 break;
             case 1:  // it may be in the pool already, or not
@@ -109,14 +109,14 @@ TEST_CASE("descriptor_pool: the one used longest ago is closed") {
 
 TEST_CASE("descriptor_pool: a descriptor in use stays open until it is let go") {
     os::close_held();
-    os::HeldOpen held;
+    os::PooledDescriptor held;
     auto used = open_null();
     const int number = used->number();
     held.keep(used);
     SUBCASE("all are closed") { os::close_held(); }
     SUBCASE("it is the oldest") {
-        std::array<os::HeldOpen, os::kMostHeldOpen> newer;
-        for (os::HeldOpen& one : newer) one.keep(open_null());
+        std::array<os::PooledDescriptor, os::kMostHeldOpen> newer;
+        for (os::PooledDescriptor& one : newer) one.keep(open_null());
     }
     SUBCASE("another takes its place") {
         held.keep(open_null());
@@ -136,7 +136,7 @@ TEST_CASE("descriptor_pool: a descriptor in use stays open until it is let go") 
 TEST_CASE("descriptor_pool: a descriptor of ours is closed if the process has none left") {
     for (const int number : {EMFILE, ENFILE}) {
         CAPTURE(number);
-        os::HeldOpen held;
+        os::PooledDescriptor held;
         held.keep(open_null());
         FailingOpener once{1, number};
         CHECK(os::open_descriptor(once));
@@ -147,7 +147,7 @@ TEST_CASE("descriptor_pool: a descriptor of ours is closed if the process has no
         CHECK(errno == number);
         CHECK(always.calls == 2);
     }
-    os::HeldOpen held;
+    os::PooledDescriptor held;
     held.keep(open_null());
     FailingOpener missing{1, ENOENT};
     CHECK_FALSE(os::open_descriptor(missing));
@@ -179,15 +179,16 @@ TEST_CASE("descriptor_pool: many threads keep, find, close and forget descriptor
     os::close_held();
     const std::size_t before = open_descriptors();
     {
-        std::array<os::HeldOpen, 48> shared;
+        std::array<os::PooledDescriptor, 48> shared;
         std::atomic<int> closed_in_use = 0;
         std::vector<std::thread> threads;
         for (std::uint64_t seed = 0; seed < 8; ++seed) {
             threads.emplace_back([&, seed] {
                 std::mt19937_64 random(seed);
                 for (int i = 0; i < 2'000; ++i) {
-                    os::HeldOpen own;
-                    os::HeldOpen& one = random() % 8 == 0 ? own : shared[random() % shared.size()];
+                    os::PooledDescriptor own;
+                    os::PooledDescriptor& one =
+                        random() % 8 == 0 ? own : shared[random() % shared.size()];
                     auto found = std::static_pointer_cast<const os::Descriptor>(one.find());
                     if (!found) {
                         found = open_null();

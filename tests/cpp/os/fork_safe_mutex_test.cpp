@@ -108,7 +108,8 @@ TEST_CASE("fork_safe_mutex: a file that is read can be read on in the child") {
     const Bytes bytes(1 << 20, 7);
     const std::string path = folder.write("f", ByteView(bytes));
     const auto open = [&] {
-        auto copy = std::make_shared<source::ReadFile>(os::File::open(path), os::way_by_path(path));
+        auto copy =
+            std::make_shared<source::ReadFile>(os::File::open(path), os::path_locator(path));
         static_cast<void>(copy->feed());
         return copy;
     };

@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "caught.hpp"
 #include "needs_linux.hpp"
@@ -62,8 +61,7 @@ TEST_CASE("new_file: has its name only when it is complete") {
         CHECK(texts_in(folder.path()).size() == 2);
         file.finish(true);
         CHECK(text_of(folder / "f") == "old");
-        os::NewFile moved = std::move(file);
-        moved.replace();
+        file.replace();
         CHECK(texts_in(folder.path()) == Texts{{"f", "new file"}});
     }
     CHECK(texts_in(folder.path()) == Texts{{"f", "new file"}});
@@ -76,8 +74,7 @@ TEST_CASE("new_file: one that does not get its name is removed") {
     {
         os::NewFile file = new_file(folder);
         file.write(as_bytes("x"));
-        os::NewFile moved = std::move(file);
-        moved.finish(false);
+        file.finish(false);
     }
     CHECK(texts_in(folder.path()).empty());
     CHECK(open_descriptors() == descriptors);
@@ -192,7 +189,7 @@ TEST_CASE("new_file: bytes that move within their page are copied by any number 
     const os::File source = os::File::open(folder.write("source", text));
     for (const unsigned threads : {0U, 1U, 2U, 8U}) {
         for (const std::size_t most_at_once : {std::size_t{100'000}, SIZE_MAX}) {
-            const os::WithEffort effort({.threads = threads});
+            const os::WithThreadBudget budget({.threads = threads});
             const WatchedWrites watched({.most_at_once = most_at_once});
             bool copied = false;
             const std::string made = moved_copy(folder, source, kMoved, copied);
@@ -222,7 +219,7 @@ TEST_CASE("new_file: a copy that is not wanted any longer ends") {
     const TemporaryFolder folder;
     const os::File source = os::File::open(folder.write("source", numbered(kMoved)));
     const std::atomic<bool> stopped = true;
-    const os::WithEffort effort({.stopped = &stopped});
+    const os::WithThreadBudget budget({.stopped = &stopped});
     bool copied = false;
     CHECK_THROWS_AS(moved_copy(folder, source, kMoved - 3, copied), os::Stopped);
     CHECK(texts_in(folder.path()).size() == 1);

@@ -56,7 +56,7 @@ std::vector<Range> all_ranges(std::uint64_t total, std::uint64_t grain) {
 
 TEST_CASE("parallel in order: each range is finished once, in order, by the caller") {
     for (const unsigned threads : {1U, 2U, 5U}) {
-        const os::WithEffort effort({threads, nullptr});
+        const os::WithThreadBudget budget({threads, nullptr});
         for (const std::uint64_t slots : {1ULL, 2ULL, 7ULL}) {
             for (const std::uint64_t grain : {1ULL, 3ULL, 50ULL}) {
                 for (const std::uint64_t total : {1ULL, 2ULL, 6ULL, 49ULL, 50ULL, 51ULL, 500ULL}) {
@@ -74,7 +74,7 @@ TEST_CASE("parallel in order: each range is finished once, in order, by the call
 
 TEST_CASE("parallel in order: other threads work ahead by the number of slots, and no further") {
     constexpr std::uint64_t slots = 4;
-    const os::WithEffort effort({3, nullptr});
+    const os::WithThreadBudget budget({3, nullptr});
     std::atomic<std::uint64_t> worked = 0;
     std::uint64_t finished = 0;
     bool too_far = false;
@@ -94,7 +94,7 @@ TEST_CASE("parallel in order: other threads work ahead by the number of slots, a
 
 TEST_CASE("parallel in order: an exception reaches the caller, and the rest is not done") {
     for (const unsigned threads : {1U, 3U}) {
-        const os::WithEffort effort({threads, nullptr});
+        const os::WithThreadBudget budget({threads, nullptr});
         for (const std::uint64_t bad : {0ULL, 1ULL, 57ULL, 99ULL}) {
             std::uint64_t finished = 0;
             std::string text;
@@ -129,7 +129,7 @@ TEST_CASE("parallel in order: an exception reaches the caller, and the rest is n
 
 TEST_CASE("parallel in order: it ends if its result is no longer wanted") {
     std::atomic<bool> stopped = false;
-    const os::WithEffort effort({2, &stopped});
+    const os::WithThreadBudget budget({2, &stopped});
     std::uint64_t finished = 0;
     const auto work = [](std::uint64_t, std::uint64_t, std::uint64_t) {};
     CHECK_THROWS_AS(os::for_each_range_in_order(1000, 1, 4, work,
@@ -142,7 +142,7 @@ TEST_CASE("parallel in order: it ends if its result is no longer wanted") {
 }
 
 TEST_CASE("parallel in order: work within work runs on the same thread") {
-    const os::WithEffort effort({4, nullptr});
+    const os::WithThreadBudget budget({4, nullptr});
     std::atomic<bool> same = true;
     const auto look = [&] {
         const auto here = std::this_thread::get_id();

@@ -196,9 +196,9 @@ TEST_CASE("parallel: work may itself be split") {
                     std::runtime_error);
 }
 
-TEST_CASE("parallel: an effort sets the number of threads until the end of its scope") {
+TEST_CASE("parallel: an budget sets the number of threads until the end of its scope") {
     const auto threads_for = [](unsigned allowed) {
-        const os::WithEffort effort({allowed, nullptr});
+        const os::WithThreadBudget budget({allowed, nullptr});
         std::mutex mutex;
         std::set<std::thread::id> seen;
         std::atomic<unsigned> begun = 0;
@@ -215,7 +215,7 @@ TEST_CASE("parallel: an effort sets the number of threads until the end of its s
     CHECK(threads_for(1) == 1);
     CHECK(threads_for(3) == 3);  // even if there are fewer processors
     CHECK(threads_for(7) == 7);
-    const os::WithEffort one({1, nullptr});
+    const os::WithThreadBudget one({1, nullptr});
     CHECK(threads_for(2) == 2);
     const auto here = std::this_thread::get_id();
     os::for_each_range(
@@ -223,7 +223,7 @@ TEST_CASE("parallel: an effort sets the number of threads until the end of its s
 }
 
 TEST_CASE("parallel: work within work runs on the same thread") {
-    const os::WithEffort effort({4, nullptr});
+    const os::WithThreadBudget budget({4, nullptr});
     std::atomic<bool> same = true;
     os::for_each_range(8, 1, [&](std::uint64_t, std::uint64_t) {
         const auto here = std::this_thread::get_id();
@@ -236,7 +236,7 @@ TEST_CASE("parallel: work within work runs on the same thread") {
 
 TEST_CASE("parallel: the work ends if its result is no longer wanted") {
     std::atomic<bool> stopped = false;
-    const os::WithEffort effort({2, &stopped});
+    const os::WithThreadBudget budget({2, &stopped});
     os::leave_if_stopped();
     std::atomic<int> calls = 0;
     CHECK_THROWS_AS(os::for_each_range(1000, 1,
@@ -255,10 +255,10 @@ TEST_CASE("parallel: the work ends if its result is no longer wanted") {
 TEST_CASE("parallel: an error of the work or of its watcher ends both") {
     using std::chrono::milliseconds;
     const std::size_t before = threads_of_process();
-    // The caller looks again and again, while another thread does the work with the given effort.
+    // The caller looks again and again, while another thread does the work with the given budget.
     std::atomic<int> looks = 0;
     const auto here = std::this_thread::get_id();
-    os::work_while_looking(
+    os::work_while_polling(
         {3, nullptr}, milliseconds(1),
         [&] {
             CHECK(std::this_thread::get_id() != here);
@@ -271,7 +271,7 @@ TEST_CASE("parallel: an error of the work or of its watcher ends both") {
     CHECK(looks >= 3);
     // An error of the watcher stops the work. The caller gets it after the work has ended.
     bool ended = false;
-    CHECK_THROWS_AS(os::work_while_looking(
+    CHECK_THROWS_AS(os::work_while_polling(
                         {1, nullptr}, milliseconds(1),
                         [&] {
                             try {
@@ -288,7 +288,7 @@ TEST_CASE("parallel: an error of the work or of its watcher ends both") {
                     std::logic_error);
     CHECK(ended);
     // The caller gets an error of the work, too.
-    CHECK_THROWS_AS(os::work_while_looking(
+    CHECK_THROWS_AS(os::work_while_polling(
                         {1, nullptr}, milliseconds(1000), [] { throw std::bad_alloc(); }, [] {}),
                     std::bad_alloc);
     CHECK(threads_of_process() == before);

@@ -11,8 +11,8 @@
 
 #include "caught.hpp"
 #include "child_process.hpp"
-#include "contain/file_place.hpp"
 #include "contain/opened_text.hpp"
+#include "contain/rooted_path.hpp"
 #include "os/file_system.hpp"
 #include "os/lost_range.hpp"
 #include "os/processors.hpp"
@@ -51,7 +51,6 @@ TEST_CASE("plain_os: the page cache cannot be asked about, and advice does nothi
         source::release(*source, 0, 100'000);
         source::evict(*source, 0, 100'000);
         CHECK(source::populate(*source, 0, 100'000) == (mode == source::IoMode::read));
-        CHECK(!source::can_populate(*source));
         CHECK(source::is_cached(*source, 0));
         CHECK(source::read_ahead_nbytes(*source) == 0);
         std::uint8_t last = 0;
@@ -111,7 +110,7 @@ TEST_CASE("plain_os: an open file has no known path, and no file system a known 
     const os::File file = os::File::open(folder.write("f", "x"));
     CHECK(os::path_of_open(file.descriptor()).empty());
     const Roots roots = {os::Folder::open_shared(folder.path().string())};
-    CHECK(!contain::place_of(file, roots));
+    CHECK(!contain::rooted_path_of(file, roots));
     CHECK(!file.on_network());
     CHECK(file.identity().born_ns == 0);
     CHECK(os::usable_cpus() >= 1);

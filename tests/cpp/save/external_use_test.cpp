@@ -25,12 +25,12 @@ TEST_CASE("external_use: a plain location") {
 TEST_CASE("external_use: spellings of a path are one if they lead to the same file") {
     const auto one = std::make_shared<MemorySource>(as_bytes("1"));
     const auto other = std::make_shared<MemorySource>(as_bytes("2"));
-    save::FilePaths paths;
-    CHECK(paths.of({one, "/m/./w"}) == "/m/./w");
-    CHECK(paths.of({one, "/m/w"}) == "/m/./w");
-    CHECK(paths.of({one, "/m/a/../w"}) == "/m/./w");
-    CHECK(paths.of({one, "/m/link"}) == "/m/link");
-    CHECK(paths.of({other, "/m/a/../w"}) == "/m/a/../w");
+    save::FileFinder finder;
+    CHECK(finder.path_of({one, "/m/./w"}) == "/m/./w");
+    CHECK(finder.path_of({one, "/m/w"}) == "/m/./w");
+    CHECK(finder.path_of({one, "/m/a/../w"}) == "/m/./w");
+    CHECK(finder.path_of({one, "/m/link"}) == "/m/link");
+    CHECK(finder.path_of({other, "/m/a/../w"}) == "/m/a/../w");
 }
 
 }  // namespace onnxmap::test

@@ -31,8 +31,8 @@ class Changing {
         file = std::make_unique<os::NewFile>(place.folder, place.name, place.path, std::nullopt);
         file->write(as_bytes("new"));
         file->finish(false);
-        if (keeps) changes.keep_aside(place);
-        if (moves) changes.move_aside(place);
+        if (keeps) changes.set_aside(place, save::NameChanges::Aside::linked);
+        if (moves) changes.set_aside(place, save::NameChanges::Aside::moved);
         changes.put(place, *file, true);
     }
 

@@ -14,8 +14,8 @@
 
 namespace onnxmap::test {
 
-[[nodiscard]] inline save::Parts parts_of(std::string_view text) {
-    save::Parts parts;
+[[nodiscard]] inline save::FileContent parts_of(std::string_view text) {
+    save::FileContent parts;
     parts.copy(text);
     return parts;
 }

@@ -24,7 +24,7 @@ namespace {
 
 // The source of a model's file. It has addresses, because a feed was made to read the structure.
 std::unique_ptr<source::ReadFile> open_file(const std::string& path) {
-    auto file = std::make_unique<source::ReadFile>(os::File::open(path), os::way_by_path(path));
+    auto file = std::make_unique<source::ReadFile>(os::File::open(path), os::path_locator(path));
     static_cast<void>(file->feed());
     return file;
 }

@@ -20,7 +20,7 @@ namespace {
 
 std::shared_ptr<const source::Source> open(const std::string& path,
                                            source::IoMode mode = source::IoMode::mmap) {
-    return source::open_shared(os::File::open(path), mode, os::way_by_path(path));
+    return source::open_shared(os::File::open(path), mode, os::path_locator(path));
 }
 
 // Changes the time of modification, and nothing else.

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr source::IoMode kBothModes[] = {source::IoMode::mmap, source::IoMode::read};
 
-std::string code(const source::Source& source, source::Moment since) {
+std::string code(const source::Source& source, source::Timestamp since) {
     return code_of([&] {
         source.check_unchanged(since);
         return 0;
@@ -49,7 +49,7 @@ struct Loaded {
 
     /// Finds and reads the values of the tensor, as an access to it does.
     [[nodiscard]] std::string read(std::uint64_t tensor,
-                                   std::optional<source::Moment> since = std::nullopt) const {
+                                   std::optional<source::Timestamp> since = std::nullopt) const {
         return code_of([&] {
             const auto graph = document->child(document->root(), onnx::field<"ModelProto.graph">);
             const auto found =
@@ -59,7 +59,7 @@ struct Loaded {
         });
     }
     [[nodiscard]] std::string look() const {
-        return code_of([&] { return document->look_for_changes(); });
+        return code_of([&] { return document->check_for_changes(); });
     }
     void touch(const std::string& name) const {
         std::filesystem::last_write_time(folder / name, std::filesystem::file_time_type() + 1h);
@@ -90,12 +90,12 @@ TEST_CASE("source_changes: the file is checked unless it was checked since the g
     for (const source::IoMode mode : kBothModes) {
         const TemporaryFolder folder;
         const std::string path = folder.write("f", "0123456789");
-        const source::Moment before = source::now();
+        const source::Timestamp before = source::now();
         const auto source = open_source(path, mode);
         std::filesystem::resize_file(path, 5);
         // It was checked when it was opened.
         CHECK(code(*source, before) == "accepted");
-        CHECK(code(*source, source::Moment::min()) == "accepted");
+        CHECK(code(*source, source::Timestamp::min()) == "accepted");
         const auto error = error_of([&] {
             source->check_unchanged();
             return 0;
@@ -135,11 +135,11 @@ TEST_CASE("source_changes: on access, each file is checked every 10 ms") {
 
 TEST_CASE("source_changes: each file is checked once for a column") {
     const Loaded loaded(source::IoMode::mmap);
-    const source::Moment started = loaded.document->look_for_changes();
+    const source::Timestamp started = loaded.document->check_for_changes();
     CHECK(loaded.read(1, started) == "accepted");
     loaded.touch("w.bin");
     CHECK(loaded.read(1, started) == "accepted");  // it was checked after that moment
-    CHECK(loaded.read(1, loaded.document->look_for_changes()) == "file.changed");
+    CHECK(loaded.read(1, loaded.document->check_for_changes()) == "file.changed");
     CHECK(loaded.read(0, started) == "accepted");
     loaded.touch("m.onnx");
     CHECK(loaded.look() == "file.changed");

@@ -29,7 +29,7 @@ const wire::FieldRow& row_of(std::uint32_t number) {
     return *onnx::message<"TensorProto">.find(number);
 }
 
-// Decodes stretch by stretch, each into a heap block of exactly its size. The stretches must follow
+// Decodes block by block, each into a heap block of exactly its size. The blocks must follow
 // each other without gaps.
 std::pair<Bytes, bool> decode(const tensor::TypedValues& values, const tensor::ValueRange& range) {
     Bytes all;
@@ -44,7 +44,7 @@ std::pair<Bytes, bool> decode(const tensor::TypedValues& values, const tensor::V
     return {all, in_range};
 }
 
-// The expected values, eight bytes each. They are read one by one, without stretches.
+// The expected values, eight bytes each. They are read one by one, without blocks.
 Bytes slow_values(const onnx::Message& message, const wire::FieldRow& row) {
     Bytes all;
     message.for_each_value(row, [&](const wire::Field& value) {
@@ -136,7 +136,7 @@ TEST_CASE("typed_values: every field in any form, with any fields between") {
     }
 }
 
-TEST_CASE("typed_values: a stretch ends after 64 KiB, or at large fields of another kind") {
+TEST_CASE("typed_values: a block ends after 64 KiB, or at large fields of another kind") {
     std::mt19937_64 random(2);
     Bytes bytes;
     for (int i = 0; i < 60'000; ++i) append(bytes, scalar(5, random() % 400));
@@ -145,15 +145,15 @@ TEST_CASE("typed_values: a stretch ends after 64 KiB, or at large fields of anot
     CHECK(many.size() > 1);
     CHECK(same_as_slow(bytes, 5));
 
-    const auto stretches = [](const Bytes& between) {
+    const auto blocks = [](const Bytes& between) {
         const Bytes both = join(scalar(5, 1), between, scalar(5, 2));
         CHECK(same_as_slow(both, 5));
         return tensor::TypedValues(tensor_of(both), field<"TensorProto.int32_data">).size();
     };
-    CHECK(stretches({}) == 1);
-    CHECK(stretches(blob(8, "short")) == 1);
-    CHECK(stretches(blob(9, Bytes(60'000, 0x28))) == 2);  // bytes that look like the field
-    CHECK(stretches(join(packed(5, {3, 4}), scalar(999, 1))) == 1);
+    CHECK(blocks({}) == 1);
+    CHECK(blocks(blob(8, "short")) == 1);
+    CHECK(blocks(blob(9, Bytes(60'000, 0x28))) == 2);  // bytes that look like the field
+    CHECK(blocks(join(packed(5, {3, 4}), scalar(999, 1))) == 1);
 }
 
 TEST_CASE("typed_values: runs of about 64 KiB and about 1 MiB") {
@@ -223,7 +223,7 @@ TEST_CASE("typed_values: no byte behind the message is read") {
             REQUIRE(same_as_slow(pages.place(any_field(random, number, count)), number));
         }
     }
-    // Long enough for a stretch of its own.
+    // Long enough for a block of its own.
     for (std::size_t more = 0; more < 20; ++more) {
         Bytes run(70'000, 0x01);
         for (std::size_t i = 0; i < more; ++i) append(run, varint(random(), 10));

@@ -24,7 +24,7 @@ class ChangingSource final : public MemorySource {
     void change() noexcept { has_changed_ = true; }
 
   protected:
-    void look_for_changes() const override {
+    void check_for_changes() const override {
         if (has_changed_) fail_changed();
     }
 
@@ -78,7 +78,7 @@ TEST_CASE("values: a change during a read is noticed, whatever is read") {
     CHECK(code_after_change(kRaw, read_part) == "accepted");
     CHECK(code_after_change(kRaw, [&](const tensor::Values& values) {
               read_part(values);
-              values.look_again();
+              values.check_again();
           }) == "file.changed");
 }
 

@@ -1,4 +1,4 @@
-// A lenient store reads tensors with the faults that onnx overlooks, and still refuses others.
+// A lenient store reads tensors with the faults that onnx tolerates, and still refuses others.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -17,14 +17,14 @@ Bytes tensor_of(std::uint64_t data_type, std::uint64_t count, const Bytes& field
     return join(scalar(1, count), scalar(2, data_type), blob(8, "t"), fields);
 }
 
-// Reads from a lenient store. `overlooked` are the codes that it must report.
-Bytes read(const Bytes& bytes, const Codes& overlooked) {
+// Reads from a lenient store. `tolerated` are the codes that it must report.
+Bytes read(const Bytes& bytes, const Codes& tolerated) {
     OneTensor tensor(bytes);
     tensor.lenient();
     const Bytes elements = tensor.read();
     // Finding and reading may both report a code, but no other code may be reported.
-    for (const std::string& code : tensor.overlooked) CHECK(code == overlooked.front());
-    CHECK(tensor.overlooked.size() >= overlooked.size());
+    for (const std::string& code : tensor.tolerated) CHECK(code == tolerated.front());
+    CHECK(tensor.tolerated.size() >= tolerated.size());
     return elements;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("lenient: if there are data in two places, those that onnx takes are r
     text.lenient().values().for_each_string(
         [&](std::uint64_t, std::string_view one) { found = one; });
     CHECK(found == "text");
-    CHECK(text.overlooked == kAmbiguous);
+    CHECK(text.tolerated == kAmbiguous);
 }
 
 TEST_CASE("lenient: bytes behind the last element of a sub-byte tensor are ignored") {
@@ -83,7 +83,7 @@ TEST_CASE("lenient: nothing is reported for a correct tensor") {
                                tensor_of(22, 3, blob(9, from_hex("2143")))}) {
         OneTensor tensor(bytes);
         CHECK(tensor.lenient().read().size() >= 2);
-        CHECK(tensor.overlooked.empty());
+        CHECK(tensor.tolerated.empty());
     }
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("values: typed data can be converted and packed, too") {
     const bool good = tensor.read() == codes && tensor.read_packed() == codes &&
                       tensor.read(&float32()) == expected_float32(type, codes);
     CHECK(good);
-    // Each entry has four elements. No stretch ends inside an entry, except the last one.
+    // Each entry has four elements. No block ends inside an entry, except the last one.
     const onnx::DataTypeInfo& uint2 = onnx::data_type(UINT2);
     const Bytes packed_bytes = raw_bytes(uint2, count);
     Bytes entries;

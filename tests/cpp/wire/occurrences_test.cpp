@@ -15,8 +15,7 @@ namespace {
 const wire::MessageTable& graph_table() { return onnx::message<"GraphProto">; }
 
 // Checkpoints must be occurrences, and the occurrences after a checkpoint must be near it.
-void check_against(const wire::Occurrences::Entry& entry,
-                   const std::vector<std::uint64_t>& offsets) {
+void check_against(const wire::FieldOccurrences& entry, const std::vector<std::uint64_t>& offsets) {
     REQUIRE(entry.count == offsets.size());
     if (offsets.empty()) {
         CHECK(entry.checkpoints.empty());
@@ -41,7 +40,7 @@ void check_against(const wire::Occurrences::Entry& entry,
 }  // namespace
 
 TEST_CASE("occurrences: none are noted") {
-    const wire::Occurrences occurrences(graph_table());
+    const wire::Occurrences occurrences(graph_table().fields.size());
     for (std::size_t i = 0; i < graph_table().fields.size(); ++i) {
         CHECK(occurrences.at(i).count == 0);
         CHECK(occurrences.at(i).checkpoints.empty());
@@ -49,28 +48,28 @@ TEST_CASE("occurrences: none are noted") {
 }
 
 TEST_CASE("occurrences: every sixteenth of many small fields has a checkpoint") {
-    wire::Occurrences occurrences(graph_table());
-    for (std::uint64_t i = 0; i < 100; ++i) occurrences.note(0, 2 * i);
+    wire::Occurrences occurrences(graph_table().fields.size());
+    for (std::uint64_t i = 0; i < 100; ++i) occurrences[0].note(2 * i);
     const auto& entry = occurrences.at(0);
     REQUIRE(entry.checkpoints.size() == 7);
     for (std::size_t k = 0; k < 7; ++k) CHECK(entry.checkpoints[k].ordinal == 16 * k);
 }
 
 TEST_CASE("occurrences: each of a few large fields has a checkpoint") {
-    wire::Occurrences occurrences(graph_table());
-    for (std::uint64_t i = 0; i < 10; ++i) occurrences.note(0, 1024 * i);
+    wire::Occurrences occurrences(graph_table().fields.size());
+    for (std::uint64_t i = 0; i < 10; ++i) occurrences[0].note(1024 * i);
     CHECK(occurrences.at(0).checkpoints.size() == 10);
 }
 
 TEST_CASE("occurrences: several fields at random offsets") {
     std::mt19937_64 random(2);
     for (int round = 0; round < 300; ++round) {
-        wire::Occurrences occurrences(graph_table());
+        wire::Occurrences occurrences(graph_table().fields.size());
         std::vector<std::vector<std::uint64_t>> offsets(graph_table().fields.size());
         std::uint64_t offset = random() % 10;
         for (std::uint64_t i = 0, count = random() % 400; i < count; ++i) {
             const std::size_t position = random() % 4;
-            occurrences.note(position, offset);
+            occurrences[position].note(offset);
             offsets[position].push_back(offset);
             offset += random() % 20 == 0 ? 2 + random() % 3000 : 2 + random() % 40;
         }

@@ -34,10 +34,11 @@ TEST_CASE("writer: varints have the shortest form") {
 }
 
 TEST_CASE("writer: fixed numbers are little-endian") {
-    CHECK(written([](auto& out) { wire::write_fixed32(out, 0x0403'0201); }) ==
+    CHECK(written([](auto& out) { wire::write_fixed<std::uint32_t>(out, 0x0403'0201); }) ==
           from_hex("01020304"));
-    CHECK(written([](auto& out) { wire::write_fixed64(out, 0x0807'0605'0403'0201); }) ==
-          from_hex("0102030405060708"));
+    CHECK(written([](auto& out) {
+              wire::write_fixed<std::uint64_t>(out, 0x0807'0605'0403'0201);
+          }) == from_hex("0102030405060708"));
 }
 
 TEST_CASE("writer: tags and heads are those of the wire format") {

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.api_fuzz_rules import LEFT_OUT, members_of
+from support.api_fuzz.rules import LEFT_OUT, members_of
 from support.run_options import LONG, SANITIZED
 
 import onnxmap

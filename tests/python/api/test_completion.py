@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import floats, model_of
+from support.models.sample import floats, model_of
 
-# A shell with its defaults, and the completions of each line of `sys.argv`.
+# A shell with its defaults, but without the database of its history, which fails now and then under
+# load; and the completions of each line of `sys.argv`.
 SHELL = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance()
+from traitlets.config import Config
+shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
 import onnxmap
 shell.user_ns["d"] = onnxmap.load(sys.argv[1])
 for line in sys.argv[2:]:
@@ -41,7 +43,8 @@ def test_keys_complete_where_they_are_typed(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
     command = [sys.executable, "-c", SHELL, str(tmp_path / "m.onnx"), *LINES]
     home = {**os.environ, "IPYTHONDIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=home, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=home, check=False)
+    assert done.returncode == 0, done.stderr
     found = done.stdout.splitlines()
     assert found == [str(keys) for keys in LINES.values()]
 

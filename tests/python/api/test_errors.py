@@ -6,11 +6,12 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
 from support import wire_bytes as wire
-from support.sample_models import external, model_of, write
+from support.models.sample import external, model_of, write
 
 import onnxmap
 import onnxmap.errors
@@ -53,7 +54,10 @@ def broken(tmp_path: Path) -> dict[str, Callable[[], object]]:
         external("unsafe", [1], {"location": "../x.bin"}),
         external("bounds", [9], {"location": "w.bin"}),
     ]
+    tensors.append(external("linked", [1], {"location": "hard.bin"}))
     (tmp_path / "w.bin").write_bytes(b"12345678")
+    (tmp_path / "hard.bin").write_bytes(b"1234")
+    (tmp_path / "other").hardlink_to(tmp_path / "hard.bin")
     model = onnxmap.load(write(model_of(tensors), tmp_path / "model.onnx"))
     (tmp_path / "bad.onnx").write_bytes(b"\x08\x01\xff")
     table = model.initializers
@@ -66,6 +70,7 @@ def broken(tmp_path: Path) -> dict[str, Callable[[], object]]:
         "missing file": lambda: table["missing"].numpy(),
         "UnsafePathError": lambda: table["unsafe"].numpy(),
         "ExternalDataError": lambda: table["bounds"].numpy(),
+        "a remedy": lambda: table["linked"].numpy(),
     }
 
 
@@ -76,8 +81,20 @@ KINDS = [
     "missing file",
     "UnsafePathError",
     "ExternalDataError",
+    "a remedy",
 ]
-FIELDS = ("code", "offset", "path", "tensor", "location", "errno", "filename", "args")
+FIELDS = (
+    "code",
+    "remedy",
+    "message",
+    "offset",
+    "path",
+    "tensor",
+    "location",
+    "errno",
+    "filename",
+    "args",
+)
 
 
 def fields(error: BaseException) -> dict[str, object]:
@@ -123,6 +140,32 @@ def test_parse_error_points_at_the_byte_and_the_field(tmp_path: Path) -> None:
     assert error.offset == path.stat().st_size - 3
     for part in (str(path), str(error.offset), "graph.initializer[3].dims"):
         assert part in str(error)
+
+
+def test_an_error_has_its_remedy(tmp_path: Path) -> None:
+    """What the message says for people, a program can pass."""
+    with pytest.raises(onnxmap.UnsafePathError) as caught:
+        broken(tmp_path)["a remedy"]()
+    error = caught.value
+    assert error.remedy == onnxmap.errors.Remedy("{} reads it", (("allow_hardlinks", True),))
+    assert str(error) == f"{error.message}; allow_hardlinks=True reads it"
+    options: dict[str, Any] = dict(error.remedy.arguments)
+    model = onnxmap.load(tmp_path / "model.onnx", **options)
+    assert model.initializers["linked"].tobytes() == b"1234"
+    assert onnxmap.SaveError("no", code="save.any").remedy is None
+
+
+def test_every_remedy_is_text(tmp_path: Path) -> None:
+    assert {name: str(remedy) for name, remedy in onnxmap.errors.REMEDIES.items()} == {
+        "contained": 'link_policy="contained" follows links that stay in the folder',
+        "format": 'use another one, or pass format="protobuf"',
+        "hard_links": "allow_hardlinks=True reads it",
+        "over_2gib": 'put the weights into a data file with external_data="weights.data", or pass '
+        "allow_over_2gib=True",
+        "root": "name it with external_root=...",
+        "trusted": 'link_policy="trusted" follows it',
+        "view": 'load that file, and save the view again with external_data="view"',
+    }
 
 
 def test_each_kind_can_be_caught_as_a_built_in_error(tmp_path: Path) -> None:

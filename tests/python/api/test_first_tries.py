@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import floats, model_of, operator_set
+from support.models.sample import floats, model_of, operator_set
 
 import onnxmap
 from onnxmap import DataType, OperatorStatus
@@ -46,7 +46,7 @@ def test_what_loads_is_given(path: Path) -> None:
     loads: Any = onnxmap.loads
     with path.open("rb") as file:
         for given, advice in (
-            (message, r"SerializeToString\(\) of the ModelProto"),
+            (message, r"not a ModelProto; use onnxmap.loads\(message.SerializeToString\(\)\)"),
             (str(path), "load takes a path"),
             (path, "load takes a path"),
             (file, r"file.read\(\)"),

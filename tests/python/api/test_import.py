@@ -5,7 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from support.subprocesses import facts_from
+import pytest
+from support.processes.subprocesses import facts_from
+from support.run_options import SANITIZED
+
+pytestmark = pytest.mark.skipif(
+    SANITIZED, reason="looks at what interpreters import, and how long it takes"
+)
 
 HEAVY = [
     "onnx", "google.protobuf", "ml_dtypes", "onnx_ir", "onnxruntime", "torch", "rich", "fsspec",

@@ -74,12 +74,8 @@ MESSAGES: dict[str, Callable[[onnxmap.Model], Any]] = {
     "Node": lambda model: model.graph.nodes[0],
     "ProtoView": lambda model: model.proto.graph.node[0],
     "Tensor": lambda model: model.initializers["w"],
-    "Graph": lambda model: model_graph(model),
+    "Graph": lambda model: onnxmap.wrap(model.proto.graph),
 }
-
-
-def model_graph(model: onnxmap.Model) -> onnxmap.Graph:
-    return onnxmap.Graph(model.graph._core)
 
 
 @pytest.mark.parametrize("kind", MESSAGES)

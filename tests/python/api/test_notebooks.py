@@ -75,7 +75,12 @@ TABLES: dict[str, tuple[Any, list[list[str]]]] = {
         lambda m: m.graph.nodes,
         [["name", "op_type", "inputs", "outputs"], ["n0", "<b>&Op", "v0, w", "v1"]],
     ),
-    "inputs": (lambda m: m.graph.inputs, [["name", "type"], ["v0"]]),
+    "inputs": (lambda m: m.graph.inputs, [["name", "type"], ["v0", "FLOAT [1, N]"]]),
+    "functions": (
+        lambda m: m.functions,
+        [["name", "inputs", "outputs", "attributes", "contents"],
+         ["custom.<b>F", "i", "o", "a", "1 node"]],
+    ),
     "views of nodes": (
         lambda m: m.proto.graph.node, [["<onnxmap.ProtoView NodeProto, 39 bytes>"]],
     ),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import floats, model_of, operator_set
+from support.models.sample import floats, model_of, operator_set
 
 import onnxmap
 
@@ -66,7 +66,7 @@ def test_looking_up_a_name(path: Path) -> None:
 
 def seconds_of_suggestions(wrong: str, names: list[str]) -> float:
     """The processor time of the fastest of three calls."""
-    from onnxmap._names import nearest
+    from onnxmap._show.unknown_names import nearest
 
     took = []
     for _ in range(3):
@@ -77,7 +77,7 @@ def seconds_of_suggestions(wrong: str, names: list[str]) -> float:
 
 
 def test_suggestions_among_many_names() -> None:
-    from onnxmap._names import nearest
+    from onnxmap._show.unknown_names import nearest
 
     names = [f"layers.{i}.mlp.up_proj.weight" for i in range(100_000)]
     assert nearest("layers.77777.mlp.up_proj.weigth", names)[0] == "layers.77777.mlp.up_proj.weight"
@@ -92,7 +92,7 @@ def test_a_wrong_name_of_any_length_costs_the_same() -> None:
 
 def test_long_names_cost_little_more_than_short_ones() -> None:
     """difflib takes time in proportion to the product of the lengths."""
-    from onnxmap._names import nearest
+    from onnxmap._show.unknown_names import nearest
 
     short = [f"{i:03}.weight_{'ab' * 15}" for i in range(500)]
     long = [f"{i:03}.weight_{'ab' * 85}" for i in range(500)]
@@ -103,7 +103,7 @@ def test_long_names_cost_little_more_than_short_ones() -> None:
 
 
 def test_names_that_are_cut_to_compare_them_are_suggested_whole() -> None:
-    from onnxmap._names import nearest
+    from onnxmap._show.unknown_names import nearest
 
     long = "a" * 300 + "end"
     for wrong in (long + "x", "a" * 100_000):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support.bulk_models import (
+from support.models.many_tensors import (
     PLACES,
     Folder,
     is_float_run,
@@ -17,8 +17,9 @@ from support.bulk_models import (
     write_every_type,
     write_floats,
 )
-from support.sample_models import external, floats, model_of, write
-from support.stored_tensors import (
+from support.models.sample import external, floats, model_of, write
+from support.oracles.tensors import assert_same_array
+from support.tensors.stored import (
     NUMERIC,
     dtype_of,
     in_buffer,
@@ -27,7 +28,6 @@ from support.stored_tensors import (
     stored,
     values_of,
 )
-from support.tensor_oracle import assert_same_array
 
 import onnxmap
 

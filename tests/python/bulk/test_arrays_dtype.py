@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.stored_tensors import in_buffer, random_codes, stored
-from support.tensor_encoder import ELEMENT_TYPES
-from support.tensor_oracle import assert_same_array
+from support.oracles.tensor_encoder import ELEMENT_TYPES
+from support.oracles.tensors import assert_same_array
+from support.tensors.stored import in_buffer, random_codes, stored
 
 import onnxmap
 

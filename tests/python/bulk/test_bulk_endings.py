@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wire_bytes as wire
-from support.bulk_models import write_floats
+from support.models.many_tensors import write_floats
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from
 from support.run_options import LONG, SANITIZED
-from support.sample_models import external, model_of, write
-from support.subprocesses import facts_from
 
 import onnxmap
 
@@ -175,7 +175,7 @@ def test_no_thread_can_be_started(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     write_floats(path, [1000] * 10)
     code = """
-    import os, resource, onnxmap._bulk  # all that it takes, while its folder can be read
+    import os, resource, onnxmap._read.arrays  # all that it takes, while its folder can be read
     model = onnxmap.load(sys.argv[1])
     os.setuid(65534)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))

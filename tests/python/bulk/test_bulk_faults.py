@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.subprocesses import facts_from
 
-ROUNDS = 2_000 if LONG else 30 if SANITIZED else 204 if EXHAUSTIVE else 102
+ROUNDS = 2_000 if LONG else 30 if SANITIZED else 204 if EXHAUSTIVE else 60
 WAYS = ["interrupt", "leave", "fail_in_progress", "close_elsewhere", "drop_in_a_cycle", "kill"]
 
 
@@ -16,7 +16,7 @@ def happened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     import os
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # whose threads end at a fork
     from pathlib import Path
-    from support.bulk_faulting import Faults
+    from support.faults.bulk_faulting import Faults
     faults = Faults(Path(sys.argv[1]), seed=1)
     faults.run(int(sys.argv[2]))
     report(waited=faults.longest_wait, **faults.happened)

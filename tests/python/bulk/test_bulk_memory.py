@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from, run_python
 from support.run_options import LONG, SANITIZED
-from support.sample_models import external, model_of, write
-from support.subprocesses import facts_from, run_python
 
 GROUPS = Path("/sys/fs/cgroup/memory")
 MIB = 1 << 20

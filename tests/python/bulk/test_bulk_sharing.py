@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.sample_models import floats, model_of, write
-from support.subprocesses import facts_from
+from support.models.sample import floats, model_of, write
+from support.processes.subprocesses import facts_from
 
 import onnxmap
 

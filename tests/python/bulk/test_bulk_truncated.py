@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cutting import kept_cutting
+from support.faults.cutting import kept_cutting
+from support.models.sample import external, floats, model_of, write
+from support.processes.subprocesses import facts_from
 from support.run_options import LONG, SANITIZED
-from support.sample_models import external, floats, model_of, write
-from support.subprocesses import facts_from
 
 import onnxmap
 

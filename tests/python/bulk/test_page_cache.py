@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import paged_models as paged
 from support import wire_bytes as wire
-from support.cold_files import drop, locked, pages_there, write_sparse
-from support.page_requests import Trace, pages_of
+from support.models import paged
+from support.processes.cold_files import drop, locked, pages_there, write_sparse
+from support.processes.page_requests import Trace, pages_of
 
 import onnxmap
 

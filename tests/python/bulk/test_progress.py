@@ -5,19 +5,21 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import types
 from contextlib import redirect_stderr
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from support.sample_models import floats, model_of
+import tqdm
+from support.models.sample import floats, model_of
 
 import onnxmap
-from onnxmap import _progress as module
-from onnxmap._progress import Progress
+from onnxmap._show import progress as module
+from onnxmap._show.progress import Progress
+from onnxmap.cli import bar
 
 TOTAL = 1_000_000
-HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 class Clock:
@@ -61,9 +63,9 @@ def work(
 ) -> None:
     """Ten steps of work that take a second together."""
     with redirect_stderr(stderr), Progress(progress, TOTAL, "working", **options) as bar:
-        for _ in range(steps):
+        for i in range(steps):
             clock.now += 0.1
-            bar.update(TOTAL // steps)
+            bar.show((i + 1) * TOTAL // steps)
 
 
 class Calls(list[tuple[int, int]]):
@@ -85,9 +87,9 @@ class TestCallable:
     def test_at_most_twenty_times_a_second(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10_000, "working") as bar:
-            for _ in range(10_000):  # the work takes ten seconds
+            for done in range(1, 10_001):  # the work takes ten seconds
                 clock.now += 0.001
-                bar.update(1)
+                bar.show(done)
         assert 150 <= len(calls) <= 202
         assert all(before < after for before, after in pairwise(calls.done))
         assert (calls.done[0], calls.done[-1]) == (0, 10_000)
@@ -95,9 +97,19 @@ class TestCallable:
     def test_the_last_call_comes_however_short_the_work(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 5, "working") as bar:
-            for _ in range(5):
-                bar.update(1)
+            for done in range(1, 5):
+                bar.show(done)
         assert calls == [(0, 5), (5, 5)]
+
+    def test_the_total_is_shown_at_once_and_once(self, clock: Clock) -> None:
+        calls = Calls()
+        with Progress(calls, 5, "working") as bar:
+            bar.show(4)
+            assert calls.done == [0]
+            bar.show(5)
+            assert calls.done == [0, 5]
+            bar.show(5)
+        assert calls.done == [0, 5]
 
     def test_no_work_is_one_call(self) -> None:
         calls = Calls()
@@ -108,10 +120,26 @@ class TestCallable:
     def test_the_sum_never_exceeds_the_total(self, clock: Clock) -> None:
         calls = Calls()
         with Progress(calls, 10, "working") as bar:
-            for _ in range(8):
+            for done in (3, 6, 9, 12, 15):
                 clock.now += 1
-                bar.update(3)
+                bar.show(done)
         assert calls.done == [0, 3, 6, 9, 10]
+
+    def test_a_lower_number_is_not_shown(self, clock: Clock) -> None:
+        calls = Calls()
+        with Progress(calls, 10, "working") as bar:
+            for done in (6, 4, 7):
+                clock.now += 1
+                bar.show(done)
+        assert calls.done == [0, 6, 7, 10]
+
+    def test_a_callable_may_be_false(self) -> None:
+        """An empty list with `__call__` is."""
+        calls = Calls()
+        assert not calls
+        with Progress(calls, 10, "working"):
+            pass
+        assert calls.done == [0, 10]
 
     def test_no_delay_for_a_callable(self, clock: Clock) -> None:
         calls = Calls()
@@ -124,7 +152,7 @@ class TestCallable:
         def fail() -> None:
             with Progress(calls, 10, "working") as bar:
                 clock.now += 1
-                bar.update(4)
+                bar.show(4)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -140,65 +168,12 @@ class TestCallable:
             work(enough, clock)
         assert clock.now == pytest.approx(103.0)  # the whole work takes ten seconds
 
-    def test_only_the_first_thread_calls_it(self) -> None:
-        callers: list[int] = []
-        shown: list[int] = []
-
-        def note(done: int, total: int) -> None:
-            callers.append(threading.get_ident())
-            shown.append(done)
-
-        def count(bar: Progress) -> None:
-            for _ in range(5_000):
-                bar.update(1)
-
-        with Progress(note, 40_000, "working") as bar:
-            threads = [threading.Thread(target=count, args=(bar,)) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(bar.interval)
-                    bar.refresh()
-            assert bar._done == 40_000  # no update was lost, which the last call would hide
-        assert set(callers) == {threading.get_ident()}
-        assert shown == sorted(set(shown))
-        assert shown[-1] == 40_000
-
-    def test_a_waiting_thread_shows_the_work_of_others(self, clock: Clock) -> None:
-        calls = Calls()
-        with Progress(calls, 10, "working") as bar:
-            assert bar.interval is not None
-            assert bar.interval <= 0.05
-            clock.now += bar.interval
-            other = threading.Thread(target=bar.update, args=(6,))
-            other.start()
-            other.join()
-            assert calls.done == [0]
-            bar.refresh()
-            assert calls.done == [0, 6]
-
 
 class TestNothing:
-    @pytest.mark.parametrize("columns", [10, 25, 40, 60])
-    def test_a_narrow_terminal_gets_a_shorter_text(
-        self, columns: int, clock: Clock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        work(True, clock, stderr=terminal)
-        last = terminal.getvalue().rstrip("\n").split("\r")[-1].rstrip()
-        assert len(last) < columns
-        whole = {10: "100%", 25: " of ", 40: "working", 60: "s left"}
-        assert whole[columns] in last
-
-    def test_false_shows_nothing(
-        self, clock: Clock, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(module, "_bar", lambda *_: pytest.fail("a bar was made"))
+    def test_false_shows_nothing(self, clock: Clock, terminal: Terminal) -> None:
         work(False, clock, stderr=terminal)
         assert terminal.getvalue() == ""
-        with Progress(False, TOTAL, "working") as bar:
-            assert bar.interval is None  # no thread wakes up for it
+        assert Progress(False, TOTAL, "working").callback is None  # the core calls nothing
 
     @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "pipe"])
     def test_without_a_terminal_there_is_no_bar(
@@ -212,26 +187,39 @@ class TestNothing:
         with pytest.raises(TypeError, match=type(wrong).__name__):
             Progress(wrong, TOTAL, "working")
 
+    def test_without_tqdm_true_says_what_to_install(
+        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+        model = onnxmap.loads(model_of([floats("v", 6)]).SerializeToString())
+        for read in (model.arrays, model.stream, model.stats, model.verify):
+            with pytest.raises(ImportError, match=r"pip install 'onnxmap\[cli\]'"):
+                read(progress=True)
+        calls = Calls()
+        work(calls, clock)
+        assert calls.done[-1] == TOTAL
+
 
 class TestTerminal:
-    def test_a_line_is_overwritten(self, clock: Clock, terminal: Terminal) -> None:
+    def test_the_work_the_bytes_and_the_rate(self, clock: Clock, terminal: Terminal) -> None:
         work(True, clock, steps=4, stderr=terminal)
         shown = terminal.getvalue().split("\r")[1:]
-        assert [line.rstrip() for line in shown] == [
-            "working  0 B of 1.0 MB",
-            "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
-            "working  500.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
-            "working  750.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
-            "working  1.0 MB of 1.0 MB, 2.5 MB/s, 0 s left",
-        ]
+        shares = [line[: line.index("%")] for line in shown if "%" in line]
+        assert shares[:5] == [f"working: {share:3}" for share in (0, 25, 50, 75, 100)]
+        assert "1.00M/1.00M" in shown[-1]
+        assert "B/s" in shown[-1]
         assert shown[-1].endswith("\n")
-        assert len(shown[-1].rstrip("\n")) == len(shown[-2])  # the longer line before is wiped
 
-    def test_transient_lines_are_wiped(self, clock: Clock, terminal: Terminal) -> None:
-        work(True, clock, steps=4, stderr=terminal, transient=True)
+    def test_the_bar_of_a_command_is_wiped(
+        self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", 0)
+        with redirect_stderr(terminal), bar.progress_bar("working") as show:
+            assert callable(show)
+            show(5, 10)
         *_, last, wiped, end = terminal.getvalue().split("\r")
         assert last.startswith("working")
-        assert (wiped, end) == (" " * len(last.rstrip()), "")
+        assert (wiped.strip(), end) == ("", "")
 
     def test_standard_output_stays_what_it_is(
         self, clock: Clock, terminal: Terminal, capsys: pytest.CaptureFixture[str]
@@ -249,19 +237,20 @@ class TestTerminal:
             assert set(threading.enumerate()) == before
 
     def test_short_work_shows_none(self, clock: Clock, terminal: Terminal) -> None:
-        work(True, clock, steps=10, stderr=terminal, delay=1.5)
+        work(True, clock, steps=10, stderr=terminal, delay=60)
         assert terminal.getvalue() == ""
-        work(True, clock, steps=20, stderr=terminal, delay=1.5)
+        work(True, clock, steps=10, stderr=terminal, delay=1e-9)
         assert "working" in terminal.getvalue()
 
     def test_the_line_ends_when_a_stream_is_left(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("onnxmap._bulk._DELAY", 0)
+        monkeypatch.setattr("onnxmap._read.arrays._DELAY", 0)
         model = onnxmap.loads(model_of([floats("v", 6), floats("w", 6)]).SerializeToString())
         with redirect_stderr(terminal):
             for name, _ in model.stream(progress=True):
                 assert name == "v"
+                assert terminal.getvalue().startswith("\rstreaming")
                 assert not terminal.getvalue().endswith("\n")
                 break
         assert terminal.getvalue().endswith("\n")
@@ -273,62 +262,26 @@ class TestTerminal:
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert terminal.getvalue() == "\rworking  0 B of 1.0 MB\n"
-
-
-class Output:
-    """What a cell of a notebook shows: IPython's handle of a display."""
-
-    def __init__(self, data: dict[str, str]) -> None:
-        self.shown = [data]
-
-    def update(self, data: dict[str, str], raw: bool) -> None:
-        assert raw
-        self.shown.append(data)
+        last = terminal.getvalue().split("\r")[-1]
+        assert last.startswith("working:   0%")
+        assert last.endswith("\n")
 
 
 class TestNotebook:
-    @pytest.fixture(params=["ZMQInteractiveShell", "Shell"])
-    def outputs(
-        self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-    ) -> list[Output]:
-        """The outputs that IPython was asked for, in a notebook of Jupyter or Colab."""
-        made: list[Output] = []
-
-        def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Output:
-            assert raw
-            assert display_id
-            made.append(Output(data))
-            return made[-1]
-
-        shell = type(request.param, (), {})()
-        ipython = types.SimpleNamespace(get_ipython=lambda: shell)
-        monkeypatch.setitem(sys.modules, "IPython", ipython)
-        monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
-        return made
-
-    def test_one_output_is_updated(self, outputs: list[Output], clock: Clock) -> None:
-        stderr = Terminal()
-        work(True, clock, steps=4, stderr=stderr)
-        assert stderr.getvalue() == ""
-        [output] = outputs
-        assert output.shown[2] == {
-            "text/plain": "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
-            "text/html": '<progress value="250000" max="1000000"></progress> '
-            "working  250.0 kB of 1.0 MB, 2.5 MB/s, 0 s left",
-        }
-        assert 'value="1000000"' in output.shown[-1]["text/html"]
-
-    def test_a_transient_output_is_emptied(self, outputs: list[Output], clock: Clock) -> None:
-        work(True, clock, steps=4, transient=True)
-        assert outputs[0].shown[-1] == {"text/plain": "", "text/html": ""}
-
-    def test_ipython_without_a_terminal_is_not_a_notebook(
+    def test_the_bar_that_tqdm_chose_is_drawn(
         self, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        shell = type("TerminalInteractiveShell", (), {})()
-        ipython = types.SimpleNamespace(get_ipython=lambda: shell)
-        monkeypatch.setitem(sys.modules, "IPython", ipython)
-        output = io.StringIO()
-        work(True, clock, stderr=output)
-        assert output.getvalue() == ""
+        """Standard error of a notebook is not a terminal."""
+        made = []
+
+        class NotebookBar(tqdm.tqdm):
+            """Draws unless `disable` is true, like the bar of `tqdm.notebook`."""
+
+            def __init__(self, **options: Any) -> None:
+                options |= {"disable": bool(options["disable"]), "file": io.StringIO()}
+                super().__init__(**options)
+                made.append(self)
+
+        monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=NotebookBar))
+        work(True, clock, steps=4, stderr=io.StringIO())
+        assert [(bar.n, bar.total) for bar in made] == [(TOTAL, TOTAL)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.bulk_models import (
+from support.models.many_tensors import (
     PLACES,
     Folder,
     is_float_run,
@@ -17,9 +17,9 @@ from support.bulk_models import (
     write_every_type,
     write_floats,
 )
-from support.sample_models import floats, model_of, write
-from support.tensor_oracle import assert_same_array
-from support.tensor_places import file_of
+from support.models.sample import floats, model_of, write
+from support.oracles.tensors import assert_same_array
+from support.tensors.places import file_of
 
 import onnxmap
 

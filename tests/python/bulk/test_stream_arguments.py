@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.bulk_models import is_float_run, spans, threads_of_process, write_floats
-from support.file_watch import FileWatch
-from support.sample_models import external, floats, model_of, write
+from support.models.many_tensors import is_float_run, spans, threads_of_process, write_floats
+from support.models.sample import external, floats, model_of, write
+from support.processes.file_watch import FileWatch
 
 import onnxmap
-from onnxmap._arguments import parse_size
+from onnxmap._base.arguments import parse_size
 
 MIB = 1 << 20
 
@@ -129,7 +129,7 @@ class TestProgress:
                     tell(done)
                 return {}
 
-        monkeypatch.setattr("onnxmap._progress._SECONDS_BETWEEN", 0)
+        monkeypatch.setattr("onnxmap._show.progress.SECONDS_BETWEEN", 0)
         monkeypatch.setattr("onnxmap._core.plan_bulk", lambda *_, **__: Bulk())
         calls: list[tuple[int, int]] = []
         model.arrays(progress=lambda *numbers: calls.append(numbers))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.sample_models import floats, model_of, write
-from support.subprocesses import facts_from
+from support.models.sample import floats, model_of, write
+from support.processes.subprocesses import facts_from
 
 
 @pytest.mark.parametrize("before", [1, 2, 7])

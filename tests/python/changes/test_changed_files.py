@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.paged_models import KINDS, external_entries, model_of, stored, tensor_message
-from support.sample_models import external, floats, write
-from support.sample_models import model_of as message_of
+from support.models.paged import KINDS, external_entries, model_of, stored, tensor_message
+from support.models.sample import external, floats, write
+from support.models.sample import model_of as message_of
 
 import onnxmap
 

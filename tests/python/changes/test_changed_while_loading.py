@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.processes.subprocesses import facts_from
 from support.run_options import LONG
-from support.subprocesses import facts_from
 
 SECONDS = 10 if LONG else 1
 # The errors if the file stays half written during the whole load.
@@ -18,7 +18,7 @@ from collections import Counter
 import numpy as np
 import onnxmap
 from support import wire_bytes as wire
-from support.paged_models import FLOAT, model_of, tensor_message
+from support.models.paged import FLOAT, model_of, tensor_message
 
 folder, how, io, seconds = sys.argv[1:]
 path = folder + "/model.onnx"

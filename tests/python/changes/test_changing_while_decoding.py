@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 from support import wire_bytes as wire
+from support.processes.subprocesses import facts_from
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.subprocesses import facts_from
 
 ROUNDS = 5_000 if LONG else 40 if SANITIZED else 400 if EXHAUSTIVE else 150
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.paged_models import FLOAT, external_entries, model_of, tensor_message
+from support.models.paged import FLOAT, external_entries, model_of, tensor_message
 from support.run_options import IN_CI, SANITIZED
 
 STRACE = shutil.which("strace")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.sample_models import external, model_of, write
+from support.models.sample import external, model_of, write
 
 import onnxmap
 

@@ -6,16 +6,19 @@ import signal
 from pathlib import Path
 
 import pytest
-from support.bus_errors import ended_by_bus_error
-from support.subprocesses import facts_from, run_python
+from support.faults.bus_errors import ended_by_bus_error
+from support.processes.subprocesses import facts_from, run_python
+from support.run_options import SANITIZED
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="fault_handlers.cpp does the same in C++")
 
 TRACE = "Fatal Python error: Bus error"  # for faulthandler
 PREPARE = """
 import faulthandler, os, signal, sys, threading
-from support import bus_errors
+from support.faults import bus_errors
 {before}
 import onnxmap
-from support.cut_model import CutModel
+from support.faults.cut_model import CutModel
 folder = sys.argv[1]
 cut = CutModel(folder)
 {after}
@@ -159,11 +162,11 @@ def test_a_thread_in_which_all_signals_are_blocked(tmp_path: Path) -> None:
 def test_nothing_is_installed_before_it_is_needed(tmp_path: Path) -> None:
     facts = facts_from(
         """
-        from support import bus_errors
+        from support.faults import bus_errors
         before = bus_errors.handler_address()
         import onnxmap
         imported = bus_errors.handler_address()
-        from support.cut_model import CutModel
+        from support.faults.cut_model import CutModel
         read = CutModel(sys.argv[1]).read()
         report(before=before, imported=imported, after=bus_errors.handler_address(), read=read)
         """,
@@ -177,11 +180,11 @@ def test_it_can_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Then a file that is cut off ends the process, as it does without onnxmap."""
     monkeypatch.setenv("ONNXMAP_SIGBUS_HANDLER", "0")
     code = """
-    from support import bus_errors
+    from support.faults import bus_errors
     before = bus_errors.handler_address()
     import onnxmap
-    from support.cut_model import CutModel
-    from support.paged_models import stored
+    from support.faults.cut_model import CutModel
+    from support.models.paged import stored
     from pathlib import Path
     good = stored("raw")
     good.write(Path(sys.argv[1]))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import sys
 from pathlib import Path
 
 import pytest
+from support import wire_bytes as wire
+from support.processes.subprocesses import facts_from
+from support.readers.structure import STEPS
+from support.readers.tensors import excused
 from support.run_options import SANITIZED
-from support.structure_readings import STEPS
-from support.subprocesses import facts_from
-from support.tensor_readings import excused
+
+import onnxmap
 
 READ_ALL = """
-from support.structure_readings import outcomes
+from support.readers.structure import outcomes
 folder, way, watch = sys.argv[1:]
 report(**outcomes(folder, way, watch == "watch"))
 """
@@ -40,7 +46,7 @@ def test_every_part_of_a_cut_model(tmp_path: Path, way: str, watch: str) -> None
 def test_commands(tmp_path: Path) -> None:
     found = facts_from(
         """
-        from support.structure_readings import commands
+        from support.readers.structure import commands
         report(**commands(sys.argv[1]))
         """,
         str(tmp_path),
@@ -51,3 +57,20 @@ def test_commands(tmp_path: Path) -> None:
         assert told.startswith("onnxmap: "), words
         assert told.count("\n") == 1, words
         assert str(tmp_path / "model.onnx") in told
+
+
+def test_a_buffer_that_is_refused_keeps_no_tensor(tmp_path: Path) -> None:
+    """The lost bytes are dims, and read as zeros: only the guard notices that they are lost."""
+    path = tmp_path / "model.onnx"
+    tensor = wire.scalar(2, 1) + wire.blob(8, b"w") + wire.blob(9, b"") + wire.blob(1, bytes(40))
+    rest = wire.blob(5, tensor)
+    text = bytes(mmap.PAGESIZE + 20 - len(rest) - 9)  # the last 20 bytes have a page of their own
+    model = wire.blob(7, wire.blob(2, b"g") + wire.blob(10, text) + rest)
+    assert len(model) == mmap.PAGESIZE + 20
+    path.write_bytes(model)
+    handle = onnxmap.load(path, io="mmap").initializers["w"]
+    before = sys.getrefcount(handle)
+    os.truncate(path, mmap.PAGESIZE)
+    with pytest.raises(onnxmap.FileChangedError):
+        memoryview(handle)  # type: ignore[arg-type]
+    assert sys.getrefcount(handle) == before

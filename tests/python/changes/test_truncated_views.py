@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.bus_errors import ended_by_bus_error
-from support.subprocesses import facts_from, run_python
+from support.faults.bus_errors import ended_by_bus_error
+from support.processes.subprocesses import facts_from, run_python
 
 KINDS = ["raw", "external", "floats_in_one_run"]
 
@@ -15,8 +15,8 @@ KINDS = ["raw", "external", "floats_in_one_run"]
 def test_pages_that_are_still_there_keep_their_values(tmp_path: Path, kind: str) -> None:
     facts = facts_from(
         """
-        from support.cut_model import CutModel
-        from support.paged_models import PAGE
+        from support.faults.cut_model import CutModel
+        from support.models.paged import PAGE
         cut = CutModel(sys.argv[1], pages=3, kind=sys.argv[2])
         count = (3 * PAGE - cut.tensor.offset) // cut.view.itemsize
         before = cut.view[:count].tobytes()
@@ -51,7 +51,7 @@ thread.join()
 }
 TOUCH = """
 import onnxmap
-from support.cut_model import CutModel
+from support.faults.cut_model import CutModel
 cut = CutModel(sys.argv[1], pages=3, kind=sys.argv[2])
 {earlier}
 print("before", flush=True)
@@ -75,8 +75,8 @@ def test_a_guard_protects_only_its_own_thread(tmp_path: Path) -> None:
         """
         import faulthandler, os, threading, time
         import onnxmap
-        from support.cut_model import CutModel
-        from support.reading_in_threads import write_model
+        from support.faults.cut_model import CutModel
+        from support.readers.in_threads import write_model
         from pathlib import Path
         # With all threads, Python reads the frames of threads that still run, and may never end.
         faulthandler.enable(all_threads=False)
@@ -113,7 +113,7 @@ def test_no_zeros_for_others_while_a_copy_fails(tmp_path: Path) -> None:
         import faulthandler, os, threading, time, warnings
         from pathlib import Path
         import onnxmap
-        from support.stored_tensors import write_sparse
+        from support.tensors.stored import write_sparse
         faulthandler.disable()
         warnings.simplefilter("ignore", DeprecationWarning)  # NumPy has threads of its own
         path = Path(sys.argv[1], "model.onnx")
@@ -159,8 +159,8 @@ def test_a_process_continues_after_failed_readings(tmp_path: Path, kind: str) ->
         import gc, os
         from pathlib import Path
         import onnxmap
-        from support.cut_model import CutModel
-        from support.paged_models import stored
+        from support.faults.cut_model import CutModel
+        from support.models.paged import stored
         folder, kind = sys.argv[1:]
 
         def turn():
@@ -196,7 +196,7 @@ def test_a_fork_of_a_process_with_a_cut_model(tmp_path: Path) -> None:
         """
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # NumPy has threads of its own
-        from support.cut_model import CutModel
+        from support.faults.cut_model import CutModel
         def in_a_child(work):
             child = os.fork()
             if child == 0:

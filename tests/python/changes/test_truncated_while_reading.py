@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.subprocesses import facts_from
+from support.processes.subprocesses import facts_from
+from support.run_options import EXHAUSTIVE, LONG
 
 READ = """
-from support.reading_in_threads import left_of, read_while_cut
+from support.readers.in_threads import left_of, read_while_cut
 folder, cut, mib, cuts, watch = sys.argv[1:]
 facts = read_while_cut(folder, cut, int(mib), int(cuts), watch == "watch")
 report(**facts, left=left_of(folder))
 """
-MIB, CUTS = (32, 1_000) if LONG else (4, 20) if SANITIZED else (16, 50) if EXHAUSTIVE else (8, 30)
+MIB, CUTS = (32, 1_000) if LONG else (16, 50) if EXHAUSTIVE else (4, 20)
 
 
 @pytest.mark.parametrize("watch", ["watch", "no watch"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from onnx import ModelProto, NodeProto, helper
-from support.rule_checks import errors_in
-from support.sample_models import model_of
+from support.checks.rules import errors_in
+from support.models.sample import model_of
 
 CYCLE = [
     helper.make_node("Relu", ["a"], ["start"]),

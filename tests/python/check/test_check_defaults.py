@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from onnx import AttributeProto, FunctionProto, helper
-from support.rule_checks import errors_in
-from support.sample_models import model_of
+from support.checks.rules import errors_in
+from support.models.sample import model_of
 
 PLACE = 'functions[0].attribute_proto["body"].g'
 

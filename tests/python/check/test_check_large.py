@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.bridged_models import write_weights
+from support.interop.bridged_models import write_weights
 
 import onnxmap
 

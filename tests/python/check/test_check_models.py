@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
-from support.rule_checks import LEVELS, errors_in, found_in
+from support.checks.rules import LEVELS, errors_in, found_in
+from support.models.node_cases import all_cases
 
 import onnxmap
 
@@ -53,11 +53,7 @@ def test_models_of_onnxruntime() -> None:
 
 @pytest.fixture(scope="module")
 def cases() -> list[Any]:
-    with warnings.catch_warnings():  # the cases compute their outputs, and some overflow on purpose
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        return collect_testcases(None)
+    return all_cases()
 
 
 def test_node_cases(cases: list[Any]) -> None:

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 from onnx import ModelProto, checker
 from onnx.shape_inference import InferenceError
-from support.checked_models import CHECKED_MODELS
-from support.message_mutator import mutant
-from support.rule_checks import errors_in
+from support.checks.message_mutator import mutant
+from support.checks.rules import errors_in
+from support.checks.valid_models import CHECKED_MODELS
 from support.run_options import EXHAUSTIVE, LONG
 
 import onnxmap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -10,7 +11,7 @@ import onnx
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from support import wire_bytes as wire
-from support.rule_checks import LEVELS, RULES
+from support.checks.rules import LEVELS, RULES
 
 import onnxmap
 
@@ -53,6 +54,15 @@ def test_a_report_is_a_list_of_findings() -> None:
         "graph.value_info_inner": 1, "value.undefined": 1, "node.trailing_empty": 1,
     }  # fmt: skip
     assert pickle.loads(pickle.dumps(report)) == report
+
+
+def test_a_report_as_json() -> None:
+    report = check(broken())
+    facts = json.loads(json.dumps(report.to_dict()))
+    assert (facts["ok"], facts["counts"]) == (False, report.counts)
+    names = ("severity", "rule", "where", "message", "advice", "source")
+    expected = [{name: getattr(each, name) for name in names} for each in report]
+    assert facts["findings"] == expected
 
 
 def test_a_finding_explains_itself() -> None:
@@ -199,9 +209,9 @@ def test_a_missing_version_is_one_finding() -> None:
 
 def test_operator_sets_are_checked() -> None:
     made = onnxmap.new("OperatorSetProto", magic="ONNXOPSET", ir_version=8, opset_version=2)
-    assert onnxmap.OperatorSet(made).check().ok
+    assert onnxmap.wrap(made).check().ok
     made.magic = "other"
-    assert [each.rule for each in onnxmap.OperatorSet(made).check()] == ["operator_set.magic"]
+    assert [each.rule for each in onnxmap.wrap(made).check()] == ["operator_set.magic"]
 
 
 def test_a_closed_model() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from onnx import TensorProto
-from support.rule_checks import errors_in
-from support.sample_models import external, model_of, write
+from support.checks.rules import errors_in
+from support.models.sample import external, model_of, write
 
 import onnxmap
 

@@ -10,7 +10,7 @@ from check.examples import EXAMPLES
 from check.examples.example import MODEL_FILE, SMALL, SMALL_SET, Example
 from google.protobuf import text_format
 from onnx import ModelProto, OperatorSetProto
-from support.rule_checks import LEVELS, RULES, found_in
+from support.checks.rules import LEVELS, RULES, found_in
 
 import onnxmap
 

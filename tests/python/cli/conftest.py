@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cli_models import EVIL_NAME, LONG_NAME, save, save_hidden, tensor
-from support.command_line import Ran, Run, piped
-from support.weighted_models import Values, save_weighted
+from support.models.hard_names import EVIL_NAME, LONG_NAME, save, save_hidden, tensor
+from support.models.weighted import Values, save_weighted
+from support.processes.command_line import Ran, Run, piped
 
 from onnxmap.cli import main
 

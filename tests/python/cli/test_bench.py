@@ -14,46 +14,42 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
-from support.cli_models import save, tensor
-from support.cold_files import locked
-from support.command_line import Ran, Run, on_terminal, piped
+from support.models.hard_names import save, tensor
+from support.processes.cold_files import locked
+from support.processes.command_line import Ran, Run, on_terminal, piped
 
 import onnxmap
-from onnxmap.cli.bench import peers
-from onnxmap.cli.bench import samples as bench_samples
+from onnxmap.cli import bench
 
-WORKS = ("open", "arrays", "touch", "copies", "stream")
-MODULES = ("onnx", "onnx_ir", "onnxruntime", "onnx_extended", "safetensors")
-NOT_INSTALLED = "raise ModuleNotFoundError('no such module', name={!r})\n"
-RESULT_KEYS = {
-    "work", "contender", "error", "seconds", "median_seconds", "times_ours", "own_bytes",
-    "file_bytes",
-    "peak_bytes",
+MODULES = {
+    "onnxmap": "onnxmap", "onnx": "onnx", "onnx-ir": "onnx_ir", "onnxruntime": "onnxruntime",
+    "onnx2": "onnx_extended",
 }  # fmt: skip
+WITH_ARRAYS = ("onnxmap", "onnx", "onnx-ir")
 
 Stand = Callable[[str, str], None]
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
-    """Replace a peer by this code. All other peers are missing."""
-    folder = tmp_path / "peers"
-
-    def put(module: str, code: str) -> None:
-        (folder / module).mkdir(parents=True, exist_ok=True)
-        (folder / module / "__init__.py").write_text(textwrap.dedent(code))
-
-    for module in MODULES:
-        put(module, NOT_INSTALLED.format(module))
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    return put
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No peer is installed."""
+    monkeypatch.setattr(bench, "PEERS", {bench.OURS: bench.PEERS[bench.OURS]})
 
 
 @pytest.fixture
-def only_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that do not need any work to be done."""
-    monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
+    """Replace a peer by this code. Only onnxmap and this one are installed."""
+    folder = tmp_path / "peers"
+    monkeypatch.syspath_prepend(folder)
+
+    def put(name: str, code: str) -> None:
+        module = folder / MODULES[name]
+        module.mkdir(parents=True)
+        (module / "__init__.py").write_text(textwrap.dedent(code))
+        installed = {each: bench.PEERS[each] for each in (bench.OURS, name)}
+        monkeypatch.setattr(bench, "PEERS", installed)
+
+    return put
 
 
 def facts(ran: Ran) -> dict[str, Any]:
@@ -62,21 +58,19 @@ def facts(ran: Ran) -> dict[str, Any]:
     return found
 
 
-def of_contender(found: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
-    return {result["work"]: result for result in found["results"] if result["contender"] == name}
+def of_contender(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (result,) = [each for each in found["results"] if each["contender"] == name]
+    assert isinstance(result, dict)
+    return result
 
 
 def save_external(folder: Path, name: str) -> Path:
-    """A model with one initializer. Its data file is also a safetensors file."""
-    array = np.arange(6, dtype=np.float32)
-    header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
-    preamble = len(header).to_bytes(8, "little") + header
-    (folder / name).write_bytes(preamble + array.tobytes())
+    """A model with one initializer of six numbers, in a data file."""
+    (folder / name).write_bytes(np.arange(6, dtype=np.float32).tobytes())
     weight = TensorProto(
         name="w", data_type=1, dims=[6], data_location=TensorProto.DataLocation.EXTERNAL
     )
-    for key, value in (("location", name), ("offset", len(preamble)), ("length", 24)):
-        weight.external_data.add(key=key, value=str(value))
+    weight.external_data.add(key="location", value=name)
     save(folder / "model.onnx", weight)
     return folder / "model.onnx"
 
@@ -84,172 +78,107 @@ def save_external(folder: Path, name: str) -> Path:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run with all installed peers."""
-    path = save_external(tmp_path_factory.mktemp("bench"), "w.safetensors")
+    path = save_external(tmp_path_factory.mktemp("bench"), "w.bin")
     ran = piped("bench", path, "--json", "--rounds", 1)
     return facts(Ran(ran.returncode, ran.stdout, ran.stderr)) | {"expected_path": str(path)}
 
 
 class TestWithWhatIsInstalled:
     def test_the_page_says_what_was_measured(self, found: dict[str, Any]) -> None:
-        assert found["path"] == found["expected_path"]
-        assert found["nbytes"] == Path(found["path"]).stat().st_size
-        (file,) = found["external_files"]
-        assert file["nbytes"] == Path(file["path"]).stat().st_size
-        assert found["initializers"] == {"count": 1, "nbytes": 24}
+        path = Path(found["expected_path"])
+        sizes = {str(file): file.stat().st_size for file in (path, path.with_name("w.bin"))}
+        assert found["files"] == sizes
         assert (found["rounds"], found["cold"]) == (1, False)
-        assert found["cores"] == len(os.sched_getaffinity(0))
 
     def test_every_installed_peer_takes_part(self, found: dict[str, Any]) -> None:
-        modules = {
-            "onnx": "onnx", "onnx-ir": "onnx_ir", "onnxruntime": "onnxruntime",
-            "onnx2": "onnx_extended", "safetensors": "safetensors",
-        }  # fmt: skip
-        there = {name for name, module in modules.items() if importlib.util.find_spec(module)}
-        assert {result["contender"] for result in found["results"]} == {"onnxmap"} | there
-        assert found["versions"].keys() == {"onnxmap"} | there
-        assert found["versions"]["onnx"] == onnx.__version__
+        there = [name for name, module in MODULES.items() if importlib.util.find_spec(module)]
+        assert [result["contender"] for result in found["results"]] == there
+        assert of_contender(found, "onnx")["version"] == onnx.__version__
 
     def test_results_are_complete(self, found: dict[str, Any]) -> None:
         for result in found["results"]:
-            assert result.keys() == RESULT_KEYS
-            if result["error"] is None:
-                assert len(result["seconds"]) == 1
-                assert min(result["seconds"]) > 0
-                assert min(result["seconds"]) <= result["median_seconds"] <= max(result["seconds"])
-                assert result["times_ours"] > 0
-                assert min(result["own_bytes"], result["file_bytes"], result["peak_bytes"]) >= 0
+            assert result.keys() == {"contender", "version", "error", "samples"}
+            if result["error"] is not None:
+                assert result["contender"] not in WITH_ARRAYS
+                assert result["samples"] == []
+                continue
+            assert result["version"]
+            (sample,) = result["samples"]
+            if result["contender"] in WITH_ARRAYS:
+                assert sample.keys() == bench.FIGURES.keys()
+                assert 0 < sample["open_seconds"] < sample["arrays_seconds"]
+                assert sample["arrays_seconds"] < sample["bytes_seconds"]
             else:
-                assert result["seconds"] == []
-                assert result["median_seconds"] is result["times_ours"] is None
-
-    def test_ours_and_the_official_package_do_everything(self, found: dict[str, Any]) -> None:
-        for name in ("onnxmap", "onnx", "onnx-ir"):
-            results = of_contender(found, name)
-            assert tuple(results) == WORKS
-            assert [result["error"] for result in results.values()] == [None] * len(WORKS)
-        assert {result["times_ours"] for result in of_contender(found, "onnxmap").values()} == {1.0}
-
-    def test_a_runtime_only_opens(self, found: dict[str, Any]) -> None:
-        assert set(of_contender(found, "onnxruntime")) <= {"open"}
+                assert sample.keys() == {"open_seconds", "own_bytes", "file_bytes"}
+            assert min(sample.values()) >= 0
 
 
 class TestPeers:
-    def test_no_peer_is_installed(self, run: Run, small: Path, stand_in: Stand) -> None:
+    @pytest.mark.usefixtures("alone")
+    def test_no_peer_is_installed(self, run: Run, small: Path) -> None:
         found = facts(run("bench", small, "--json", "--rounds", 2))
         assert found["rounds"] == 2
-        assert [result["contender"] for result in found["results"]] == ["onnxmap"] * len(WORKS)
-        assert list(found["versions"]) == ["onnxmap"]
-        for result in found["results"]:
-            seconds = result["seconds"]
-            assert len(seconds) == 2
-            assert min(seconds) <= result["median_seconds"] <= max(seconds)
+        (result,) = found["results"]
+        assert result["contender"] == "onnxmap"
+        assert len(result["samples"]) == 2
 
-    def test_a_failing_peer_says_why_in_its_cell(
-        self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("code", "error"),
+        [
+            (
+                "raise RuntimeError('cannot\\nstart \\x1b[31m')",
+                "RuntimeError: cannot start \x1b[31m",
+            ),
+            (
+                "import something_that_is_not_there",
+                "ModuleNotFoundError: No module named 'something_that_is_not_there'",
+            ),
+            ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "ended with status -9"),
+        ],
+    )
+    def test_a_failing_peer_says_why(
+        self, run: Run, small: Path, stand_in: Stand, code: str, error: str
     ) -> None:
-        stand_in("onnx", "raise RuntimeError('cannot\\nstart \\x1b[31m')")
+        stand_in("onnx", code)
         found = facts(run("bench", small, "--json", "--rounds", 1))
-        errors = {name: result["error"] for name, result in of_contender(found, "onnx").items()}
-        assert errors == dict.fromkeys(WORKS, "RuntimeError: cannot start \x1b[31m")
-        assert all(result["seconds"] for result in of_contender(found, "onnxmap").values())
-        monkeypatch.setattr(bench_samples, "WORKS", {"open": "open"})
-        page = run("bench", small, "--rounds", 1)
-        assert page.status == 0
-        assert page.out.count(r"  onnx     RuntimeError: cannot start \x1b[31m") == 1
+        failed = of_contender(found, "onnx")
+        assert (failed["error"], failed["samples"]) == (error, [])
+        assert len(of_contender(found, "onnxmap")["samples"]) == 1
 
-    @pytest.mark.usefixtures("only_open")
-    def test_a_peer_that_lacks_a_part_of_itself_is_not_absent(
-        self, run: Run, small: Path, stand_in: Stand
-    ) -> None:
-        stand_in("onnx_ir", "import something_that_is_not_there")
-        found = facts(run("bench", small, "--json", "--rounds", 1))
-        assert "something_that_is_not_there" in of_contender(found, "onnx-ir")["open"]["error"]
-
-    @pytest.mark.usefixtures("only_open")
-    def test_a_peer_that_dies_is_reported(self, run: Run, small: Path, stand_in: Stand) -> None:
-        stand_in("onnxruntime", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
-        found = facts(run("bench", small, "--json", "--rounds", 1))
-        assert of_contender(found, "onnxruntime")["open"]["error"] == "ended by SIGKILL"
-
-    @pytest.mark.usefixtures("only_open")
     def test_a_peer_that_dies_at_work_is_reported(
         self, run: Run, small: Path, stand_in: Stand
     ) -> None:
         code = """
         import sys
-        class GraphOptimizationLevel:
-            ORT_DISABLE_ALL = 0
-        class SessionOptions:
-            pass
         class InferenceSession:
-            def __init__(self, *_, **__):
+            def __init__(self, path, providers):
                 print("out of luck", file=sys.stderr, flush=True)
                 import os
                 os._exit(3)
         """
         stand_in("onnxruntime", code)
         found = facts(run("bench", small, "--json", "--rounds", 1))
-        error = of_contender(found, "onnxruntime")["open"]["error"]
-        assert error == "ended with status 3: out of luck"
+        assert of_contender(found, "onnxruntime")["error"] == "ended with status 3: out of luck"
 
     def test_a_peer_that_reads_other_values_has_no_time(
         self, run: Run, tmp_path: Path, stand_in: Stand
     ) -> None:
-        path = save_external(tmp_path, "w.safetensors")
         code = """
         import os
+        from types import SimpleNamespace as Made
         import numpy as np
-        from contextlib import contextmanager
-        def load_file(path):
-            return {"w": np.arange(1, 7, dtype=np.float32)}
-        class File:
-            keys = load_file("").keys
-            get_tensor = staticmethod(lambda name: np.arange(6, dtype=np.float32))
-        @contextmanager
-        def safe_open(path, framework):
+        __version__ = "1"
+        def load(path):
             os.write(1, b"a peer may print")
-            yield File
+            array = np.arange(1, 7, dtype=np.float32)
+            value = Made(const_value=Made(numpy=lambda: array))
+            return Made(graph=Made(initializers={"w": value}))
         """
-        stand_in("safetensors", code)
-        (tmp_path / "peers/safetensors/numpy.py").write_text("from safetensors import load_file")
-        found = of_contender(facts(run("bench", path, "--json", "--rounds", 1)), "safetensors")
-        other = "did not read the same as onnxmap"
-        assert {work: result["error"] for work, result in found.items()} == {
-            "arrays": other, "touch": other, "copies": other, "stream": None,
-        }  # fmt: skip
-        assert found["copies"]["seconds"] == []
-
-    @pytest.mark.parametrize(("name", "taken"), [("w.safetensors", True), ("w.bin", False)])
-    def test_safetensors_takes_part_only_if_all_data_are_in_such_files(
-        self,
-        run: Run,
-        tmp_path: Path,
-        stand_in: Stand,
-        monkeypatch: pytest.MonkeyPatch,
-        name: str,
-        taken: bool,
-    ) -> None:
-        stand_in("safetensors", "raise RuntimeError('here')")
-        monkeypatch.setattr(bench_samples, "WORKS", {"arrays": "arrays"})
-        found = facts(run("bench", save_external(tmp_path, name), "--json", "--rounds", 1))
-        assert bool(of_contender(found, "safetensors")) is taken
-
-    def test_only_installed_peers_are_planned(
-        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The counter shows no others."""
-        planned: list[str] = []
-
-        def no_samples(plan: bench_samples.Plan, _: object) -> list[bench_samples.Samples]:
-            planned.extend(plan.contenders)
-            return []
-
-        monkeypatch.setattr(bench_samples, "take_samples", no_samples)
-        absent = peers.Contender("no_such_module", "no-such", peers.onnx)
-        monkeypatch.setitem(peers.PEERS, "absent", absent)
-        assert run("bench", small, "--json").status == 0
-        assert {"onnxmap", "onnx"} <= set(planned)
-        assert "absent" not in planned
+        stand_in("onnx-ir", code)
+        path = save_external(tmp_path, "w.bin")
+        found = of_contender(facts(run("bench", path, "--json", "--rounds", 1)), "onnx-ir")
+        assert found["error"] == "did not read the same as onnxmap"
+        assert found["samples"] == []
 
     def test_a_missing_data_file_is_named_once(self, run: Run, tmp_path: Path) -> None:
         path = save_external(tmp_path, "w.bin")
@@ -260,30 +189,25 @@ class TestPeers:
 
 
 class TestTheRun:
-    def test_page_fits_the_terminal_and_a_bar_is_shown(
-        self, tmp_path: Path, stand_in: Stand
-    ) -> None:
-        stand_in("onnx_ir", "raise RuntimeError('many words ' * 100)")
-        path = tmp_path / ("long_name" * 20 + ".onnx")
-        save(path, tensor("w", np.ones(1000)))
-        screen = on_terminal(80, "bench", path, "--rounds", 1)
+    def test_table_fits_the_terminal_and_errors_cannot_control_it(self, tmp_path: Path) -> None:
+        for module in (*MODULES.values(),)[1:]:
+            (tmp_path / f"{module}.py").write_text(r"raise RuntimeError('\x1b[31m ' * 100)")
+        save(tmp_path / "model.onnx", tensor("w", np.ones(1000)))
+        environment = {"PYTHONPATH": str(tmp_path)}
+        command = ("bench", tmp_path / "model.onnx", "--rounds", 1)
+        screen = on_terminal(80, *command, environment=environment)
         assert screen.status == 0
-        bar, _, page = screen.text.rpartition("1 initializer\n")
-        assert "stream: onnxmap" in bar
-        lines = page.splitlines()
-        assert lines[0].startswith("1 round, ")
-        assert max(map(len, lines)) <= 80
-        assert sum("many words" in line for line in lines) == len(WORKS)
+        assert screen.text.startswith("\ronnxmap\r\ronnx\r")  # who has its turn
+        lines = screen.text.rpartition("\r")[2].splitlines()
+        assert max(map(len, lines[:-4])) <= 80
+        assert [line.split()[0] for line in lines[:-4]] == ["open", *MODULES]
+        for peer, line in zip((*MODULES,)[1:], lines[-4:], strict=True):
+            assert line == rf"{peer}: RuntimeError: " + " ".join([r"\x1b[31m"] * 100)
 
-    @pytest.mark.usefixtures("only_open")
+    @pytest.mark.usefixtures("alone")
     @pytest.mark.parametrize("options", [[], ["--cold"]])
     def test_files_leave_the_page_cache_before_each_cold_sample(
-        self,
-        run: Run,
-        tmp_path: Path,
-        stand_in: Stand,
-        monkeypatch: pytest.MonkeyPatch,
-        options: list[str],
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
     ) -> None:
         advised: list[tuple[str, int]] = []
         really_look = onnxmap.Model.residency
@@ -304,11 +228,11 @@ class TestTheRun:
         found = facts(run("bench", path, "--json", "--rounds", 2, *options))
         assert found["cold"] is bool(options)
         once = [(str(file), os.POSIX_FADV_DONTNEED) for file in (path, tmp_path / "w.bin")]
-        times = 1 + 1 + 2  # one to see whether it works, one to warm up, and two samples
+        times = 1 + 2  # one to see whether it works, and two samples
         assert advised == (once * times if options else [])
 
     def test_files_that_stay_in_the_page_cache_are_not_called_cold(
-        self, run: Run, tmp_path: Path, stand_in: Stand
+        self, run: Run, tmp_path: Path
     ) -> None:
         path = save_external(tmp_path, "w.bin")
         with locked(tmp_path / "w.bin", 0, 1):
@@ -318,7 +242,7 @@ class TestTheRun:
 
     @pytest.mark.parametrize("kind", ["fifo", "device", "elsewhere"])
     def test_external_data_are_opened_by_the_rules_of_the_package(
-        self, run: Run, tmp_path: Path, stand_in: Stand, kind: str
+        self, run: Run, tmp_path: Path, kind: str
     ) -> None:
         """Otherwise a peer without such rules would open it, and wait for ever."""
         (tmp_path / "models").mkdir()
@@ -333,16 +257,17 @@ class TestTheRun:
         assert (ran.status, ran.out) == (2, "")
         assert "w.bin" in ran.err
 
-    @pytest.mark.usefixtures("only_open")
-    def test_a_slow_peer_has_one_turn(
-        self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.usefixtures("alone")
+    def test_a_slow_contender_has_one_turn(
+        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(bench_samples, "SLOW_SECONDS", 0.0)
+        monkeypatch.setattr(bench, "SLOW_SECONDS", 0.0)
         (result,) = facts(run("bench", small, "--json", "--rounds", 2))["results"]
-        assert len(result["seconds"]) == 1
+        assert len(result["samples"]) == 1
 
+    @pytest.mark.usefixtures("alone")
     def test_an_array_that_cannot_be_read_is_unreadable_input(
-        self, run: Run, tmp_path: Path, stand_in: Stand
+        self, run: Run, tmp_path: Path
     ) -> None:
         path = save_external(tmp_path, "w.bin")
         (tmp_path / "w.bin").write_bytes(b"short")
@@ -359,9 +284,17 @@ class TestTheRun:
         assert "--rounds" in ran.err
         assert ran.err.count("\n") == 1
 
-    @pytest.mark.usefixtures("only_open")
+    def test_says_that_it_needs_linux(
+        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bench, "STATUS", small / "status")
+        ran = run("bench", small)
+        assert (ran.status, ran.out) == (2, "")
+        assert "only on Linux" in ran.err
+
+    @pytest.mark.usefixtures("alone")
     def test_the_current_folder_is_not_searched(
-        self, run: Run, small: Path, stand_in: Stand, monkeypatch: pytest.MonkeyPatch
+        self, run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         folder = small.parent / "current"
         folder.mkdir()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from onnx import ModelProto, helper
-from support.command_line import Ran, Run
-from support.sample_models import write
+from support.models.sample import write
+from support.processes.command_line import Ran, Run
 
 import onnxmap
 

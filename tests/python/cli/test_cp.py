@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import onnx
 import pytest
 from google.protobuf import text_format
-from support.command_line import Run
-from support.weighted_models import GARBAGE, locations_of, names_in, save_weighted, values_of
+from support.models.weighted import GARBAGE, locations_of, names_in, save_weighted, values_of
+from support.processes.command_line import Run
+from support.remote.range_server import serving
 
 import onnxmap
 
@@ -155,22 +154,13 @@ class TestContent:
         assert digest not in found.values()
 
     def test_from_a_url(self, run: Run, tmp_path: Path) -> None:
+        pytest.importorskip("fsspec")
         (tmp_path / "served").mkdir()
         (tmp_path / "to").mkdir()
         values = save_weighted(tmp_path / "served/m.onnx", {"a": "m.data", "b": None})
 
-        class Handler(SimpleHTTPRequestHandler):
-            def __init__(self, *arguments: object) -> None:
-                super().__init__(*arguments, directory=tmp_path / "served")  # type: ignore[arg-type]
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            threading.Thread(target=server.serve_forever).start()
-            url = f"http://127.0.0.1:{server.server_address[1]}/m.onnx"
-            ran = run("cp", url, tmp_path / "to")
-            server.shutdown()
+        with serving(tmp_path / "served") as server:
+            ran = run("cp", f"{server.url}/m.onnx", tmp_path / "to")
         assert ran.status == 0, ran.err
         assert values_of(tmp_path / "to/m.onnx") == values
 

@@ -11,9 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-from support.command_line import Run, on_terminal, piped
-
-from onnxmap.cli import process_memory
+from support.processes.command_line import Run, on_terminal, piped
 
 
 class TestDemo:
@@ -21,17 +19,14 @@ class TestDemo:
         ran = run("demo", "--json")
         assert ran.status == 0
         facts = json.loads(ran.out)
-        total = sum(facts["files"].values())
-        assert 20e6 < total < 100e6
-        assert facts["copied_bytes"] == 0
-        assert facts["mapped_files"] == 2
-        assert facts["mapped_bytes"] >= facts["weight_bytes"] > 0.9 * total
-        assert facts["views_inside_mapping"] == len(facts["weights"])
-        assert facts["tensor_count_with_subgraphs"] == len(facts["weights"]) + 1
-        assert "read-only" in facts["refusal_to_write"]
-        assert facts["alive_after_close"] is True
-        assert {weight["is_external"] for weight in facts["weights"]} == {True, False}
-        assert len({weight["dtype"] for weight in facts["weights"]}) == 20
+        assert 20e6 < sum(facts["files"].values()) < 100e6
+        assert {step["code"]: step["result"] for step in facts["steps"]} == {
+            'model = onnxmap.load("demo.onnx")': "45 nodes, 41 initializers",
+            "views = model.views()": "41 arrays of 20 types, 0 B copied",
+            'model.stream(window="8MiB")': "47.4 MB, 8 MiB of them at a time",
+            'model.save("copy/demo.onnx")': "47.4 MB from file to file",
+        }
+        assert min(step["seconds"] for step in facts["steps"]) > 0
 
     def test_leaves_nothing_behind(self, run: Run) -> None:
         files = json.loads(run("demo", "--json").out)["files"]
@@ -59,16 +54,6 @@ class TestDemo:
         assert (ran.status, ran.out) == (2, "")
         assert "exists already" in ran.err
         assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
-
-    def test_says_that_it_needs_linux(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(process_memory, "_STATUS", tmp_path / "status")
-        for arguments in (("demo", "--keep", tmp_path / "made"), ("bench", tmp_path / "any.onnx")):
-            ran = run(*arguments)
-            assert (ran.status, ran.out) == (2, "")
-            assert "only on Linux" in ran.err
-        assert list(tmp_path.iterdir()) == []
 
     def test_ends_with_commands_that_work(self, tmp_path: Path) -> None:
         """Also for a folder whose name a shell would split."""
@@ -102,8 +87,7 @@ class TestDemo:
     def test_page_fits_the_terminal(self, width: int) -> None:
         page = on_terminal(width, "demo")
         assert page.status == 0
-        assert page.text.count("✓") == 3
-        assert "✗" not in page.text
-        assert "…" not in page.text.replace("… 35 more", "")
+        assert "8 MiB of them at a time" in page.text
+        assert "…" not in page.text
         assert max(map(len, page.text.splitlines())) <= width
         assert "\x1b[" in page.raw

@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
-from support.cli_models import EVIL_NAME
-from support.command_line import Ran, Run
-from support.sample_models import external, write
+from support.models.hard_names import EVIL_NAME
+from support.models.sample import external, write
+from support.processes.command_line import Ran, Run
 
 
 def model(path: Path, last: float = 3.0, axis: int = 1, name: str = "w") -> Path:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import pytest
 from google.protobuf import json_format, text_format
-from onnx import TensorProto
-from support.cli_models import EVIL_NAME, EVIL_SHOWN, save, tensor
-from support.command_line import Run
+from onnx import TensorProto, helper
+from support.models.hard_names import EVIL_NAME, EVIL_SHOWN, save, tensor
+from support.processes.command_line import Run
 
 
 class TestDump:
@@ -173,3 +175,98 @@ class TestDump:
         assert run("dump", path, "--json").status == 0
         assert sum(lengths) > 300_000
         assert len(lengths) < 20
+
+
+TENSOR = helper.make_tensor("t", TensorProto.FLOAT, [2], [1, 2])
+VALUE = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])
+NODE = helper.make_node("Cast", ["x"], ["y"], name="cast", to=1)
+GRAPH = helper.make_graph([NODE], "g", [VALUE], [VALUE], [TENSOR])
+MESSAGES = {
+    "NodeProto": NODE,
+    "GraphProto": GRAPH,
+    "TensorProto": TENSOR,
+    "ValueInfoProto": VALUE,
+    "AttributeProto": NODE.attribute[0],
+    "TypeProto.Tensor": VALUE.type.tensor_type,
+    "FunctionProto": helper.make_function("d", "f", ["x"], ["y"], [NODE], []),
+    "ModelProto": helper.make_model(GRAPH),
+    "SparseTensorProto": helper.make_sparse_tensor(
+        TENSOR, helper.make_tensor("i", TensorProto.INT64, [2], [0, 3]), [5]
+    ),
+}
+
+
+def write_message(folder: Path, data: bytes) -> Path:
+    path = folder / "message.pb"
+    path.write_bytes(data)
+    return path
+
+
+class TestType:
+    @pytest.mark.parametrize("name", MESSAGES)
+    def test_any_message_is_read(self, run: Run, tmp_path: Path, name: str) -> None:
+        path = write_message(tmp_path, MESSAGES[name].SerializeToString())
+        ran = run("dump", path, "--type", name, "--full")
+        assert (ran.status, ran.out, ran.err) == (0, str(MESSAGES[name]), "")
+
+    @pytest.mark.parametrize(
+        ("right", "wrong"),
+        [
+            (right, wrong)
+            for right in MESSAGES
+            for wrong in MESSAGES
+            # The fields of a ValueInfoProto and a NodeProto begin with the same wire types.
+            if right != wrong and (right, wrong) != ("ValueInfoProto", "NodeProto")
+        ],
+    )
+    def test_another_message_is_refused(
+        self, run: Run, tmp_path: Path, right: str, wrong: str
+    ) -> None:
+        path = write_message(tmp_path, MESSAGES[right].SerializeToString())
+        ran = run("dump", path, "--type", wrong)
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err.startswith("onnxmap: ")
+        assert ran.err.count("\n") == 1
+        assert "message.pb" in ran.err
+
+    def test_wrong_wire_types_are_found_inside(self, run: Run, tmp_path: Path) -> None:
+        """The dimensions of a shape read as nodes: a string in place of a number, and so on."""
+        shape = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3]).type.tensor_type.shape
+        path = write_message(tmp_path, shape.SerializeToString())
+        ran = run("dump", path, "--type", "GraphProto")
+        assert (ran.status, ran.out) == (2, "")
+        assert "is not a GraphProto: its field 1 of wire type 0 is not in the NodeProto" in ran.err
+
+    def test_newer_fields_inside_are_no_sign(self, run: Run, tmp_path: Path) -> None:
+        newer = b"\xf8\x07\x01"  # field 127
+        node = NODE.SerializeToString() + newer
+        path = write_message(tmp_path, b"\x0a" + bytes([len(node)]) + node)
+        ran = run("dump", path, "node[0].name", "--type", "GraphProto")
+        assert (ran.status, ran.out) == (0, "cast\n")
+        path.write_bytes(node)
+        ran = run("dump", path, "--type", "NodeProto")
+        assert (ran.status, ran.out) == (2, "")
+        assert "its field 127 of wire type 0 is not in the NodeProto of onnx.proto" in ran.err
+
+    def test_an_empty_file_is_a_message(self, run: Run, tmp_path: Path) -> None:
+        path = write_message(tmp_path, b"")
+        assert run("dump", path, "--type", "NodeProto") == (0, "", "")
+        assert run("dump", path).status == 2
+
+    def test_field_json_and_standard_input(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        data = NODE.SerializeToString()
+        path = write_message(tmp_path, data)
+        assert run("dump", path, 'attribute["to"].i', "--type", "NodeProto").out == "1\n"
+        found = json.loads(run("dump", path, "--json", "--type=NodeProto").out)
+        assert found == json_format.MessageToDict(NODE, preserving_proto_field_name=True)
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        assert run("dump", "-", "op_type", "--type", "NodeProto").out == "Cast\n"
+
+    def test_unknown_types_are_refused(self, run: Run, small: Path) -> None:
+        ran = run("dump", small, "--type", "NodeProt")
+        assert (ran.status, ran.out) == (2, "")
+        assert "invalid choice: 'NodeProt'" in ran.err
+        assert "'NodeProto'" in ran.err
+        assert ran.err.count("\n") == 1

@@ -14,8 +14,7 @@ from typing import Any
 import onnx
 import pytest
 from google.protobuf import text_format
-from support.command_line import Run
-from support.weighted_models import (
+from support.models.weighted import (
     GARBAGE,
     Values,
     locations_of,
@@ -23,12 +22,12 @@ from support.weighted_models import (
     save_weighted,
     values_of,
 )
+from support.processes.command_line import Run
 
 import onnxmap
 from onnxmap import _core
-from onnxmap.cli.renaming import FileMoves
 
-CRASHING = Path(__file__).parents[1] / "support/crashing_mv.py"
+CRASHING = Path(__file__).parents[1] / "support/faults/crashing_mv.py"
 
 
 def inode(path: Path) -> int:
@@ -329,14 +328,14 @@ class TestFailures:
         """Names are checked first, and a long copy may come in between."""
         values = save_weighted(tmp_path / "m.onnx", {"a": location})
         taken = to / (location or "m.onnx")
-        real = FileMoves.rename
+        real = _core.rename_to_new
 
-        def late(*arguments: Any, **options: Any) -> None:
+        def late(*names: bytes) -> None:
             taken.write_bytes(b"mine")
-            real(*arguments, **options)
+            real(*names)
 
         with monkeypatch.context() as patch:
-            patch.setattr(FileMoves, "rename", late)
+            patch.setattr(_core, "rename_to_new", late)
             ran = run("mv", tmp_path / "m.onnx", to)
         assert ran.status == 2
         assert f"{taken}" in ran.err

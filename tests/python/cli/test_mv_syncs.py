@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from support.command_line import Run
+from support.models.weighted import names_in, save_weighted, values_of
+from support.processes.command_line import Run
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.subprocesses import facts_from
-from support.weighted_models import names_in, save_weighted, values_of
 
 from onnxmap import _core
 
@@ -53,7 +53,7 @@ def test_no_file_can_be_synced(tmp_path: Path, to: Path, command: str) -> None:
         """
     import errno
     from onnxmap import cli
-    from support import seccomp_filter
+    from support.faults import seccomp_filter
     seccomp_filter.refuse(74 if seccomp_filter.X86_64 else 82, errno.EIO)
     report(status=cli.main(sys.argv[1:]))
     """,

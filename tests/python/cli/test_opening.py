@@ -14,18 +14,20 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto
-from support.cli_models import save, tensor
-from support.command_line import Ran, Run, piped
+from support.models.hard_names import save, tensor
+from support.processes.command_line import Ran, Run, piped
 
 import onnxmap
-from onnxmap.cli import COMMANDS
+from onnxmap.cli import COMMANDS, bench
+from onnxmap.cli.exit_status import in_words
 from onnxmap.cli.model_file import (
     STANDARD_INPUT,
     add_opening_options,
+    message_types,
     open_message,
     open_model,
 )
-from onnxmap.cli.outcome import in_options
+from onnxmap.errors import Remedy
 
 
 @pytest.fixture
@@ -79,32 +81,55 @@ def test_policies(run: Run, split: Path, link: str, option: str) -> None:
     assert run("verify", split, option).status == 0
 
 
+def remedy(advice: str, *arguments: tuple[str, object]) -> Remedy:
+    return Remedy(advice, arguments)
+
+
 @pytest.mark.parametrize(
-    ("words", "usage", "said"),
+    ("advised", "usage", "said"),
     [
-        ("pass lenient=True, please", "[--lenient]", "pass --lenient, please"),
-        ('io="read" reads it', "", "--io read reads it (onnxmap save has these options)"),
+        (remedy("pass {}, please", ("lenient", True)), "[--lenient]", "pass --lenient, please"),
         (
-            'external_data=False or external_data="w"',
+            remedy("{} reads it", ("io", "read")),
+            "",
+            "--io read reads it (onnxmap save has these options)",
+        ),
+        (
+            remedy("{} or {}", ("external_data", False), ("external_data", "w")),
             "[--inline] [--external-data F]",
             "--inline or --external-data w",
         ),
-        ("it has external_root=...", "--external-root", "it has --external-root DIR"),
-        ("a tensor named copy=True", "", "a tensor named copy=True"),
-        ("raise it with limits=Limits(depth=9)", "", "raise it with limits=Limits(depth=9)"),
+        (
+            remedy("it has {}", ("external_root", ...)),
+            "--external-root",
+            "it has --external-root DIR",
+        ),
     ],
 )
-def test_advice_names_options(words: str, usage: str, said: str) -> None:
-    assert in_options(words, usage) == said
+def test_advice_names_options(advised: Remedy, usage: str, said: str) -> None:
+    """What comes from a file stays, even if it looks like an argument."""
+    message = "a tensor named copy=True and external_root=... and {}"
+    error = onnxmap.SaveError(message, code="save.any", remedy=advised)
+    assert in_words(error, usage) == f"{message}; {said}"
+    assert in_words(onnxmap.SaveError(message, code="save.any"), usage) == message
+
+
+@pytest.mark.parametrize("words", [["show"], ["cp"]])
+def test_an_option_that_does_not_fit(run: Run, tmp_path: Path, words: list[str]) -> None:
+    out = [tmp_path] * (words == ["cp"])
+    ran = run(*words, "http://127.0.0.1:9/m.onnx", *out, "--io", "mmap")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "is for local files" in ran.err
+
+
+def test_every_type_of_message_can_be_named() -> None:
+    assert set(message_types()) >= set(onnx.ModelProto.DESCRIPTOR.file.message_types_by_name)
 
 
 def test_bench_opens_as_it_is_told(
     run: Run, split: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from onnxmap.cli.bench import peers, samples
-
-    monkeypatch.setattr(samples, "WORKS", {"arrays": "arrays"})
-    monkeypatch.setattr(peers, "PEERS", {peers.OURS: peers.PEERS[peers.OURS]})
+    monkeypatch.setattr(bench, "PEERS", {bench.OURS: bench.PEERS[bench.OURS]})
     (split.parent / "w.bin").symlink_to(tmp_path / "data/w.bin")
     assert run("bench", split, "--rounds", 1).status == 2
     found = run("bench", split, "--rounds", 1, "--link-policy=trusted", "--io=read", "--json")
@@ -143,7 +168,7 @@ def test_verify_reads_standard_input(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(small.read_bytes())))
     ran = run("verify", "-")
-    assert (ran.status, ran.out) == (0, "no data files   -\n")
+    assert (ran.status, ran.out) == (0, "no data files\t-\t\n")
 
 
 def test_the_options_apply_to_standard_input(split: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,6 +261,7 @@ def completions(line: str, folder: Path) -> list[str]:
 def test_completion(small: Path, tmp_path: Path) -> None:
     assert "verify" in completions("onnxmap ver", tmp_path)
     assert "--external-root" in completions("onnxmap show --ext", tmp_path)
+    assert completions("onnxmap dump --type NodeP", tmp_path) == ["NodeProto"]
     assert completions(f"onnxmap ls {small} a.", tmp_path) == ["a.weight", "a.bias"]
     assert completions(f"onnxmap ls --nodes {small} fi", tmp_path) == ["first"]
     assert completions("onnxmap ls - a", tmp_path) == []

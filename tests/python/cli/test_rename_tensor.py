@@ -7,8 +7,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from support.command_line import Run
-from support.weighted_models import Values, locations_of, values_of
+from support.models.weighted import Values, locations_of, values_of
+from support.processes.command_line import Run
 
 
 def inputs_of(path: Path) -> list[str]:

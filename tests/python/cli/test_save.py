@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr
@@ -14,17 +15,17 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from support.command_line import Ran, Run, on_terminal
-from support.weighted_models import (
+from support.models.weighted import (
     Values,
     locations_of,
     names_in,
     save_weighted,
     values_of,
 )
+from support.processes.command_line import Ran, Run, on_terminal
 
 import onnxmap
-from onnxmap.cli import saving_bar
+from onnxmap.cli import bar
 
 
 class TestOptions:
@@ -299,7 +300,7 @@ class TestReport:
     def test_names_are_escaped(self, run: Run, model: Path) -> None:
         ran = run("save", model, model.parent / "evil\x1b[2J.onnx")
         assert ran.status == 0
-        assert ran.out.replace("\n", "").isprintable()
+        assert re.sub(r"[\n\t]", "", ran.out).isprintable()
 
     @pytest.mark.parametrize(("seconds", "shown"), [(0.0, True), (60.0, False)])
     def test_a_bar_shows_only_for_longer_work(
@@ -309,11 +310,22 @@ class TestReport:
             def isatty(self) -> bool:
                 return True
 
-        monkeypatch.setattr(saving_bar, "SECONDS_BEFORE_A_BAR", seconds)
+        monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", seconds)
         for terminal, expected in ((Terminal(), shown), (io.StringIO(), False)):
             with redirect_stderr(terminal):
                 assert run("save", model, model.parent / "n.onnx").status == 0
             assert ("saving" in terminal.getvalue()) == expected
+            assert terminal.getvalue()[-1:] in ("", "\r")  # the bar has gone
+
+    def test_no_bar_without_tqdm(
+        self, run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", 0.0)
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        monkeypatch.setattr(sys, "stderr", terminal := io.StringIO())
+        monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+        assert run("save", model, model.parent / "n.onnx").status == 0
+        assert terminal.getvalue() == ""
 
 
 class TestFailures:

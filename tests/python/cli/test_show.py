@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from support.cli_models import LONG_NAME, save, tensor
-from support.command_line import Run, on_terminal
+from support.models.hard_names import LONG_NAME, save, tensor
+from support.processes.command_line import Run, on_terminal
 
 
 class TestShow:
@@ -44,19 +44,19 @@ class TestShow:
     def test_the_page_agrees_with_the_json(self, run: Run, demo: Path) -> None:
         page = run("show", demo).out
         for told in (
-            "demo.onnx  13.8 MB  opened in ",
+            "model\tdemo.onnx\t13.8 MB\topened in ",
             "onnxmap demo",
             "IR 12 · ai.onnx 24 · onnxmap.demo 1",
             "45 nodes · 41 initializers · 47.4 MB",
-            "tokens  INT64 batch×length",  # noqa: RUF001
-            "MatMul            13  █",
+            "inputs\ttokens\tINT64 batch×length",  # noqa: RUF001
+            "operators\tMatMul\t13\t█",
             "… and 12 more",
-            "demo.weights.data  33.6 MB",
-            "onnxmap.demo::Swish  2 nodes",
-            "license  Apache-2.0",
+            "files\tdemo.weights.data\t33.6 MB",
+            "functions\tonnxmap.demo::Swish\t2 nodes",
+            "metadata\tlicense\tApache-2.0",
         ):
             assert told in page
-        assert not any(line.endswith(" ") for line in page.splitlines())
+        assert all(line.split("\t")[0].isalpha() for line in page.splitlines())
 
     def test_weights_that_are_no_initializers_are_counted(self, run: Run, hidden: Path) -> None:
         facts = json.loads(run("show", hidden, "--json").out)
@@ -71,10 +71,10 @@ class TestShow:
         begin = next(i for i, line in enumerate(lines) if line.startswith("elsewhere"))
         assert lines[begin : begin + 6] == [
             "elsewhere Constant and other nodes 1 tensor · 4 B",
-            "sparse initializers 1 tensor · 24 B",
-            "subgraphs 4 nodes · 4 tensors · 16 B",
-            "functions 1 tensor · 4 B",
-            "'onnxmap ls --all' lists these tensors",
+            "elsewhere sparse initializers 1 tensor · 24 B",
+            "elsewhere subgraphs 4 nodes · 4 tensors · 16 B",
+            "elsewhere functions 1 tensor · 4 B",
+            "elsewhere 'onnxmap ls --all' lists these tensors",
             "functions d::F 1 node",
         ]
 
@@ -92,7 +92,7 @@ class TestShow:
         alone.write_bytes(demo.read_bytes())
         ran = run("show", alone)
         assert ran.status == 0
-        assert "demo.weights.data  missing" in ran.out
+        assert "demo.weights.data\tmissing" in ran.out
 
     @pytest.mark.parametrize("width", [80, 200])
     def test_page_fits_the_terminal(self, width: int, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ class TestShow:
         assert page.status == 0
         lines = page.text.splitlines()
         assert max(map(len, lines)) <= width
-        assert sum("many words" in line for line in lines) == 1
+        assert 1 < page.text.count("words") < 20  # it is cut to 200 characters
 
     def test_many_lines_are_summed_up(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "many.onnx"

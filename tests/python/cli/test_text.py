@@ -5,8 +5,14 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from onnxmap._text import bytes_in_words, counted, escape
-from onnxmap.cli.text import cut, seconds_in_words, shape_in_words
+from onnxmap.cli.text import (
+    bytes_in_words,
+    counted,
+    cut,
+    escape,
+    seconds_in_words,
+    shape_in_words,
+)
 from onnxmap.cli.type_text import type_in_words
 
 
@@ -116,5 +122,5 @@ def test_type_in_words(declared: onnx.TypeProto, words: str) -> None:
     import onnxmap
 
     info = onnx.ValueInfoProto(name="x", type=declared).SerializeToString()
-    value = onnxmap._core.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
+    value = onnxmap.wrap(onnxmap.loads_proto(info, "ValueInfoProto"))
     assert type_in_words(value.type) == words

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import subprocess
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import Any
 
 import pytest
 from onnx import TensorProto
-from support.checksum_models import WRONG, Hashed, data_file, declared
-from support.cli_models import EVIL_NAME
-from support.command_line import Ran, Run, on_terminal, piped, started
-from support.sample_models import floats, model_of, write
+from support.models.checksums import WRONG, Hashed, data_file, declared
+from support.models.hard_names import EVIL_NAME
+from support.models.sample import floats, model_of, write
+from support.processes.command_line import Ran, Run, on_terminal, piped, started
 
-from onnxmap import _checksums as checksums
-from onnxmap.cli import verify
+import onnxmap
+from onnxmap._read import checksums
+from onnxmap.cli import bar, verify
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def rows(ran: Ran) -> list[dict[str, Any]]:
 class TestLines:
     def test_good(self, run: Run, folder: Path) -> None:
         path, digest = good_model(folder)
-        assert run("verify", path) == Ran(0, f"ok              good.bin  {digest}\n", "")
+        assert run("verify", path) == Ran(0, f"ok\tgood.bin\t{digest}\n", "")
 
     def test_every_kind_of_line_about_a_file(self, run: Run, folder: Path) -> None:
         digests = {name: data_file(folder / name, name.encode()) for name in "abcd"}
@@ -72,17 +74,17 @@ class TestLines:
         ran = run("verify", path)
         assert (ran.status, ran.err) == (1, "")
         shown = lines(ran)
-        assert [line[:14].rstrip() for line in shown] == [
+        assert [line.split("\t")[0] for line in shown] == [
             "ok", "differs", "no checksum", "bad checksum", *["cannot be read"] * 3,
         ]  # fmt: skip
         assert [line.split()[-1] for line in shown[:2]] == [digests["a"], digests["b"]]
-        assert shown[1] == f"differs         b  declared {WRONG}, found {digests['b']}"
-        assert shown[2] == "no checksum     c"
+        assert shown[1] == f"differs\tb\tdeclared {WRONG}, found {digests['b']}"
+        assert shown[2] == "no checksum\tc\t"
         assert r"abc\x1b" in shown[3].replace("\\\\", "\\")
         assert str(folder / "gone") in shown[4]
-        assert shown[5].startswith("cannot be read  pipe  ")
+        assert shown[5].startswith("cannot be read\tpipe\t")
         assert "outside the model directory" in shown[6]
-        assert ran.out.replace("\n", "").isprintable()
+        assert re.sub(r"[\n\t]", "", ran.out).isprintable()
 
     def test_a_file_that_no_tensor_can_name(self, run: Run, folder: Path) -> None:
         digest = data_file(folder / "w.bin")
@@ -93,18 +95,18 @@ class TestLines:
             "verify", model(folder / "m.onnx", twice, nowhere, declared("w", "w.bin", digest))
         )
         assert ran.status == 1
-        assert [line.split("  ")[0] for line in lines(ran)] == ["cannot be read"] * 2 + ["ok"]
+        assert [line.split("\t")[0] for line in lines(ran)] == ["cannot be read"] * 2 + ["ok"]
         assert "'twice'" in lines(ran)[0]
         assert "'nowhere'" in lines(ran)[1]
 
     def test_without_checksums_all_is_well(self, run: Run, folder: Path) -> None:
         data_file(folder / "w.bin")
         path = model(folder / "model.onnx", declared("w", "w.bin", None))
-        assert run("verify", path) == Ran(0, "no checksum     w.bin\n", "")
+        assert run("verify", path) == Ran(0, "no checksum\tw.bin\t\n", "")
 
     def test_without_data_files_all_is_well(self, run: Run, folder: Path) -> None:
         path = model(folder / "model.onnx", floats("w", 2))
-        assert run("verify", path) == Ran(0, f"no data files   {path}\n", "")
+        assert run("verify", path) == Ran(0, f"no data files\t{path}\t\n", "")
 
     def test_files_elsewhere_have_their_full_path(self, run: Run, folder: Path) -> None:
         elsewhere = folder / "elsewhere"
@@ -112,9 +114,9 @@ class TestLines:
         (folder / "here").mkdir()
         path, digest = good_model(elsewhere)
         os.chdir(folder / "here")
-        assert lines(run("verify", path)) == [f"ok              {elsewhere}/good.bin  {digest}"]
+        assert lines(run("verify", path)) == [f"ok\t{elsewhere}/good.bin\t{digest}"]
         os.chdir(folder)
-        assert lines(run("verify", path)) == [f"ok              elsewhere/good.bin  {digest}"]
+        assert lines(run("verify", path)) == [f"ok\telsewhere/good.bin\t{digest}"]
 
     def test_text_from_a_file_is_escaped_for_the_terminal(self, run: Run, folder: Path) -> None:
         tensors = [declared(EVIL_NAME, f"sub/{i}{EVIL_NAME}", EVIL_NAME) for i in range(2)]
@@ -124,7 +126,7 @@ class TestLines:
         ran = run("verify", model(folder / "model.onnx", *tensors))
         assert ran.status == 1
         assert len(lines(ran)) == 3
-        assert ran.out.replace("\n", "").isprintable()
+        assert re.sub(r"[\n\t]", "", ran.out).isprintable()
 
 
 class TestSeveralModels:
@@ -165,7 +167,7 @@ class TestSeveralModels:
         self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hashed = Hashed()
-        monkeypatch.setattr(checksums, "hashlib", hashed)
+        monkeypatch.setattr("hashlib.sha1", hashed)
         path, digest = good_model(folder)
         other = model(folder / "other.onnx", declared("v", "good.bin", digest.upper()))
         wrong = model(folder / "wrong.onnx", declared("v", "./good.bin", WRONG))
@@ -251,7 +253,7 @@ class TestFailures:
             raise KeyboardInterrupt
 
         path, _ = good_model(folder)
-        monkeypatch.setattr(checksums, "check_files", interrupted)
+        monkeypatch.setattr(onnxmap, "verify_files", interrupted)
         assert run("verify", path) == Ran(130, "", "")
 
     def test_the_error_of_a_failing_disk_names_the_file(
@@ -267,8 +269,8 @@ class TestFailures:
         ran = run("verify", path)
         assert (ran.status, ran.err) == (1, "")
         assert lines(ran) == [
-            r"cannot be read  good.bin  [Errno 5] Input/output error \x1b[2J",
-            "no checksum     other.bin",
+            "cannot be read\tgood.bin\t[Errno 5] Input/output error \\x1b[2J",
+            "no checksum\tother.bin\t",
         ]
 
     def test_closed_pipe_ends_quietly(self, folder: Path) -> None:
@@ -298,28 +300,28 @@ class TestBar:
         seconds: float,
         shown: bool,
     ) -> None:
-        monkeypatch.setattr(verify, "SECONDS_BEFORE_A_BAR", seconds)
+        monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", seconds)
         path, digest = good_model(folder)
         terminal = self.Terminal()
         with redirect_stderr(terminal):
             ran = run("verify", path)
-        assert ran.out == f"ok              good.bin  {digest}\n"
+        assert ran.out == f"ok\tgood.bin\t{digest}\n"
         assert ("verifying" in terminal.getvalue()) == shown
 
     def test_short_work_on_a_terminal(self, folder: Path) -> None:
         path, digest = good_model(folder)
         screen = on_terminal(80, "verify", path)
-        assert (screen.status, screen.raw) == (0, f"ok              good.bin  {digest}\n")
+        assert (screen.status, screen.text.split()) == (0, ["ok", "good.bin", digest])
 
     def test_never_in_a_pipe(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(verify, "SECONDS_BEFORE_A_BAR", 0.0)
+        monkeypatch.setattr(bar, "SECONDS_BEFORE_A_BAR", 0.0)
         path, digest = good_model(folder)
         pipe = io.StringIO()
         with redirect_stderr(pipe):
             assert verify.run(verify_arguments(path)) == 0
         assert pipe.getvalue() == ""
         ran = piped("verify", path)
-        assert (ran.stdout, ran.stderr) == (f"ok              good.bin  {digest}\n", "")
+        assert (ran.stdout, ran.stderr) == (f"ok\tgood.bin\t{digest}\n", "")
 
 
 def verify_arguments(path: Path) -> Any:

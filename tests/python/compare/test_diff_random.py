@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.canonical import message_class
-from support.diff_oracle import canonical
-from support.edit_models import EDIT_MODELS, edited_model
-from support.edit_runs import executed
-from support.random_edits import random_program
+from support.edits.models import EDIT_MODELS, edited_model
+from support.edits.programs import random_program
+from support.edits.runs import executed
+from support.oracles.canonical import message_class
+from support.oracles.diff import canonical
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

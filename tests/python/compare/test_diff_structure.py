@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 import pytest
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
-from support.edit_models import EDIT_MODELS, rich_model
+from support.edits.models import EDIT_MODELS, rich_model
 from support.wire_bytes import scalar
 
 import onnxmap

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-from support.diff_oracle import expected_numbers
+from support.models.sample import external, floats, model_of, write
+from support.oracles.diff import expected_numbers
+from support.oracles.tensor_encoder import ELEMENT_TYPES, expected_array, raw_bytes, typed_fields
 from support.run_options import EXHAUSTIVE
-from support.sample_models import external, floats, model_of, write
-from support.tensor_encoder import ELEMENT_TYPES, expected_array, raw_bytes, typed_fields
 
 import onnxmap
 from onnxmap import Model, ModelDiff, TensorDiff

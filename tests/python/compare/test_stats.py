@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-from support.sample_models import floats, model_of
-from support.stats_oracle import assert_stats, wide
-from support.stored_tensors import (
+from support.models.sample import floats, model_of
+from support.oracles.stats import assert_stats, wide
+from support.tensors.stored import (
     NUMERIC,
     Array,
     bits_of,
@@ -79,7 +79,7 @@ def test_every_code(type_name: str) -> None:
 @pytest.mark.parametrize("type_name", NUMERIC)
 def test_more_than_a_block(type_name: str) -> None:
     """A block has about 1 MiB of stored bytes."""
-    count = (5 << 19) * 8 // bits_of(type_name) + 77
+    count = (5 << 18) * 8 // bits_of(type_name) + 77
     check(type_name, random_codes(type_name, count, 3), 5)
 
 

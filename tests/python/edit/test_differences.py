@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from support.edit_models import EDIT_MODELS, LARGE
+from support.edits.models import EDIT_MODELS, LARGE
 from support.run_options import EXHAUSTIVE
 
 import onnxmap
-from onnxmap._differences import apply_differences
+from onnxmap.interop.apply_changes import apply_differences
 from onnxmap.interop.protobuf import message_class
 
 MODEL = message_class("ModelProto", texts_as_bytes=True)
@@ -151,6 +151,51 @@ def test_lists_of_which_elements_were_forgotten() -> None:
     after.graph.initializer[0].name = b"renamed"
     apply(model, after, before)
     assert MODEL.FromString(onnxmap.dumps(model)).graph.initializer == after.graph.initializer
+
+
+def test_what_is_forgotten_of_a_list_in_another_order_stays() -> None:
+    given, before, after = MODEL(), MODEL(), MODEL()
+    for name in (b"b", b"a"):
+        given.graph.value_info.add(name=name, doc_string=b"of " + name)
+    for name in (b"a", b"b"):
+        before.graph.value_info.add(name=name)
+    after.CopyFrom(before)
+    after.graph.value_info.add(name=b"c")
+    model = onnxmap.loads(given.SerializeToString())
+    apply(model, after, before)
+    found = MODEL.FromString(onnxmap.dumps(model)).graph.value_info
+    assert [each.name for each in found] == [b"a", b"b", b"c"]
+    assert found[0].doc_string == b"of a"  # the other one moved, and is new
+
+
+def test_functions_that_differ_in_their_overload() -> None:
+    given, before = MODEL(), MODEL()
+    given.graph.name = before.graph.name = b"g"
+    for overload in (b"1", b"2"):
+        names = {"name": b"f", "domain": b"d", "overload": overload}
+        given.functions.add(doc_string=b"doc " + overload, **names)
+        before.functions.add(**names)
+    after = MODEL()
+    after.CopyFrom(before)
+    del after.functions[0]
+    model = onnxmap.loads(given.SerializeToString())
+    apply(model, after, before)
+    found = MODEL.FromString(onnxmap.dumps(model)).functions
+    assert [(each.overload, each.doc_string) for each in found] == [(b"2", b"doc 2")]
+
+
+def test_what_is_forgotten_of_a_changed_dimension_stays() -> None:
+    given, before, after = MODEL(), MODEL(), MODEL()
+    for message in (given, before, after):
+        shape = message.graph.input.add(name=b"x").type.tensor_type.shape
+        shape.dim.add(dim_value=1)
+        shape.dim.add(dim_param=b"N")
+    given.graph.input[0].type.tensor_type.shape.dim[1].denotation = b"BATCH"
+    after.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 4
+    model = onnxmap.loads(given.SerializeToString())
+    apply(model, after, before)
+    found = MODEL.FromString(onnxmap.dumps(model)).graph.input[0].type.tensor_type.shape.dim[1]
+    assert (found.dim_value, found.denotation) == (4, b"BATCH")
 
 
 def test_floats_that_are_no_numbers_are_no_difference() -> None:

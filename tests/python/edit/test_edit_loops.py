@@ -10,7 +10,7 @@ import time
 from functools import cache
 
 import pytest
-from support.edit_loops import LOOPS, chain
+from support.edits.loops import LOOPS, chain
 from support.run_options import LONG, SANITIZED
 
 import onnxmap

@@ -17,9 +17,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from support.edited_models import rich
-from support.edited_readings import disagreement
-from support.sample_models import external, floats, model_of, write
+from support.edits.rich_model import rich
+from support.models.sample import external, floats, model_of, write
+from support.readers.whole_models import disagreement
 
 import onnxmap
 
@@ -203,7 +203,7 @@ def test_options_are_kept(tmp_path: Path) -> None:
     model = onnxmap.load(path, io="read", check="lazy", watch=False, lenient=True, limits=limits)
     model.graph.nodes[0].name = "renamed"
     again = pickle.loads(pickle.dumps(model))
-    assert again._options == model._options
+    assert again._arguments() == model._arguments()
     assert again.graph.nodes[0].name == "renamed"
 
 

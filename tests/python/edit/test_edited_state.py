@@ -11,11 +11,11 @@ import onnx
 import pytest
 from onnx import TensorProto
 from support import wire_bytes as wire
-from support.edit_models import EDIT_MODELS
-from support.edited_models import everything, rich, saved
-from support.edited_readings import disagreement
+from support.edits.models import EDIT_MODELS
+from support.edits.rich_model import everything, rich, saved
+from support.models.sample import external, floats, model_of, write
+from support.readers.whole_models import disagreement
 from support.run_options import SANITIZED
-from support.sample_models import external, floats, model_of, write
 
 import onnxmap
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bus_errors import ended_by_bus_error
-from support.edited_models import rich
-from support.subprocesses import run_python
+from support.edits.rich_model import rich
+from support.faults.bus_errors import ended_by_bus_error
+from support.processes.subprocesses import run_python
 
 import onnxmap
 
@@ -41,7 +41,7 @@ RUN = """
 import os, sys
 from pathlib import Path
 import onnxmap
-from support.paged_models import stored
+from support.models.paged import stored
 path = stored("raw").write(Path(sys.argv[1]))
 model = onnxmap.load(path, io="mmap", watch=False)
 view = model.initializers["t"].numpy()

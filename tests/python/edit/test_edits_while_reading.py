@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper
+from support.models.sample import floats, model_of, write
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sample_models import floats, model_of, write
 
 import onnxmap
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
-from support.edit_loops import chain
-from support.edit_runs import Edit, OnnxmapSide, executed
-from support.edited_readings import READINGS, answer
-from support.random_edits import random_program
+from support.edits.loops import chain
+from support.edits.programs import random_program
+from support.edits.runs import Edit, OnnxmapSide, executed
+from support.readers.whole_models import READINGS, answer
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap

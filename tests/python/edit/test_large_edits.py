@@ -15,9 +15,9 @@ from types import FrameType
 import numpy as np
 import pytest
 from onnx import helper
+from support.models.sample import floats, model_of
+from support.processes.subprocesses import growth_kib
 from support.run_options import SANITIZED
-from support.sample_models import floats, model_of
-from support.subprocesses import growth_kib
 
 import onnxmap
 

@@ -1,11 +1,11 @@
 """`make_node` and its like make what the functions of `onnx.helper` make, field by field.
 
-Each test runs twice: with protobuf's messages in place of onnxmap's own, which tests the functions
-alone, and as users call them. `test_make_tensors` has the tests of `make_tensor`.
+`test_make_tensors` has the tests of `make_tensor`.
 """
 
 from __future__ import annotations
 
+import numbers
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +14,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
-from support.edit_models import rich_model
-from support.made_messages import assert_same, form, ours
+from support.edits.models import rich_model
+from support.oracles.made_messages import assert_same, form, ours
 
 import onnxmap
-from onnxmap import _new_messages
 from onnxmap.types import (
     MapType,
     OpaqueType,
@@ -27,8 +26,6 @@ from onnxmap.types import (
     SparseTensorType,
     TensorType,
 )
-
-pytestmark = pytest.mark.usefixtures("messages")
 
 TENSOR = numpy_helper.from_array(np.arange(3, dtype=np.float32), "t")
 SPARSE = helper.make_sparse_tensor(TENSOR, numpy_helper.from_array(np.arange(3)), [5])
@@ -90,9 +87,12 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-@pytest.mark.parametrize("attr_type", [None, *AttributeProto.AttributeType.values()[1:]])
-def test_make_attribute(case: str, attr_type: int | None) -> None:
-    value = VALUES[case]
+def test_make_attribute(case: str) -> None:
+    for attr_type in (None, *AttributeProto.AttributeType.values()[1:]):
+        assert_same_attribute(VALUES[case], attr_type)
+
+
+def assert_same_attribute(value: Any, attr_type: int | None) -> None:
     if attr_type == AttributeProto.TENSOR and isinstance(value, np.ndarray):
         return  # onnx.helper refuses what is a tensor to onnxmap
     try:
@@ -250,7 +250,8 @@ def test_graphs_functions_and_models() -> None:
 
 
 def test_the_newest_opset_is_that_of_the_newest_format() -> None:
-    assert onnx.defs.onnx_opset_version() == _new_messages.NEWEST_OPSET
+    made = onnxmap.make_model(onnxmap.make_graph([], "g", [], []))
+    assert [one.version for one in made.opset_import] == [onnx.defs.onnx_opset_version()]
 
 
 def test_what_is_made_is_a_copy() -> None:
@@ -265,3 +266,62 @@ def test_a_short_name_of_a_message() -> None:
         onnxmap.new("Node")
     with pytest.raises(ValueError, match=r"no message type Nodes$"):
         onnxmap.new("Nodes")
+
+
+class Raises:
+    """A number, or a list, whose methods raise."""
+
+    def __int__(self) -> int:
+        raise KeyError("boom")
+
+    def __iter__(self) -> Any:
+        raise KeyError("boom")
+
+
+numbers.Integral.register(Raises)
+
+
+def test_errors_of_values_are_passed_on() -> None:
+    for value in (Raises(), [1, Raises()]):
+        with pytest.raises(KeyError, match="boom"):
+            onnxmap.make_attribute("a", value)
+
+
+def test_a_list_is_read_by_its_own_iteration() -> None:
+    class Reversed(list[int]):
+        def __iter__(self) -> Any:
+            return reversed(list(super().__iter__()))
+
+    assert list(onnxmap.make_attribute("a", Reversed([1, 2])).ints) == [2, 1]
+
+
+@pytest.mark.parametrize("wanted", [0, onnxmap.AttributeType.UNDEFINED])
+def test_no_attribute_is_of_the_type_undefined(wanted: int) -> None:
+    for value in (1, [1]):
+        with pytest.raises(TypeError, match="UNDEFINED"):
+            onnxmap.make_attribute("a", value, attr_type=wanted)
+
+
+def test_none_is_no_type_and_no_name() -> None:
+    for make in (
+        lambda: onnxmap.make_sequence_type_proto(None),
+        lambda: onnxmap.make_optional_type_proto(None),
+        lambda: onnxmap.make_map_type_proto(7, None),
+        lambda: onnxmap.make_value_info("x", SequenceType(None)),
+        lambda: onnxmap.make_value_info("x", OpaqueType(None, None)),  # type: ignore[arg-type]
+        lambda: onnxmap.make_attribute_ref(None, 1, ref_attr_name="r"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError):
+            make()
+
+
+def test_types_that_are_nested_too_deep() -> None:
+    nested: Any = TensorType(1, (1,))
+    for _ in range(100_000):
+        nested = SequenceType(nested)
+    with pytest.raises(onnxmap.LimitError, match="deep"):
+        onnxmap.make_value_info("x", nested)
+
+
+def test_an_element_type_may_be_a_bool() -> None:
+    assert onnxmap.make_tensor_type_proto(True, [1]).tensor_type.elem_type == 1

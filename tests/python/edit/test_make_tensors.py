@@ -10,15 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-from support.made_messages import assert_same, form, ours
+from support.oracles.made_messages import assert_same, form, ours
+from support.oracles.tensor_encoder import ELEMENT_TYPES
 from support.run_options import EXHAUSTIVE, LONG
-from support.tensor_encoder import ELEMENT_TYPES
 
 import onnxmap
-from onnxmap import _new_tensors
 
 EXAMPLES = 5_000 if LONG else 500 if EXHAUSTIVE else 100
-pytestmark = pytest.mark.usefixtures("messages")
 
 
 def values_of(name: str) -> st.SearchStrategy[list[Any]]:
@@ -103,22 +101,26 @@ def test_make_tensor_of_arrays(drawn: tuple[str, list[Any]]) -> None:
         assert form(made) == form(helper.make_tensor("t", number, [len(array)], array))
 
 
+def made_of(array: np.ndarray) -> Any:
+    """The tensor that an attribute gets for an array."""
+    return onnxmap.make_attribute("a", array, attr_type=onnxmap.AttributeType.TENSOR).t
+
+
 @pytest.mark.parametrize("name", sorted(set(ELEMENT_TYPES) - {"STRING"}))
 def test_tensors_of_arrays(name: str) -> None:
     rng = np.random.default_rng(0)
     for shape in [(), (0,), (5,), (3, 7), (2, 3, 4)]:
         array = rng.integers(0, 2, shape).astype(ELEMENT_TYPES[name].dtype)
-        expected = numpy_helper.from_array(array, "t")
-        assert form(_new_tensors.tensor_of_array(array, "t")) == form(expected)
+        assert form(made_of(array)) == form(numpy_helper.from_array(array))
         turned = np.asarray(array.T, order="K")
         expected = numpy_helper.from_array(np.ascontiguousarray(turned).reshape(turned.shape))
-        assert form(_new_tensors.tensor_of_array(turned)) == form(expected)
+        assert form(made_of(turned)) == form(expected)
 
 
 def test_tensors_of_arrays_in_the_other_byte_order() -> None:
     array = np.arange(3, dtype=">i4")
     expected = numpy_helper.from_array(array.astype("<i4"))
-    assert form(_new_tensors.tensor_of_array(array)) == form(expected)
+    assert form(made_of(array)) == form(expected)
 
 
 WRONG_TENSORS: dict[str, tuple[Any, ...]] = {

@@ -11,7 +11,7 @@ from typing import Any
 import onnx
 import pytest
 from onnx import helper
-from support.edited_models import rich, saved
+from support.edits.rich_model import rich, saved
 
 import onnxmap
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.edit_runs import OnnxmapSide, Program, Run
-from support.random_edits import random_program
+from support.edits.programs import random_program
+from support.edits.runs import OnnxmapSide, Program, Run
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-PROGRAMS = 100_000 if LONG else 20 if SANITIZED else 1_000 if EXHAUSTIVE else 100
+PROGRAMS = 100_000 if LONG else 20 if SANITIZED else 1_000 if EXHAUSTIVE else 60
 PROGRAMS_A_TEST = 20
 SIZE = 20  # edits of a program
 MOST_HANDLES = 12  # that are looked at after each edit

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.edit_models import EDIT_MODELS, edited_model
-from support.edit_runs import (
+from support.edits.models import EDIT_MODELS, edited_model
+from support.edits.programs import KINDS, random_program
+from support.edits.runs import (
     REMOVED,
     Edit,
     OnnxmapSide,
@@ -26,8 +27,7 @@ from support.edit_runs import (
     executed,
     shrunk,
 )
-from support.edited_readings import disagreement
-from support.random_edits import KINDS, random_program
+from support.readers.whole_models import disagreement
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap

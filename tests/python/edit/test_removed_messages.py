@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from onnx import ModelProto, TensorProto
-from support.edit_models import EDIT_MODELS
+from support.edits.models import EDIT_MODELS
 
 import onnxmap
 

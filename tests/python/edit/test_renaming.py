@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import StringStringEntryProto, TensorAnnotation, TensorProto, helper, numpy_helper
-from support.edited_models import saved
+from support.edits.rich_model import saved
 
 import onnxmap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import numpy_helper
-from support.edited_models import rich, saved
+from support.edits.rich_model import rich, saved
 
 LARGE = 5_000
 

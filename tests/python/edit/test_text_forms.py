@@ -16,13 +16,13 @@ from google.protobuf import json_format, text_format
 from google.protobuf.message import Message
 from onnx import TensorProto
 from support import wire_bytes as wire
-from support.canonical import DESCRIPTORS, message_class
-from support.edit_models import EDIT_MODELS
-from support.full_messages import full_message
+from support.edits.models import EDIT_MODELS
+from support.models.full_messages import full_message
+from support.oracles.canonical import DESCRIPTORS, message_class
 
 import onnxmap
-from onnxmap._text_forms import from_json, from_text
-from onnxmap._text_heads import looks_like_json_model, looks_like_text_model
+from onnxmap import from_json, from_text
+from onnxmap._core import text_form
 
 ROOT = Path(onnx.__file__).parent
 LARGEST = 1_000_000  # bytes; the library parses 1 MB in some seconds
@@ -325,48 +325,47 @@ def test_a_model_needs_a_graph_and_finds_its_data(tmp_path: Path) -> None:
         from_text(text, "ModelProto", limits=limits)
 
 
-HEADS: dict[bytes, tuple[bool, bool]] = {  # whether they look like text, and like JSON
-    b"ir_version: 8\n": (True, False),
-    b"# made by hand\n\n  graph {": (True, False),
-    b"\xef\xbb\xbfproducer_name: 'p'": (True, False),
-    b"graph <": (True, False),
-    b'{"irVersion": "8"': (False, True),
-    b'\n {\n  "ir_version" : 8': (False, True),
-    b'\xef\xbb\xbf{"graph":{': (False, True),
-    b"": (False, False),
-    b"{}": (False, False),
-    b"{": (False, False),
-    b"name: 'x'": (False, False),
-    b"graph": (False, False),
-    b"import onnx\n": (False, False),
-    b"version https://git-lfs.github.com/spec/v1": (False, False),
-    b"<!DOCTYPE html><html>": (False, False),
-    b'{"message": "not found"}': (False, False),
-    b"graph: \x00": (False, False),
-    b'{"graph": "\x01': (False, False),
+HEADS: dict[bytes, str | None] = {  # the form of the model that begins so
+    b"ir_version: 8\n": "textproto",
+    b"# made by hand\n\n  graph {": "textproto",
+    b"\xef\xbb\xbfproducer_name: 'p'": "textproto",
+    b"graph <": "textproto",
+    b'{"irVersion": "8"': "json",
+    b'\n {\n  "ir_version" : 8': "json",
+    b'\xef\xbb\xbf{"graph":{': "json",
+    b"": None,
+    b"{}": None,
+    b"{": None,
+    b"name: 'x'": None,
+    b"graph": None,
+    b"import onnx\n": None,
+    b"version https://git-lfs.github.com/spec/v1": None,
+    b"<!DOCTYPE html><html>": None,
+    b'{"message": "not found"}': None,
+    b"graph: \x00": None,
+    b'{"graph": "\x01': None,
 }
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_recognition(head: bytes) -> None:
-    assert (looks_like_text_model(head), looks_like_json_model(head)) == HEADS[head]
+    assert text_form(head) == HEADS[head]
 
 
 def test_models_and_their_forms_are_told_apart() -> None:
     for data in EDIT_MODELS.values():
         view = onnxmap.loads_proto(data, "ModelProto")
         for head in (data, data[:40]):
-            assert not looks_like_text_model(head)
-            assert not looks_like_json_model(head)
+            assert text_form(head) is None
         text, json_text = str(view).encode("utf-8", "surrogateescape"), view.to_json().encode()
-        assert (looks_like_text_model(text), looks_like_json_model(text)) == (True, False)
-        assert (looks_like_text_model(json_text), looks_like_json_model(json_text)) == (False, True)
+        assert text_form(text) == "textproto"
+        assert text_form(json_text) == "json"
 
 
 def test_without_protobuf_the_error_names_the_extra() -> None:
     code = (
         "import sys; sys.modules['google.protobuf'] = None\n"
-        "from onnxmap._text_forms import from_text\n"
+        "from onnxmap import from_text\n"
         "from_text('', 'NodeProto')"
     )
     found = subprocess.run(

@@ -10,9 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
-from support.edited_models import rich, saved
-from support.sample_models import floats, model_of
-from support.tensor_oracle import FIXED_WIDTH
+from support.edits.rich_model import rich, saved
+from support.models.sample import floats, model_of
+from support.oracles.tensors import FIXED_WIDTH
 
 import onnxmap
 from onnxmap import DataType
@@ -388,3 +388,25 @@ def test_subgraphs_have_initializers_too() -> None:
 
 def test_every_fixed_width_type_of_the_oracle_is_there() -> None:
     assert {DataType[name] for name in FIXED_WIDTH} <= set(NUMERIC)
+
+
+def test_a_tensor_of_protobuf_is_serialized_once() -> None:
+    calls: list[None] = []
+
+    class Counting:
+        DESCRIPTOR = TensorProto.DESCRIPTOR
+
+        def SerializeToString(self) -> bytes:
+            calls.append(None)
+            return numpy_helper.from_array(np.arange(3)).SerializeToString()
+
+    model = rich()
+    model.initializers["new"] = Counting()
+    assert (len(calls), model.initializers["new"].numpy().tolist()) == (1, [0, 1, 2])
+
+
+def test_pop_takes_the_names_of_a_mapping() -> None:
+    model = rich()
+    model.initializers["new"] = np.arange(3)
+    assert model.initializers.pop(key="new").numpy().tolist() == [0, 1, 2]
+    assert model.initializers.pop(key="new", default=5) == 5

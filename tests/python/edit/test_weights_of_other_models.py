@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from support.edited_models import rich
-from support.sample_models import external, floats, model_of, write
-from support.subprocesses import facts_from
+from support.edits.rich_model import rich
+from support.models.sample import external, floats, model_of, write
+from support.processes.subprocesses import facts_from
 
 import onnxmap
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.canonical import message_class
-from support.edit_runs import exception_name
-from support.wrong_edits import OWN, WRONG, names_of, oracle_names, wrong_edit_model
+from support.edits.runs import exception_name
+from support.hostile.wrong_edits import OWN, WRONG, names_of, oracle_names, wrong_edit_model
+from support.oracles.canonical import message_class
 
 import onnxmap
 

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.checksum_models import DATA, MIB, WRONG, Hashed, data_file, declared, load
+from support.models.checksums import DATA, MIB, WRONG, Hashed, data_file, declared, load
+from support.models.sample import floats, model_of, write
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.sample_models import floats, model_of, write
-from support.subprocesses import facts_from
 
 import onnxmap
-from onnxmap import _checksums as checksums
 from onnxmap import _core
+from onnxmap._read import checksums
+from onnxmap._show.progress import Progress
 
 
 @pytest.fixture(params=["mmap", "read"])
@@ -47,7 +48,7 @@ class TestFilesThatChange:
                     left.pop()(path)
 
             if request.param == "while reading":
-                monkeypatch.setattr(checksums, "hashlib", Hashed(change_once))
+                monkeypatch.setattr("hashlib.sha1", Hashed(change_once))
                 found = model.verify()
             else:  # the first call comes as soon as the files are open
                 found = model.verify(progress=change_once)
@@ -106,7 +107,7 @@ def test_a_file_that_changed_earlier_is_not_read(
     tmp_path: Path, io: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed = Hashed()
-    monkeypatch.setattr(checksums, "hashlib", hashed)
+    monkeypatch.setattr("hashlib.sha1", hashed)
     data_file(tmp_path / "w.bin")
     model = load(tmp_path, declared("w", "w.bin", WRONG), io=io)
     assert model.initializers["w"].numpy().tolist() == [0.0]  # opened, descriptor held
@@ -150,11 +151,27 @@ class TestProgress:
         assert calls == sorted(set(calls))
         assert callers == {threading.get_ident()}
 
+    def test_the_bytes_of_all_threads_are_counted(self, tmp_path: Path) -> None:
+        """The end of the work, which always shows the total, would hide a lost number."""
+        sizes = [MIB + i for i in range(6)]
+        digests = [data_file(tmp_path / f"{i}.bin", bytes(size)) for i, size in enumerate(sizes)]
+        model = load(tmp_path, *(declared(str(i), f"{i}.bin", digests[i]) for i in range(6)))
+        files = checksums.data_files(model.initializers.all(), declared_only=True)
+        shown: list[int] = []
+
+        class Bar(Progress):
+            def show(self, done: int) -> None:
+                shown.append(done)
+
+        checksums.check_files(files, Bar(False, 0, ""))
+        assert [file.digest for file in files] == digests
+        assert shown[-1] == sum(sizes)
+
     def test_an_error_of_the_callable_ends_the_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hashed = Hashed()
-        monkeypatch.setattr(checksums, "hashlib", hashed)
+        monkeypatch.setattr("hashlib.sha1", hashed)
         data_file(tmp_path / "w.bin")
         os.truncate(tmp_path / "w.bin", 8 << 30)  # sparse
         before = threading.active_count()
@@ -233,8 +250,8 @@ def test_memory_stays_as_it_is(tmp_path: Path, io: str) -> None:
     facts = facts_from(
         """
         import onnxmap
-        import onnxmap._checksums
         model = onnxmap.load(sys.argv[1], io=sys.argv[2])
+        onnxmap.load(sys.argv[3]).verify()  # imports what the measured call needs
         with open("/proc/self/clear_refs", "w") as peak:
             peak.write("5")
         before = resident_kib()
@@ -243,6 +260,7 @@ def test_memory_stays_as_it_is(tmp_path: Path, io: str) -> None:
         """,
         str(path),
         io,
+        str(write(model_of([declared("w", "small.bin", None)]), tmp_path / "small.onnx")),
     )
     assert facts["growth"] < 8 * 1024
 

@@ -11,17 +11,16 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from support.checksum_models import MIB, WRONG, Hashed, data_file, declared, load
-from support.sample_models import floats, model_of, write
+from support.models.checksums import MIB, WRONG, Hashed, data_file, declared, load
+from support.models.sample import floats, model_of, write
 
 import onnxmap
-from onnxmap import _checksums as checksums
 
 
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> Hashed:
     hashed = Hashed()
-    monkeypatch.setattr(checksums, "hashlib", hashed)
+    monkeypatch.setattr("hashlib.sha1", hashed)
     return hashed
 
 
@@ -259,7 +258,7 @@ class TestModel:
     def test_after_a_failure_the_other_readers_are_stopped(
         self, tmp_path: Path, hashed: Hashed, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 2)
+        monkeypatch.setattr("onnxmap._core.usable_cpus", lambda: 2)
         data_file(tmp_path / "small.bin")
         tensors = [declared("small", "small.bin", WRONG)]
         for name in "abcdef":
@@ -278,8 +277,8 @@ class TestModel:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         meeting = threading.Barrier(3, timeout=20)  # the barrier breaks unless three threads come
-        monkeypatch.setattr(checksums, "hashlib", Hashed(meeting.wait))
-        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 3)
+        monkeypatch.setattr("hashlib.sha1", Hashed(meeting.wait))
+        monkeypatch.setattr("onnxmap._core.usable_cpus", lambda: 3)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i])) for i in range(3)]
         tensors = [declared(str(i), f"{i}.bin", digests[i]) for i in range(3)]
         assert list(load(tmp_path, *tensors).verify().values()) == digests
@@ -289,8 +288,8 @@ class TestModel:
     ) -> None:
         names = {}
         note = Hashed(lambda: names.setdefault(threading.current_thread().name))
-        monkeypatch.setattr(checksums, "hashlib", note)
-        monkeypatch.setattr(checksums._core, "usable_cpus", lambda: 2)
+        monkeypatch.setattr("hashlib.sha1", note)
+        monkeypatch.setattr("onnxmap._core.usable_cpus", lambda: 2)
         digests = [data_file(tmp_path / f"{i}.bin", bytes([i]) * 5 * MIB) for i in range(8)]
         tensors = [declared(str(i), f"{i}.bin", digests[i]) for i in range(8)]
         assert list(load(tmp_path, *tensors).verify().values()) == digests

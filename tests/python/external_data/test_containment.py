@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from support.containment_bases import BASES, differences_from
-from support.containment_table import POLICIES, build, expected, locations
-from support.containment_tree import Tree
-from support.file_watch import FileWatch
+from support.containment.bases import BASES, differences_from
+from support.containment.table import POLICIES, build, expected, locations
+from support.containment.tree import Tree
+from support.processes.file_watch import FileWatch
 
 import onnxmap
 

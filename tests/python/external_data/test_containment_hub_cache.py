@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from support.containment_tree import CANARY, VALUES, model_bytes, write
+from support.containment.tree import CANARY, VALUES, model_bytes, write
 
 import onnxmap
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.containment_tree import BELOW, CANARY, VALUES, inside, model_bytes, write
+from support.containment.tree import BELOW, CANARY, VALUES, inside, model_bytes, write
 
 import onnxmap
 

@@ -6,9 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from support.containment_child import NO_OPENAT2, NO_PROC, facts_after
-from support.random_links import RandomTree, Walk, disagreements
-from support.run_options import LONG
+from support.containment.child import NO_OPENAT2, NO_PROC, facts_after
+from support.containment.random_links import RandomTree, Walk, disagreements
+from support.run_options import LONG, SANITIZED
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="random_links_test does the same in C++")
 
 TREES = 2_000 if LONG else 100
 

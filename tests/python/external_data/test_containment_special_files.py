@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.containment_table import POLICIES
-from support.containment_tree import VALUES, inside, model_bytes, write
-from support.file_watch import FileWatch
+from support.containment.table import POLICIES
+from support.containment.tree import VALUES, inside, model_bytes, write
+from support.processes.file_watch import FileWatch
 
 import onnxmap
 

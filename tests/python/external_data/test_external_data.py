@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
-from support.sample_models import external, floats, model_of, tensors_of_every_type, write
-from support.subprocesses import facts_from
-from support.tensor_oracle import assert_same_array
+from support.models.sample import external, floats, model_of, tensors_of_every_type, write
+from support.oracles.tensors import assert_same_array
+from support.processes.subprocesses import facts_from
 
 import onnxmap
 

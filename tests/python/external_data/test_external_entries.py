@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.containment_tree import CANARY, VALUES, model_bytes, write
-from support.file_watch import FileWatch
-from support.sample_models import external, model_of
-from support.sample_models import write as write_message
+from support.containment.tree import CANARY, VALUES, model_bytes, write
+from support.models.sample import external, model_of
+from support.models.sample import write as write_message
+from support.processes.file_watch import FileWatch
 
 import onnxmap
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.paged_models import FLOAT, external_entries, model_of, tensor_message
+from support.models.paged import FLOAT, external_entries, model_of, tensor_message
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.subprocesses import facts_from
 
 import onnxmap
 

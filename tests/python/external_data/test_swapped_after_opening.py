@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.containment_tree import inside
-from support.file_watch import FileWatch
+from support.containment.tree import inside
+from support.faults.swapping import swapping
+from support.models.sample import external, model_of, write
+from support.processes.file_watch import FileWatch
 from support.run_options import LONG
-from support.sample_models import external, model_of, write
-from support.swapping import swapping
 
 import onnxmap
 from onnxmap.interop import dask as interop

@@ -12,10 +12,17 @@ import onnx_ir as ir
 import onnx_ir.passes.common as passes
 import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
-from support.bridged_models import NAMES, WIDTH, message_of, opened, weighted_model, wheel_models
-from support.sample_models import external, model_of, write
-from support.save_models import SAVE_MODELS, made_external, weight
-from support.tensor_oracle import tensors_of
+from support.interop.bridged_models import (
+    NAMES,
+    WIDTH,
+    message_of,
+    opened,
+    weighted_model,
+    wheel_models,
+)
+from support.models.sample import external, model_of, write
+from support.oracles.tensors import tensors_of
+from support.saves.models import SAVE_MODELS, made_external, weight
 
 import onnxmap
 from onnxmap.interop.ir import MappedTensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from onnx import TensorProto, helper
-from support.sample_models import external, model_of, write
+from support.models.sample import external, model_of, write
 
 import onnxmap
 from onnxmap.interop import official

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.bridged_models import write_weights
+from support.interop.bridged_models import write_weights
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from, run_python
 from support.run_options import LONG, SANITIZED
-from support.sample_models import external, model_of, write
-from support.subprocesses import facts_from, run_python
 
 import onnxmap
 

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from support.bridged_models import (
+from support.edits.models import EDIT_MODELS
+from support.interop.bridged_models import (
     NAMES,
     WIDTH,
     message_of,
@@ -20,10 +21,9 @@ from support.bridged_models import (
     wheel_models,
     write_weights,
 )
-from support.edit_models import EDIT_MODELS
-from support.sample_models import model_of, write
-from support.save_models import SAVE_MODELS, made_external, weight
-from support.saved_models import entries_of
+from support.models.sample import model_of, write
+from support.saves.judges import entries_of
+from support.saves.models import SAVE_MODELS, made_external, weight
 
 import onnxmap
 

@@ -12,9 +12,9 @@ import cloudpickle
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from support import dask_counting
-from support.stored_tensors import NUMERIC, model_head, random_codes, stored, values_of
-from support.tensor_places import place
+from support.interop import dask_counting
+from support.tensors.places import place
+from support.tensors.stored import NUMERIC, model_head, random_codes, stored, values_of
 
 import onnxmap
 

@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.dlpack_reader import CODES, IS_COPIED, READ_ONLY, SUBBYTE_PADDED, Exported, read
+from support.models.sample import model_of
+from support.oracles.dlpack_reader import (
+    CODES,
+    IS_COPIED,
+    READ_ONLY,
+    SUBBYTE_PADDED,
+    Exported,
+    read,
+)
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.sample_models import model_of
-from support.stored_tensors import (
+from support.tensors.places import PLACES, file_of, place
+from support.tensors.stored import (
     NUMERIC,
     bits_of,
     in_buffer,
@@ -22,8 +31,6 @@ from support.stored_tensors import (
     stored,
     values_of,
 )
-from support.subprocesses import facts_from
-from support.tensor_places import PLACES, file_of, place
 
 import onnxmap
 
@@ -165,8 +172,8 @@ def test_a_consumer_that_writes_does_no_harm(way: str, tmp_path: Path) -> None:
     code = """
     from pathlib import Path
     import numpy as np
-    from support.dlpack_reader import READ_ONLY, read
-    from support.tensor_places import place
+    from support.oracles.dlpack_reader import READ_ONLY, read
+    from support.tensors.places import place
     folder, where = Path(sys.argv[1]), sys.argv[2]
     data = bytes(range(105)) * 4
     tensor = place(where, "FLOAT", [105], data, folder)
@@ -312,8 +319,8 @@ def test_ten_thousand_exports_leave_nothing_behind(way: str, tmp_path: Path) -> 
     import gc, os
     from pathlib import Path
     import numpy as np
-    from support.dlpack_reader import read
-    from support.tensor_places import place
+    from support.oracles.dlpack_reader import read
+    from support.tensors.places import place
     tensor = place(sys.argv[2], "FLOAT", [40_000], bytes(160_000), Path(sys.argv[1]))
 
     def turn():

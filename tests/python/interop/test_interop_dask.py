@@ -13,12 +13,11 @@ import dask
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.sample_models import external, floats, model_of, write
-from support.stored_tensors import NUMERIC, model_head, random_codes, stored, values_of
-from support.tensor_places import PLACES, place
+from support.models.sample import external, floats, model_of, write
+from support.tensors.places import PLACES, place
+from support.tensors.stored import NUMERIC, model_head, random_codes, stored, values_of
 
 import onnxmap
-from onnxmap import _slicing
 from onnxmap.interop import dask as interop
 
 SHAPE = (3, 5, 7)
@@ -33,15 +32,17 @@ def one_thread() -> Any:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The (first element, count) of each read for a chunk."""
+    """The (first element, count) of each chunk that is read."""
     seen: list[tuple[int, int]] = []
-    read = _slicing._elements
+    read = interop._read
 
-    def noting(tensor: onnxmap.Tensor, begin: int, count: int) -> Any:
-        seen.append((begin, count))
-        return read(tensor, begin, count)
+    def noting(tensor: onnxmap.Tensor, shape: tuple[int, ...], keys: tuple[Any, ...]) -> Any:
+        found = read(tensor, shape, keys)
+        chosen = np.arange(np.prod(shape, dtype=int)).reshape(shape)[keys]
+        seen.append((int(chosen.flat[0]) if chosen.size else 0, found.size))
+        return found
 
-    monkeypatch.setattr(_slicing, "_elements", noting)
+    monkeypatch.setattr(interop, "_read", noting)
     return seen
 
 
@@ -138,28 +139,12 @@ def test_indexing(key: Any, tmp_path: Path, reads: list[tuple[int, int]]) -> Non
     assert sum(count for _, count in reads) <= values.size
 
 
-def test_columns_are_read_through_small_gaps_and_across_large_ones(
-    tmp_path: Path, reads: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, values = large(tmp_path, (20, 30, 50))
-    array = onnxmap.load(path).to_dask(chunks=(20, 15, 25))["t"]
-    box = array.blocks[0, 1, 1]
-    assert box.compute().tobytes() == values[:, 15:, 25:].tobytes()
-    assert len(reads) == 1
-    for gap, at_once, expected in ((0, 1 << 20, 300), (30, 1 << 20, 20), (2000, 4000, 10)):
-        monkeypatch.setattr(_slicing, "_GAP", gap)
-        monkeypatch.setattr(_slicing, "_AT_ONCE", at_once)
-        reads.clear()
-        assert box.compute().tobytes() == values[:, 15:, 25:].tobytes()
-        assert len(reads) == expected
-
-
 def test_nothing_is_read_before_it_is_computed(
     tmp_path: Path, reads: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, values = large(tmp_path, (4, 6, 100))
     with monkeypatch.context() as without_samples:
-        without_samples.setattr("onnxmap._pickling._digest", None)
+        without_samples.setattr("onnxmap._read.pickled_tensors.digest_of", None)
         array = onnxmap.load(path).to_dask()["t"]
         assert (array.shape, array.dtype, reads) == (values.shape, values.dtype, [])
         with pytest.raises(TypeError, match="not callable"):

@@ -10,9 +10,9 @@ import onnx
 import onnx_ir as ir
 import pytest
 from onnx import TensorProto, numpy_helper
-from support.sample_models import external, model_of, write
-from support.stored_tensors import NUMERIC, PACKED_BITS, number_of, random_codes, stored, values_of
-from support.tensor_places import PLACES, place
+from support.models.sample import external, model_of, write
+from support.tensors.places import PLACES, place
+from support.tensors.stored import NUMERIC, PACKED_BITS, number_of, random_codes, stored, values_of
 
 import onnxmap
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
+from support.models.sample import floats, model_of
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED, TORCH_REQUIRED
-from support.sample_models import floats, model_of
-from support.stored_tensors import NUMERIC, number_of, random_codes, stored, values_of, write_sparse
-from support.subprocesses import facts_from
-from support.tensor_places import PLACES, file_of, place
+from support.tensors.places import PLACES, file_of, place
+from support.tensors.stored import NUMERIC, number_of, random_codes, stored, values_of, write_sparse
 
 import onnxmap
 

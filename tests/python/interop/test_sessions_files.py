@@ -13,7 +13,7 @@ import pytest
 import onnxmap
 
 pytest.importorskip("onnxruntime")  # its newest release needs Python 3.11
-from support.session_models import (
+from support.interop.session_models import (
     CPU,
     SESSION,
     SIDE,

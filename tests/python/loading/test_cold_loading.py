@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.cold_files import PAGE, drop, pages_there, write_sparse
-from support.page_requests import Requests, Trace, pages_of
+from support.processes.cold_files import PAGE, drop, pages_there, write_sparse
+from support.processes.page_requests import Requests, Trace, pages_of
 
 KIB, MIB = 1 << 10, 1 << 20
 MODES = ("mmap", "read")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 from support import wire_bytes as wire
+from support.processes.subprocesses import growth_kib
 from support.run_options import SANITIZED
-from support.subprocesses import growth_kib
 
 import onnxmap
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import gc
 
 import pytest
-from support.public_loops import NOT_TRIED, loops_of, objects_of, outcome, public_classes
+from support.hostile.worst_files import FILES
+from support.processes.steep_times import GROWTH, too_steep
+from support.readers.public_loops import NOT_TRIED, loops_of, objects_of, outcome, public_classes
 from support.run_options import LONG, SANITIZED
-from support.steep_times import GROWTH, too_steep
-from support.worst_files import FILES
 
 import onnxmap
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*occurs more than once")
 
-SIZE = 4_000 if LONG else 300
+SIZE = 4_000 if LONG else 200
 
 
 @pytest.fixture(autouse=True)
@@ -73,9 +73,9 @@ def test_errors_of_a_large_file(shape: str) -> None:
 
 # No model leads to these classes: other functions load or return them.
 OF_NO_MODEL = {
-    "Change", "CheckReport", "DiffList", "Finding", "FunctionDiff", "ModelDiff", "ModelStats",
-    "NodeDiff", "Operator", "OperatorSet", "Residency", "ResidentBytes", "SaveReport", "TensorDiff",
-    "TensorStats", "Use", "ValueDiff",
+    "Change", "CheckReport", "CopyReport", "DataFile", "DiffList", "Finding", "FunctionDiff",
+    "ModelDiff", "ModelStats", "MoveReport", "NodeDiff", "Operator", "OperatorSet", "Residency",
+    "ResidentBytes", "SaveReport", "TensorDiff", "TensorStats", "Use", "ValueDiff",
 }  # fmt: skip
 
 

@@ -14,13 +14,14 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from support import wire_bytes as wire
-from support.canonical import canonical
-from support.sample_models import floats, model_of, tensors_of_every_type, write
-from support.small_models import SMALL_MODELS
-from support.tensor_oracle import assert_same_array
+from support.models.sample import floats, model_of, tensors_of_every_type, write
+from support.models.small import SMALL_MODELS
+from support.oracles.canonical import canonical
+from support.oracles.tensors import assert_same_array
 
 import onnxmap
-from onnxmap import _core, _options
+from onnxmap import _core
+from onnxmap._base import options as _options
 
 MODEL = model_of([floats("w", 6), floats("b", 2, 10.0)])
 

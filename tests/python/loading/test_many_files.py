@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wire_bytes as wire
-from support.paged_models import FLOAT, external_entries, model_of, tensor_message
-from support.run_options import LONG
-from support.subprocesses import facts_from
+from support.models.paged import FLOAT, external_entries, model_of, tensor_message
+from support.processes.subprocesses import facts_from
+from support.run_options import LONG, SANITIZED
+
+pytestmark = pytest.mark.skipif(
+    SANITIZED, reason="UBSan needs descriptors; descriptor_pool_test does the same in C++"
+)
 
 DATA_FILES = 2_000
 MODELS = 10_000 if LONG else 1_000

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.models.sample import external, model_of, raw_tensor, tensors_of_every_type, write
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.sample_models import external, model_of, raw_tensor, tensors_of_every_type, write
-from support.stored_tensors import write_sparse
-from support.subprocesses import facts_from
+from support.tensors.stored import write_sparse
 
 COUNT = 200_000  # elements: enough for copy-on-write pages, if the system allows them
 REFUSED = """
 import errno, hashlib
 import numpy as np
 import onnxmap
-from support.seccomp_filter import MMAP, refuse
+from support.faults.seccomp_filter import MMAP, refuse
 
 path, number = sys.argv[1], int(sys.argv[2])
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from support import wire_bytes as wire
+from support.processes.subprocesses import facts_from, growth_kib
 from support.run_options import SANITIZED
-from support.subprocesses import facts_from, growth_kib
 
 pytestmark = pytest.mark.skipif(SANITIZED, reason="memory is not measured under ASan")
 

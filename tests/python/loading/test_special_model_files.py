@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.sample_models import floats, model_of, write
+from support.models.sample import floats, model_of, write
 
 import onnxmap
 

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support.sample_models import floats, model_of
-from support.small_models import SMALL_MODELS
+from support.models.sample import floats, model_of
+from support.models.small import SMALL_MODELS
 
 import onnxmap
 

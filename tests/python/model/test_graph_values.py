@@ -8,7 +8,7 @@ from collections import defaultdict
 import onnx
 import pytest
 from onnx import GraphProto, NodeProto, TensorProto, helper
-from support.sample_models import floats, model_of
+from support.models.sample import floats, model_of
 
 import onnxmap
 

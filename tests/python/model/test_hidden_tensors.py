@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 from support import wire_bytes as wire
-from support.sample_models import external, floats
+from support.models.sample import external, floats
 
 import onnxmap
 

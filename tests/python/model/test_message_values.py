@@ -14,8 +14,8 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from onnx import AttributeProto, NodeProto, TensorProto, helper
-from support.sample_models import floats, model_of
-from support.small_models import SMALL_MODELS
+from support.models.sample import floats, model_of
+from support.models.small import SMALL_MODELS
 
 import onnxmap
 

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support import wire_bytes as wire
-from support.sample_models import model_of
+from support.models.sample import model_of
 
 import onnxmap
 

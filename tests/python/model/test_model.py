@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from support import wire_bytes as wire
-from support.sample_models import floats, model_of, write
-from support.small_models import SMALL_MODELS
-from support.tensor_oracle import tensors_of
+from support.models.sample import floats, model_of, write
+from support.models.small import SMALL_MODELS
+from support.oracles.tensors import tensors_of
 
 import onnxmap
 

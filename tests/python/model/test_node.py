@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import AttributeProto, TensorProto, helper
 from support import wire_bytes as wire
-from support.sample_models import floats, model_of
-from support.small_models import SMALL_MODELS
+from support.models.sample import floats, model_of
+from support.models.small import SMALL_MODELS
 
 import onnxmap
 

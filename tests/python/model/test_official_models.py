@@ -8,8 +8,8 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto
-from support.canonical import assert_equal_everywhere, message_class
-from support.tensor_oracle import assert_same_array, compare_tensor, tensors_of
+from support.oracles.canonical import assert_equal_everywhere, message_class
+from support.oracles.tensors import assert_same_array, compare_tensor, tensors_of
 
 import onnxmap
 

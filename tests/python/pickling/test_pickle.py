@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.sample_models import external, floats, model_of, write
-from support.stored_tensors import NUMERIC, number_of, random_codes, stored, write_sparse
-from support.subprocesses import facts_from
-from support.tensor_places import place
+from support.models.sample import external, floats, model_of, write
+from support.processes.subprocesses import facts_from
+from support.tensors.places import place
+from support.tensors.stored import NUMERIC, number_of, random_codes, stored, write_sparse
 
 import onnxmap
 
@@ -192,7 +192,7 @@ def test_another_process_opens_the_same_bytes(
     import multiprocessing, pickle, warnings
     from concurrent.futures import ProcessPoolExecutor
     import onnxmap
-    from support.pickle_worker import name_of, open_pickled
+    from support.processes.pickle_worker import name_of, open_pickled
     warnings.simplefilter("ignore", DeprecationWarning)  # fork, while NumPy has threads of its own
     path, method = sys.argv[1:]
     if __name__ == "__main__":

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.sample_models import external, floats, model_of, write
-from support.stored_tensors import write_sparse
-from support.subprocesses import facts_from
+from support.models.sample import external, floats, model_of, write
+from support.processes.subprocesses import facts_from
+from support.tensors.stored import write_sparse
 
 import onnxmap
 

@@ -64,4 +64,4 @@ def test_the_functions_that_a_pickle_names(tmp_path: Path) -> None:
     by_value = onnxmap.loads((tmp_path / "m.onnx").read_bytes()).initializers["w"]
     for pickled, name in ((tensor, "_by_reference"), (by_value, "_by_value")):
         found = pickle.dumps(pickled, protocol=2)  # protocol 0 writes a global as a line of text
-        assert f"connxmap._pickling\n{name}\n".encode() in found
+        assert f"connxmap._read.pickled_tensors\n{name}\n".encode() in found

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wire_bytes as wire
-from support.ending_in_threads import calls
+from support.processes.ending_in_threads import calls
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
 
 import onnxmap
 
-SCRIPT = Path(__file__).parents[1] / "support/ending_in_threads.py"
+SCRIPT = Path(__file__).parents[1] / "support/processes/ending_in_threads.py"
 TOGETHER = 100 if LONG else 4 if EXHAUSTIVE or SANITIZED else 2  # processes with all calls
 ALONE = 10 if LONG else 0  # processes with one call, for each call
 
@@ -42,7 +42,7 @@ def inline(name: str, shape: list[int], kind: int, field: int, payload: bytes) -
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with tensors of every kind. Each is so large that reading it takes a while."""
     folder = tmp_path_factory.mktemp("ending")
-    count = 300_000
+    count = 100_000
     floats = np.arange(count, dtype=np.float32).tobytes()
     (folder / "w.bin").write_bytes(floats)
     tensor = inline("w0", [count], FLOAT, 9, floats)
@@ -79,7 +79,10 @@ def start(path: Path, *names: str) -> subprocess.Popen[str]:
 
 
 def check_end(process: subprocess.Popen[str]) -> None:
-    output, errors = process.communicate(timeout=120)
+    try:
+        output, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert (process.returncode, output.strip(), errors) == (0, "[]", "")
 
 
@@ -93,6 +96,9 @@ def test_every_call_is_there(path: Path) -> None:
         wanted |= {f"{cls.__name__}.{name}" for name in methods}
     # These need another library, or they are Python code over a call that is in the list.
     wanted -= {"Model.torch", "Tensor.torch", "Tensor.to_ir", "load_operator_set", "load_test_data"}
+    wanted -= {"Model.convert_version", "Model.infer_shapes", "Model.session"}
+    wanted -= {"Model.to_ir", "Model.to_proto", "Model.data_files", "verify_files"}
+    wanted -= {"copy_model", "move_model"}
     wanted -= {name for name in wanted if name.startswith(("make_", "from_"))}
     assert wanted <= known
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wire_bytes as wire
-from support.sample_models import external, floats, model_of, write
-from support.small_models import SMALL_MODELS
+from support.models.sample import external, floats, model_of, write
+from support.models.small import SMALL_MODELS
 
 import onnxmap
 

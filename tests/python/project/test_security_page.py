@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.containment_table import expected
-from support.containment_tree import Tree
+from support.containment.table import expected
+from support.containment.tree import Tree
 
 ROOT = Path(__file__).parents[3]
 HERE = str(Path(__file__).relative_to(ROOT / "tests/python"))
@@ -78,7 +78,7 @@ def is_test(name: str) -> bool:
         (f"{HERE}::rows", False),
         (f"{HERE}::test_that_there_is_not", False),
         ("test_of_nothing.py", False),
-        ("support/subprocesses.py", False),
+        ("support/processes/subprocesses.py", False),
         ("external_data/test_checksums.py::TestTensor", True),
         ("os/file_test.cpp", True),
         ("os/nothing_test.cpp", False),
@@ -133,7 +133,7 @@ POLICY_ROWS = {
     "links in a circle": "link: loop",
     "a file that has another hard link": "hard: hard link out",
     "the same with `allow_hardlinks=True`": "hard: hard link out",
-    "text that leads out": "text: up",
+    "a string that leads out": "text: up",
     "a directory": "text: a folder",
     "a FIFO": "special: pipe",
 }

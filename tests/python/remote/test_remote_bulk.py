@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.paged_models import KINDS, stored
-from support.range_server import Fault, Server, serving
-from support.remote_models import floats, write_inline
+from support.models.paged import KINDS, stored
+from support.remote.models import floats, write_inline
+from support.remote.range_server import Fault, Server, serving
 
 import onnxmap
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import dask
 import numpy as np
 import pytest
-from support.range_server import Server, serving
-from support.remote_models import floats, write_external, write_inline
+from support.remote.models import floats, write_external, write_inline
+from support.remote.range_server import Server, serving
 
 import onnxmap
 

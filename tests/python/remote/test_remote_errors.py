@@ -6,23 +6,26 @@ import errno
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support.range_server import Fault, Server, serving
-from support.remote_models import floats, write_external, write_inline
+from support.processes.subprocesses import child
+from support.remote.models import floats, write_external, write_inline
+from support.remote.range_server import Fault, Server, serving
 
 import onnxmap
-from onnxmap._remote import requests as remote_requests
 
 pytest.importorskip("aiohttp")
+fsspec = pytest.importorskip("fsspec")
+from fsspec.implementations.memory import MemoryFileSystem
+
 VALUES = floats(100_000)
 TRANSIENT = {
     "500": Fault("status", 500),
@@ -52,18 +55,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield told
 
 
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
-
-
 def opened(server: Server) -> onnxmap.Tensor:
     tensor = onnxmap.load(f"{server.url}/m.onnx").initializers["w"]
     server.forget()
     return tensor
 
 
-@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
 def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     fault = TRANSIENT[kind]
@@ -74,7 +71,6 @@ def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     assert len(server.reads) == 4
 
 
-@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
 def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
     tensor = opened(server)
@@ -103,7 +99,7 @@ def test_permanent_failures_are_not_tried_again(server: Server, kind: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"), [("elsewhere", "another range"), ("huge", "larger than a file can be")]
+    ("fault", "said"), [("elsewhere", "another range"), ("huge", "how large the file is")]
 )
 def test_an_impossible_first_answer(server: Server, fault: str, said: str) -> None:
     server.fault_at = {0: Fault(fault)}
@@ -112,10 +108,26 @@ def test_an_impossible_first_answer(server: Server, fault: str, said: str) -> No
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, f"{server.url}/m.onnx")
 
 
+class _Sizes(MemoryFileSystem):  # type: ignore[misc]
+    """A store that tells a size."""
+
+    protocol = "sizes"
+    cachable = False
+    size: object = None
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        return {"name": path, "type": "file", "size": self.size}
+
+
 @pytest.mark.parametrize("size", [None, "5", -1, 1 << 63])
-def test_a_store_that_gives_an_impossible_size(size: object) -> None:
-    with pytest.raises(OSError, match="how large"):
-        remote_requests._state_of({"size": size}, "memory://m.onnx")
+def test_a_store_that_gives_an_impossible_size(
+    size: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Sizes, "size", size)
+    fsspec.register_implementation("sizes", _Sizes, clobber=True)
+    with pytest.raises(OSError, match="how large") as caught:
+        onnxmap.load("sizes://m.onnx")
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, "sizes://m.onnx")
 
 
 @pytest.mark.parametrize("kind", ["404", "403"])
@@ -180,26 +192,18 @@ def test_a_small_file_needs_no_ranges(server: Server) -> None:
     np.testing.assert_array_equal(found, numpy_helper.to_array(proto))
 
 
-def test_a_pause_that_the_server_asks_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-
-    async def note(seconds: float) -> None:
-        pauses.append(seconds)
-
-    class Clock:
-        sleep = staticmethod(note)
-
-        def __getattr__(self, name: str) -> object:
-            import asyncio
-
-            return getattr(asyncio, name)
-
+@pytest.mark.parametrize(
+    ("asked", "least", "most"), [("2", 2.0, 4.5), ("3600", 5.0, 15.0), ("soon", 0.0, 1.9)]
+)
+def test_a_pause_that_the_server_asks_for(
+    server: Server, asked: str, least: float, most: float
+) -> None:
     tensor = opened(server)
-    monkeypatch.setattr(remote_requests, "asyncio", Clock())
-    retry = [Fault("status", 503, {"Retry-After": text}) for text in ("2", "3600", "soon")]
-    server.faults = [*retry]
-    tensor.numpy()
-    assert pauses == [2.0, remote_requests.LONGEST_PAUSE, remote_requests.PAUSES[2]]
+    server.faults = [Fault("status", 503, {"Retry-After": asked})]
+    begun = time.monotonic()
+    np.testing.assert_array_equal(tensor.numpy(), VALUES)
+    assert least <= time.monotonic() - begun < most
+    assert len(server.reads) == 2
 
 
 def test_no_server_listens() -> None:
@@ -257,20 +261,17 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
-    command = [sys.executable, "-c", code, f"{server.url}/m.onnx"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"loaded\n"
+    with child(sys.executable, "-c", code, f"{server.url}/m.onnx") as (process, given, told):
+        assert told.readline() == b"loaded\n"
         server.gate.clear()
-        child.stdin.write(b"\n")
-        child.stdin.flush()
+        given.write(b"\n")
+        given.flush()
         server.wait_for(1)
         begun = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == b"interrupted\n"
+        process.send_signal(signal.SIGINT)
+        assert told.readline() == b"interrupted\n"
         assert time.monotonic() - begun < 15  # the server would wait longer than that
-        assert child.wait(30) == 0
+        assert process.wait(30) == 0
 
 
 def test_an_abandoned_read_writes_nothing(server: Server) -> None:

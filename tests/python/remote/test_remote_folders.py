@@ -8,9 +8,9 @@ from urllib.parse import unquote_to_bytes
 
 import numpy as np
 import pytest
-from support.containment_table import TEXTS
-from support.range_server import Server, serving
-from support.remote_models import floats, write_external, write_inline
+from support.containment.table import TEXTS
+from support.remote.models import floats, write_external, write_inline
+from support.remote.range_server import Server, serving
 
 import onnxmap
 

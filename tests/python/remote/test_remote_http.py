@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.paged_models import KINDS, stored
-from support.range_server import Server, serving
-from support.remote_models import floats, write_external, write_inline, write_sparse_inline
-from support.small_models import sparse
-from support.subprocesses import facts_from
+from support.models.paged import KINDS, stored
+from support.models.small import sparse
+from support.processes.subprocesses import facts_from
+from support.remote.models import floats, write_external, write_inline, write_sparse_inline
+from support.remote.range_server import Server, serving
 
 import onnxmap
 

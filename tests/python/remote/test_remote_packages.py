@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.subprocesses import facts_from
+from support.processes.subprocesses import facts_from
 
 # A child that cannot import some packages tries to load a model, and reports the result.
 CHILD = """

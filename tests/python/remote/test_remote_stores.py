@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.paged_models import KINDS, stored
-from support.range_server import serving
-from support.remote_models import floats, write_external, write_inline
+from support.models.paged import KINDS, stored
+from support.remote.models import floats, write_external, write_inline
+from support.remote.range_server import serving
 
 import onnxmap
-from onnxmap._remote import requests as remote_requests
 
 fsspec = pytest.importorskip("fsspec")
 VALUES = floats(50_000)
@@ -80,11 +79,8 @@ def test_memory_that_changes(memory: Any, tmp_path: Path) -> None:
     assert caught.value.path == "memory://m.onnx"
 
 
-def test_memory_that_becomes_shorter(
-    memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_becomes_shorter(memory: Any, tmp_path: Path) -> None:
     """This happens between two checks. The answer is too short, and no array gets any of it."""
-    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
     data = write_inline(tmp_path / "m.onnx", {"w": VALUES}).read_bytes()
     memory.pipe_file("/m.onnx", data)
     tensor = onnxmap.load("memory://m.onnx").initializers["w"]

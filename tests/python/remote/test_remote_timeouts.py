@@ -6,6 +6,8 @@ import asyncio
 import errno
 import math
 import pickle
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.range_server import Fault, Server, serving
-from support.remote_models import floats, write_external, write_inline
+from support.processes.subprocesses import child
+from support.remote.models import floats, write_external, write_inline
+from support.remote.range_server import Fault, Server, serving
 
 import onnxmap
-from onnxmap._remote import requests as remote_requests
-from onnxmap._remote import transfer_limits
-from onnxmap._remote.transfer_limits import Received, TransferLimits
 
 pytest.importorskip("aiohttp")
 fsspec = pytest.importorskip("fsspec")
@@ -176,9 +176,9 @@ def test_a_pickled_reference_has_the_default_limits(
 ) -> None:
     pickled = pickle.dumps(onnxmap.load(f"{server.url}/m.onnx").initializers["w"])
     assert len(pickled) < 10_000
-    assert onnxmap.Limits() == transfer_limits._DEFAULT_LIMITS
     assert onnxmap.Limits().low_speed_limit > 0
-    monkeypatch.setattr(transfer_limits, "_DEFAULT_LIMITS", STRICT)
+    strict = {name: getattr(STRICT, name) for name in STRICT.__slots__}
+    monkeypatch.setattr(onnxmap.Limits.__init__, "__kwdefaults__", strict)
     server.fault_of_all = SLOW["body"]
     with timed_out("limit.low_speed", f"{server.url}/m.onnx"):
         pickle.loads(pickled).numpy()
@@ -248,50 +248,49 @@ def test_a_speed_is_asked_of_an_object_store(hanging: Any) -> None:
         onnxmap.load(url, limits=limits)
 
 
-class _Clock:
-    """Replaces the module `time`."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
-    clock = _Clock()
-    monkeypatch.setattr(transfer_limits, "time", clock)
-    return clock
-
-
-def test_bytes_for_other_reads_count(clock: _Clock) -> None:
+def test_bytes_for_other_reads_count(server: Server) -> None:
     """A read may have to wait for the requests of other reads."""
-    received = Received()
-    watch = TransferLimits("url", STRICT, received).watch()
-    for _ in range(4):
-        clock.now += 0.1
-        received.nbytes += 200
-        watch.check()
-    clock.now += 0.7
-    with pytest.raises(onnxmap.TransferTimeoutError):
-        watch.check()
+    limits = onnxmap.Limits(low_speed_limit=1000, low_speed_time=0.5)
+    tensor = onnxmap.load(f"{server.url}/x.onnx", limits=limits).initializers["t"]
+    other = onnxmap.load(f"{server.url}/m.onnx").initializers["w"]
+    server.fault_of_all = Fault("slow body", seconds=0.1, piece=20_000)  # two seconds
+    reader = threading.Thread(target=other.numpy)
+    reader.start()
+    deadline = time.monotonic() + 20
+    while server.reads[-1:] != [(other.offset, VALUES.nbytes)] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with server.lock:
+        server.fault_of_all = Fault("late", seconds=20)
+    begun = time.monotonic()
+    with pytest.raises(onnxmap.TransferTimeoutError) as caught:
+        tensor.numpy()
+    assert caught.value.code == "limit.low_speed"
+    assert time.monotonic() - begun > 1.5  # it began when the other read was done
+    reader.join()
 
 
-def test_a_process_that_was_stopped_does_not_blame_the_server(clock: _Clock) -> None:
-    received = Received()
-    watch = TransferLimits("url", onnxmap.Limits(), received).watch()
-    for second in range(1, 100):
-        clock.now += 600 if second == 50 else 1
-        received.nbytes += 5000
-        watch.check()
-
-    def silence() -> None:
-        for _ in range(130):  # seconds; a window that began with good ones passes
-            clock.now += 1
-            watch.check()
-
-    with pytest.raises(onnxmap.TransferTimeoutError):
-        silence()
+def test_a_process_that_was_stopped_does_not_blame_the_server(server: Server) -> None:
+    code = """
+import sys, onnxmap
+limits = onnxmap.Limits(low_speed_limit=1000, low_speed_time=3)
+tensor = onnxmap.load(sys.argv[1], limits=limits).initializers["w"]
+print("loaded", flush=True)
+sys.stdin.readline()
+print(tensor.numpy().size, flush=True)
+"""
+    with child(sys.executable, "-c", code, f"{server.url}/m.onnx") as (process, given, told):
+        assert told.readline() == b"loaded\n"
+        server.gate.clear()
+        given.write(b"\n")
+        given.flush()
+        server.wait_for(1)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(1)
+        server.gate.set()
+        assert told.readline() == f"{VALUES.size}\n".encode()
+        assert process.wait(30) == 0
 
 
 @pytest.mark.parametrize("name", ["timeout", "low_speed_time"])
@@ -315,8 +314,7 @@ class _Rude(MemoryFileSystem):  # type: ignore[misc]
         raise RuntimeError("400, message:\n  Bad header\r\x1b[2J\u202e\ud800" + "x" * 5000)
 
 
-def test_messages_escape_and_cut_what_the_client_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_requests, "PAUSES", (0.0, 0.0, 0.0))
+def test_messages_escape_and_cut_what_the_client_says() -> None:
     fsspec.register_implementation("rude", _Rude, clobber=True)
     with pytest.raises(OSError, match="4 attempts") as caught:
         onnxmap.load("rude://m.onnx")

@@ -8,8 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
+from support.models.weighted import names_in, save_weighted, values_of
 from support.run_options import EXHAUSTIVE, LONG
-from support.weighted_models import names_in, save_weighted, values_of
 
 import onnxmap
 from onnxmap import cli

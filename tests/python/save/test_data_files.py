@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto
-from support.sample_models import floats, model_of, write
-from support.save_models import SAVE_MODELS
-from support.saved_models import assert_same_model, contents, entries_of, values_of
-from support.tensor_oracle import tensors_of
+from support.models.sample import floats, model_of, write
+from support.oracles.tensors import tensors_of
+from support.saves.judges import assert_same_model, contents, entries_of, values_of
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.sample_models import external, model_of, write
-from support.save_models import SAVE_MODELS
-from support.saved_models import contents
+from support.models.sample import external, model_of, write
+from support.saves.judges import contents
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 
@@ -43,9 +44,10 @@ def test_data_of_a_model_that_stays(source: Path, tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("wait", [0, 0.02], ids=["at once", "later"])  # a look counts for 10 ms
 @pytest.mark.parametrize("change", ["replaced", "deleted", "written"])
 def test_a_reference_to_data_that_are_there_no_longer(
-    change: str, source: Path, tmp_path: Path
+    change: str, wait: float, source: Path, tmp_path: Path
 ) -> None:
     """The loaded model still reads its values, but a new one would read others, or none."""
     model, data = onnxmap.load(source), tmp_path / "w.data"
@@ -57,6 +59,7 @@ def test_a_reference_to_data_that_are_there_no_longer(
     if change == "replaced":
         data.write_bytes((-VALUES).tobytes())
     before = contents(tmp_path)
+    time.sleep(wait)
     with pytest.raises(onnxmap.FileChangedError) as caught:
         model.save(tmp_path / "b.onnx")
     assert caught.value.path == str(data)

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from support.node_cases import node_cases, with_one_outside
+from support.models.node_cases import node_cases, with_one_outside
 
 import onnxmap
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 from onnxmap.cli import main

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.save_models import SAVE_MODELS
-from support.saved_models import contents, values_of
+from support.saves.judges import contents, values_of
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

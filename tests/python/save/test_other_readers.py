@@ -17,12 +17,12 @@ import pytest
 from onnx import TensorProto, numpy_helper
 from support import wire_bytes
 from support.run_options import LONG
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 
 DATA_TYPE, NAME, RAW_DATA = 2, 8, 9  # numbers of fields of TensorProto
-SCRIPT = Path(__file__).parents[1] / "support" / "other_readers.cjs"
+SCRIPT = Path(__file__).with_name("other_readers.cjs")
 ONNX_MODELS = Path(onnx.__file__).parent / "backend" / "test" / "data"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.models.sample import model_of, write
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sample_models import model_of, write
-from support.save_models import weight
+from support.saves.models import weight
 
 import onnxmap
 from onnxmap import cli

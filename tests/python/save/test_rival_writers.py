@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.models.sample import model_of, write
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sample_models import model_of, write
 
 import onnxmap
 
@@ -20,7 +20,7 @@ STEPS = 3000 if LONG else 600 if EXHAUSTIVE else 60
 
 def rivals(*words: object) -> dict[str, Any]:
     ran = subprocess.run(
-        [sys.executable, "-m", "support.rival_writers", *map(str, words)],
+        [sys.executable, "-m", "support.faults.rival_writers", *map(str, words)],
         cwd=Path(__file__).parents[1],
         stdout=subprocess.PIPE,
         check=True,

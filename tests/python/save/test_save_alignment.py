@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from support.edit_models import EDIT_MODELS
-from support.save_models import SAVE_MODELS
-from support.saved_models import assert_same_model
+from support.edits.models import EDIT_MODELS
+from support.saves.judges import assert_same_model
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.bulk_models import spans
+from support.models.many_tensors import spans
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import child, facts_from
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.sample_models import external, model_of, write
-from support.save_models import SAVE_MODELS, weight
-from support.saved_models import LEFT_BY_SAVES, assert_nothing_left, contents, values_of
-from support.subprocesses import facts_from
+from support.saves.judges import LEFT_BY_SAVES, assert_nothing_left, contents, values_of
+from support.saves.models import SAVE_MODELS, weight
 
 import onnxmap
 
-KILLS = 10_000 if LONG else 200 if EXHAUSTIVE else 50
+KILLS = 10_000 if LONG else 200 if EXHAUSTIVE else 18  # save_crash_test.cpp kills at every call
 CHILD = """
 import sys
 import numpy as np
@@ -67,21 +67,15 @@ def test_killed_at_random_moments(kind: str, tmp_path: Path) -> None:
     write(model_of([weight(name, 100, 300) for name in "abc"]), tmp_path / "model.onnx")
     rng, seen, longest = random.Random(kind), set(), 0.0
     for number in range(1 + -(-KILLS // len(KILLED))):
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(tmp_path), repr(KILLED[kind])],
-            stdout=subprocess.PIPE,
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
-        if number == 0:  # how long a save takes depends on the disk
-            begin = time.monotonic()
-            assert child.stdout.readline() == b"saved\n"
-            longest = 3 * (time.monotonic() - begin)
-        else:
-            time.sleep(rng.random() * longest)
-        child.kill()
-        child.wait()
-        child.stdout.close()
+        options = repr(KILLED[kind])
+        with child(sys.executable, "-c", CHILD, str(tmp_path), options) as (_, _, told):
+            assert told.readline() == b"ready\n"
+            if number == 0:  # how long a save takes depends on the disk
+                begin = time.monotonic()
+                assert told.readline() == b"saved\n"
+                longest = 3 * (time.monotonic() - begin)
+            else:
+                time.sleep(rng.random() * longest)
         names = {path.name for path in tmp_path.iterdir()} - {"model.onnx", "saved.onnx"}
         left = {name for name in names if name.endswith(LEFT_BY_SAVES)}
         assert all(name.startswith((".saved.onnx.", ".w", "saved.onnx.", "w")) for name in left)
@@ -278,7 +272,7 @@ def test_a_failed_sync_is_an_error_unless_none_was_asked_for(tmp_path: Path) -> 
         """
     import errno, os
     import onnxmap
-    from support import seccomp_filter
+    from support.faults import seccomp_filter
     source, saved = sys.argv[1:]
     model = onnxmap.load(source)
     onnxmap.save(model, saved, external_data="w.data", sync=False)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import wire_bytes as wire
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from
 from support.run_options import LONG, SANITIZED
-from support.sample_models import external, model_of, write
-from support.subprocesses import facts_from
 
 import onnxmap
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

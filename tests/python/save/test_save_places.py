@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto
-from support.bulk_models import spans
-from support.sample_models import model_of, write
-from support.save_models import SAVE_MODELS, made_external, matmul_model, weight
-from support.saved_models import assert_nothing_left, contents, entries_of, values_of
-from support.subprocesses import facts_from
+from support.models.many_tensors import spans
+from support.models.sample import model_of, write
+from support.processes.subprocesses import facts_from
+from support.saves.judges import assert_nothing_left, contents, entries_of, values_of
+from support.saves.models import SAVE_MODELS, made_external, matmul_model, weight
 
 import onnxmap
 

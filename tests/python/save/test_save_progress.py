@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.sample_models import model_of, write
-from support.save_models import SAVE_MODELS, weight
-from support.saved_models import contents, values_of
+from support.models.sample import model_of, write
+from support.saves.judges import contents, values_of
+from support.saves.models import SAVE_MODELS, weight
 
 import onnxmap
 
@@ -48,7 +48,7 @@ def test_it_counts_the_bytes_of_all_files(
 def test_what_it_raises_reaches_the_caller(
     at: int, large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onnxmap._progress._SECONDS_BETWEEN", 0)
+    monkeypatch.setattr("onnxmap._show.progress.SECONDS_BETWEEN", 0)
     saved = tmp_path / "saved.onnx"
     saved.write_bytes(b"old")
     (tmp_path / "w").write_bytes(b"old data")

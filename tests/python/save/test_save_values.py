@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
@@ -11,15 +11,16 @@ import onnx
 import pytest
 from google.protobuf.message import Message
 from onnx import TensorProto, numpy_helper
-from support.canonical import message_class
-from support.sample_models import operator_set
-from support.save_models import SAVE_MODELS
-from support.tensor_encoder import ELEMENT_TYPES
-from support.tensor_examples import example_of
-from support.tensor_oracle import assert_same_array, assert_same_value, official_value
+from support.models.sample import operator_set
+from support.oracles.canonical import message_class
+from support.oracles.tensor_encoder import ELEMENT_TYPES
+from support.oracles.tensors import assert_same_array, assert_same_value, official_value
+from support.saves.models import SAVE_MODELS
+from support.tensors.examples import example_of
 
 import onnxmap
-from onnxmap._values import Kind
+
+Kind = Literal["tensor", "sequence", "map", "optional"]
 
 MESSAGES = {"sequence": "SequenceProto", "map": "MapProto", "optional": "OptionalProto"}
 FLOATS = np.arange(6, dtype=np.float32).reshape(2, 3)

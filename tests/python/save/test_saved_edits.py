@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from support.edit_models import EDIT_MODELS
-from support.edit_runs import OnnxmapSide, Run
-from support.random_edits import random_program
+from support.edits.models import EDIT_MODELS
+from support.edits.programs import random_program
+from support.edits.runs import OnnxmapSide, Run
+from support.models.sample import model_of, write
 from support.run_options import EXHAUSTIVE
-from support.sample_models import model_of, write
-from support.save_models import SAVE_MODELS, weight
-from support.saved_models import assert_nothing_left, assert_same_model, contents, values_of
+from support.saves.judges import assert_nothing_left, assert_same_model, contents, values_of
+from support.saves.models import SAVE_MODELS, weight
 
 import onnxmap
-from onnxmap._options import Io
 
 ROUNDS = 6
 PROGRAMS = 200 if EXHAUSTIVE else 40
@@ -248,7 +248,7 @@ def test_arrays_are_written_as_they_are_at_the_save(
 
 
 @pytest.mark.parametrize("io", ["mmap", "read"])
-def test_tensors_of_other_models(io: Io, tmp_path: Path) -> None:
+def test_tensors_of_other_models(io: Literal["auto", "mmap", "read"], tmp_path: Path) -> None:
     """Their values come from the other files: inline, and in several data files."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

@@ -10,8 +10,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, serialization
-from support.save_models import SAVE_MODELS
-from support.saved_models import contents
+from support.saves.judges import contents
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

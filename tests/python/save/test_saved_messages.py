@@ -15,9 +15,9 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.external_data_helper import convert_model_to_external_data
+from support.oracles.tensors import tensors_of
 from support.run_options import EXHAUSTIVE, LONG
-from support.saved_models import stored_bytes
-from support.tensor_oracle import tensors_of
+from support.saves.judges import stored_bytes
 
 import onnxmap
 from onnxmap.errors import MissingDataError, SaveError, TensorError, UnsafePathError

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.save_models import SAVE_MODELS
-from support.saved_models import assert_nothing_left, contents, values_of
-from support.tensor_oracle import assert_same_array
+from support.oracles.tensors import assert_same_array
+from support.saves.judges import assert_nothing_left, contents, values_of
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.save_models import SAVE_MODELS
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 from onnxmap import cli
@@ -74,9 +75,11 @@ def test_a_link_to_what_is_no_file_is_not_replaced(
 def test_a_link_into_proc_is_not_replaced(way: str, source: Path, tmp_path: Path) -> None:
     """Also if a regular file is behind it, as behind the descriptors of another process."""
     (tmp_path / "behind").write_bytes(b"old")
-    with (tmp_path / "behind").open("rb") as opened:
-        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE,
-                                 pass_fds=[opened.fileno()])  # fmt: skip
+    with (tmp_path / "behind").open("rb") as opened, contextlib.ExitStack() as end:
+        child = subprocess.Popen(
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[opened.fileno()]
+        )
+        end.callback(child.communicate, b"\n")
         for target in (f"/proc/{child.pid}/fd/{opened.fileno()}", "/proc/self/comm"):
             link = tmp_path / "link"
             link.symlink_to(target)
@@ -85,7 +88,6 @@ def test_a_link_into_proc_is_not_replaced(way: str, source: Path, tmp_path: Path
             assert caught.value.code == "save.not_regular"
             assert link.readlink() == Path(target)
             link.unlink()
-        child.communicate(b"\n")
     assert (tmp_path / "behind").read_bytes() == b"old"
 
 

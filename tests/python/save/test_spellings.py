@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto
-from support.sample_models import write
-from support.save_models import made_external, matmul_model, weight
-from support.saved_models import contents, entries_of, values_of
+from support.models.sample import write
+from support.saves.judges import contents, entries_of, values_of
+from support.saves.models import made_external, matmul_model, weight
 
 import onnxmap
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.faults.swapping import swapping
+from support.models.sample import external, model_of, write
 from support.run_options import EXHAUSTIVE, LONG
-from support.sample_models import external, model_of, write
-from support.save_models import weight
-from support.swapping import swapping
+from support.saves.models import weight
 
 import onnxmap
-from onnxmap import _writing, cli
+from onnxmap import cli
 
 SECONDS = 60.0 if LONG else 5.0 if EXHAUSTIVE else 0.5
 OPTIONS = ("--overwrite", "--no-sync")
@@ -54,13 +55,13 @@ def save(folder: Path, **options: Any) -> None:
 
 
 def test_before_the_values_are_summed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = _writing._checksums
+    real = hashlib.sha1
 
-    def swap_first(plan: Any) -> list[str]:
+    def swap_first(**options: Any) -> object:
         swap(folder)
-        return real(plan)
+        return real(**options)
 
-    monkeypatch.setattr(_writing, "_checksums", swap_first)
+    monkeypatch.setattr(hashlib, "sha1", swap_first)
     with pytest.raises(onnxmap.UnsafePathError) as caught:
         save(folder, checksum=True)
     assert caught.value.location == "sub/w.data"

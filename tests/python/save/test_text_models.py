@@ -10,8 +10,8 @@ import onnx
 import pytest
 from google.protobuf import json_format, text_format
 from onnx import ModelProto
-from support.save_models import SAVE_MODELS
-from support.saved_models import contents
+from support.saves.judges import contents
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 
@@ -46,6 +46,8 @@ def test_load(name: str, form: str, tmp_path: Path) -> None:
     model = onnxmap.load(path)
     assert str(model.proto) == str(message)
     assert model.path == str(path)
+    assert model.format == ("json" if form.endswith("json") else "textproto")
+    assert onnxmap.loads(onnxmap.dumps(model)).format == "protobuf"
     arrays = model.arrays()
     assert all((arrays[one] == array).all() for one, array in expected.items())
     assert onnxmap.load_arrays(path).keys() == expected.keys()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.sample_models import floats, model_of, write
-from support.saved_models import contents
-from support.subprocesses import facts_from
+from support.models.sample import floats, model_of, write
+from support.processes.subprocesses import facts_from
+from support.saves.judges import contents
 
 SAVE = """
 import io

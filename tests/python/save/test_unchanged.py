@@ -7,10 +7,10 @@ from pathlib import Path
 
 import onnx
 import pytest
-from support.corpus_recipes import CORPUS, RECIPES
-from support.edit_models import EDIT_MODELS
-from support.save_models import SAVE_MODELS
-from support.saved_models import assert_nothing_left, contents
+from support.edits.models import EDIT_MODELS
+from support.hostile.corpus_recipes import CORPUS, RECIPES
+from support.saves.judges import assert_nothing_left, contents
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
 

@@ -11,11 +11,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto
-from support.save_models import SAVE_MODELS
-from support.saved_models import assert_same_model, contents, values_of
+from support.saves.judges import assert_same_model, contents, values_of
+from support.saves.models import SAVE_MODELS
 
 import onnxmap
-from onnxmap._core import VIEW_KEYS
+
+VIEW_KEYS = "onnxmap.view."  # of the metadata that name the file of a view
 
 
 def make_view(folder: Path, name: str = "chain", **options: int) -> tuple[Path, Path]:

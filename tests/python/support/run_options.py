@@ -12,6 +12,8 @@ def _is_set(name: str) -> bool:
 LONG = _is_set("ONNXMAP_TEST_LONG")  # forms of tests that take minutes or hours, for releases
 # Sweeps and races take more samples, for large changes.
 EXHAUSTIVE = LONG or _is_set("ONNXMAP_TEST_EXHAUSTIVE")
+# Only the folders whose tests get arrays or bytes from the core, and fewer cases; for sanitizers.
+MEMORY_ONLY = _is_set("ONNXMAP_TEST_MEMORY")
 SANITIZED = _is_set("ONNXMAP_SANITIZE")  # the extension is built with ASan and UBSan
 IN_CI = _is_set("CI")  # what may be skipped elsewhere is required here
 TORCH_REQUIRED = _is_set("ONNXMAP_TEST_TORCH")  # tests of torch fail without it, not skip

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support import wire_bytes as wire
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.stored_tensors import PACKED_BITS, Array, dtype_of, in_buffer, random_codes, stored
-from support.subprocesses import facts_from
+from support.tensors.stored import PACKED_BITS, Array, dtype_of, in_buffer, random_codes, stored
 
 import onnxmap
 
@@ -91,7 +91,7 @@ def test_dropped_arrays_give_their_memory_back() -> None:
     code = """
     import numpy as np
     import onnxmap
-    from support.stored_tensors import in_buffer
+    from support.tensors.stored import in_buffer
     buffer, _ = in_buffer("UINT4", [32 << 20], bytes(16 << 20))
     tensor = onnxmap.loads(buffer).initializers["t"]
     def turn():

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
+from support.oracles import tensor_encoder as encoder
+from support.oracles.tensor_encoder import ELEMENT_TYPES, ElementType
+from support.oracles.tensors import assert_same_array
 from support.run_options import EXHAUSTIVE, LONG, SANITIZED
-from support.tensor_encoder import ELEMENT_TYPES, ElementType
-from support.tensor_examples import (
+from support.tensors.examples import (
     STORAGES,
     Example,
     Stored,
@@ -29,7 +30,6 @@ from support.tensor_examples import (
     storages_of,
     store,
 )
-from support.tensor_oracle import assert_same_array
 
 import onnxmap
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
-from support import bad_tensors as table
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
-from support.bad_tensors import BAD_TENSORS, Bad
+from support.hostile import bad_tensors as table
+from support.hostile.bad_tensors import BAD_TENSORS, Bad
+from support.models.sample import floats
+from support.oracles import tensor_encoder as encoder
+from support.oracles.tensor_encoder import ELEMENT_TYPES
+from support.oracles.tensors import assert_same_array
 from support.run_options import SANITIZED
-from support.sample_models import floats
-from support.tensor_encoder import ELEMENT_TYPES
-from support.tensor_oracle import assert_same_array
 
 import onnxmap
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.models.sample import external, floats, model_of, write
+from support.processes.subprocesses import facts_from, run_python
 from support.run_options import SANITIZED
-from support.sample_models import external, floats, model_of, write
-from support.subprocesses import facts_from, run_python
 
 import onnxmap
 
@@ -111,7 +111,7 @@ def test_a_caller_s_buffer_is_held_as_long_as_needed(path: Path) -> None:
 
 
 def test_nodes_outlive_the_model() -> None:
-    from support.small_models import SMALL_MODELS
+    from support.models.small import SMALL_MODELS
 
     node = onnxmap.loads(bytes(SMALL_MODELS["subgraphs"])).graph.nodes[0]
     inner = node.attributes["then_branch"].value.nodes[0]
@@ -121,7 +121,7 @@ def test_nodes_outlive_the_model() -> None:
 
 
 def test_iterators_outlive_the_model() -> None:
-    from support.small_models import SMALL_MODELS
+    from support.models.small import SMALL_MODELS
 
     tensors = onnxmap.loads(bytes(SMALL_MODELS["typed_packed"])).tensors()
     names = iter(onnxmap.loads(bytes(SMALL_MODELS["typed_packed"])).initializers)
@@ -204,7 +204,7 @@ def test_a_thousand_refused_loads_leave_nothing_behind(tmp_path: Path) -> None:
     import gc, os
     import onnxmap
     folder = sys.argv[1]
-    from support.small_models import SMALL_MODELS
+    from support.models.small import SMALL_MODELS
     bad = []
     for index, data in enumerate(SMALL_MODELS.values()):
         bad.append(os.path.join(folder, str(index)))

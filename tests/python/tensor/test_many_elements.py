@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
+from support.oracles import tensor_encoder as encoder
+from support.oracles.tensor_encoder import ELEMENT_TYPES, ElementType
+from support.processes.subprocesses import growth_kib
 from support.run_options import SANITIZED
-from support.subprocesses import growth_kib
-from support.tensor_encoder import ELEMENT_TYPES, ElementType
 
 import onnxmap
 
@@ -24,7 +24,7 @@ NAMES = [name for name in ELEMENT_TYPES if name != "STRING"]
 
 
 def random_bytes(kind: ElementType) -> np.ndarray:
-    """The bytes of COUNT elements of random bits, as NumPy and ml_dtypes hold them."""
+    """The bytes of COUNT elements of random bits, as NumPy and ml_dtypes store them."""
     rng = np.random.default_rng(kind.number)
     data = rng.integers(0, 256, COUNT * kind.dtype.itemsize, np.uint8)
     return data & ((1 << kind.bits) - 1) if kind.is_packed else data

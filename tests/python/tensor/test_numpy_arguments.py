@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.sample_models import model_of
-from support.stored_tensors import (
+from support.models.sample import model_of
+from support.tensors.stored import (
     NUMERIC,
     PACKED_BITS,
     Array,

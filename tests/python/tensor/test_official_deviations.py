@@ -15,7 +15,7 @@ from typing import Any
 import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
-from support.sample_models import external, model_of, write
+from support.models.sample import external, model_of, write
 
 import onnxmap
 

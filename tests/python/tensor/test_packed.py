@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from support.sample_models import external, model_of, write
-from support.stored_tensors import (
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from
+from support.tensors.stored import (
     NUMERIC,
     PACKED_BITS,
     Array,
@@ -24,7 +25,6 @@ from support.stored_tensors import (
     values_of,
     write_sparse,
 )
-from support.subprocesses import facts_from
 
 import onnxmap
 

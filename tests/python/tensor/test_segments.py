@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
+from support.models.sample import floats
+from support.oracles import tensor_encoder as encoder
+from support.oracles.tensor_encoder import ELEMENT_TYPES, ElementType
+from support.oracles.tensors import assert_same_array
 from support.run_options import SANITIZED
-from support.sample_models import floats
-from support.tensor_encoder import ELEMENT_TYPES, ElementType
-from support.tensor_examples import STORAGES, example_of, storages_of
-from support.tensor_oracle import assert_same_array
+from support.tensors.examples import STORAGES, example_of, storages_of
 
 import onnxmap
 

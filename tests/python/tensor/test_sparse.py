@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse as scipy_sparse
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
+from support.models.sample import floats
+from support.oracles import tensor_encoder as encoder
+from support.oracles.tensor_encoder import ELEMENT_TYPES, ElementType
+from support.oracles.tensors import assert_same_array
+from support.processes.subprocesses import growth_kib
 from support.run_options import SANITIZED
-from support.sample_models import floats
-from support.subprocesses import growth_kib
-from support.tensor_encoder import ELEMENT_TYPES, ElementType
-from support.tensor_examples import example_of, storages_of
-from support.tensor_oracle import assert_same_array
+from support.tensors.examples import example_of, storages_of
 
 import onnxmap
 
@@ -172,7 +172,7 @@ def test_in_an_attribute() -> None:
     attribute = wire.blob(1, b"a") + wire.blob(22, message) + wire.blob(23, message) * 2
     model = onnxmap.loads(wire.blob(GRAPH, wire.blob(1, wire.blob(5, attribute))))
     fields = model.proto.graph.node[0].attribute[0]
-    for found in map(onnxmap._core.wrap, [fields.sparse_tensor, *fields.sparse_tensors]):
+    for found in map(onnxmap.wrap, [fields.sparse_tensor, *fields.sparse_tensors]):
         assert found.to_dense().tolist() == [0.0, 0.0, 1.0, 0.0]
         assert (found.name, found.nnz) == ("s", 1)
     assert len(fields.sparse_tensors) == 2
@@ -293,7 +293,7 @@ def test_without_values_or_indices(fields: bytes, code: str) -> None:
     graph = wire.blob(SPARSE_INITIALIZER, fields + wire.scalar(DIMS, 4))
     (found,) = onnxmap.loads(wire.blob(GRAPH, graph)).proto.graph.sparse_initializer
     with pytest.raises(onnxmap.TensorError) as caught:
-        onnxmap._core.wrap(found).to_dense()
+        onnxmap.wrap(found).to_dense()
     assert caught.value.code == code
     assert caught.value.tensor in ("s", "graph.sparse_initializer[0]")
 
@@ -364,7 +364,7 @@ def test_nothing_is_allocated_for_a_dense_form_that_is_refused() -> None:
     refused = 0
     for sparse in onnxmap.loads(data).graph.proto.sparse_initializer:
         try:
-            onnxmap._core.wrap(sparse).to_dense()
+            onnxmap.wrap(sparse).to_dense()
         except (onnxmap.TensorError, onnxmap.LimitError):
             refused += 1
     assert refused == 2, refused

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
 from support import wire_bytes as wire
-from support.sample_models import floats, model_of, tensors_of_every_type, write
-from support.tensor_oracle import assert_same_array
+from support.models.sample import floats, model_of, tensors_of_every_type, write
+from support.oracles.tensors import assert_same_array
 
 import onnxmap
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from support import bad_tensors as table
-from support import tensor_encoder as encoder
 from support import wire_bytes as wire
-from support.bad_tensors import BAD_TENSORS, GOOD_TENSORS
+from support.hostile import bad_tensors as table
+from support.hostile.bad_tensors import BAD_TENSORS, GOOD_TENSORS, Bad
+from support.models.sample import floats
+from support.oracles import tensor_encoder as encoder
+from support.processes.subprocesses import growth_kib
 from support.run_options import SANITIZED
-from support.sample_models import floats
-from support.subprocesses import growth_kib
 
 import onnxmap
 
@@ -67,8 +67,15 @@ def is_text(fields: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", BAD_TENSORS)
-def test_refused_with_its_code(name: str) -> None:
+def test_a_fault_is_refused_by_every_reader(name: str, tmp_path: Path) -> None:
     bad = BAD_TENSORS[name]
+    assert_message(bad)
+    assert_refused_by_all(bad)
+    assert_refused_by_stats(bad)
+    assert_path_in_place_of_a_name(bad, tmp_path)
+
+
+def assert_message(bad: Bad) -> None:
     model = model_with(bad.fields)
     tensor = model.initializers["bad"]
     with pytest.raises(onnxmap.TensorError) as caught:
@@ -86,9 +93,7 @@ def test_refused_with_its_code(name: str) -> None:
     assert_neighbours_read(model)
 
 
-@pytest.mark.parametrize("name", BAD_TENSORS)
-def test_refused_by_every_reader(name: str) -> None:
-    bad = BAD_TENSORS[name]
+def assert_refused_by_all(bad: Bad) -> None:
     tensor = model_with(bad.fields).initializers["bad"]
     for reader, read in readers(tensor).items():
         if is_text(bad.fields) and reader in ("tobytes", "tofile", "dlpack"):
@@ -103,16 +108,24 @@ def test_refused_by_every_reader(name: str) -> None:
         memoryview(tensor)  # the buffer protocol may turn it into a BufferError
 
 
-@pytest.mark.skipif(SANITIZED, reason="the core reads these bytes in the tests above")
-@pytest.mark.parametrize("name", BAD_TENSORS)
-def test_an_unnamed_tensor_is_named_by_its_path(name: str, tmp_path: Path) -> None:
-    bad = BAD_TENSORS[name]
+def assert_refused_by_stats(bad: Bad) -> None:
+    model = model_with(bad.fields)
+    if onnx.TensorProto.FromString(bad.fields).data_type == onnx.TensorProto.STRING:
+        assert list(model.stats()) == ["before", "after"]  # strings are left out
+        return
+    with pytest.raises(onnxmap.TensorError) as caught:
+        model.stats()
+    assert (caught.value.code, caught.value.tensor) == (bad.code, "bad")
+    assert list(model.stats(["before"])) == ["before"]
+
+
+def assert_path_in_place_of_a_name(bad: Bad, folder: Path) -> None:
     tensor = list(model_with(bad.fields, name="").initializers.all())[1]
     with pytest.raises(onnxmap.TensorError) as caught:
         tensor.numpy()
     assert (caught.value.code, caught.value.tensor) == (bad.code, "graph.initializer[1]")
     assert "graph.initializer[1]" in str(caught.value)
-    path = tmp_path / "tensor.pb"
+    path = folder / "tensor.pb"
     path.write_bytes(bad.fields)
     with pytest.raises(onnxmap.TensorError) as caught:
         onnxmap.load_tensor(path).numpy()

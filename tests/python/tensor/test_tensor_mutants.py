@@ -12,14 +12,15 @@ from collections import Counter
 import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
-from support import tensor_verdict, wire_mutator
 from support import wire_bytes as wire
-from support.canonical import parse
+from support.hostile import wire_mutator
+from support.hostile.wire_mutator import without_zero_in_groups
+from support.oracles import tensor_verdict
+from support.oracles.canonical import parse
+from support.oracles.tensor_encoder import ELEMENT_TYPES
+from support.oracles.tensors import assert_same_array
 from support.run_options import LONG, SANITIZED
-from support.tensor_encoder import ELEMENT_TYPES
-from support.tensor_examples import example_of, storages_of, store
-from support.tensor_oracle import assert_same_array
-from support.wire_mutator import without_zero_in_groups
+from support.tensors.examples import example_of, storages_of, store
 
 import onnxmap
 
@@ -150,7 +151,7 @@ def test_lenient_reads_the_same_as_onnx(name: str) -> None:
 
 def test_the_oracles_know_the_table_of_bad_tensors() -> None:
     """`tensor_verdict` finds in each bad tensor the fault that the table names."""
-    from support.bad_tensors import BAD_TENSORS, GOOD_TENSORS, LOCATION
+    from support.hostile.bad_tensors import BAD_TENSORS, GOOD_TENSORS, LOCATION
 
     for key, bad in BAD_TENSORS.items():
         if LOCATION not in bad.fields:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.models.sample import external, model_of, write
+from support.processes.subprocesses import facts_from
 from support.run_options import SANITIZED
-from support.sample_models import external, model_of, write
-from support.stored_tensors import NUMERIC, in_buffer, random_codes, stored, values_of, write_sparse
-from support.subprocesses import facts_from
+from support.tensors.stored import NUMERIC, in_buffer, random_codes, stored, values_of, write_sparse
 
 import onnxmap
 

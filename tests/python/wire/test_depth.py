@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support import wire_bytes as wire
-from support.canonical import canonical, code_of, message_class, parse
+from support.oracles.canonical import canonical, code_of, message_class, parse
 from support.run_options import SANITIZED
 
 import onnxmap

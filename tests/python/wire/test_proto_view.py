@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from onnx import TensorProto
 from support import wire_bytes as wire
-from support.canonical import DESCRIPTORS, assert_equal_everywhere, message_class
-from support.small_models import SMALL_MODELS
+from support.models.small import SMALL_MODELS
+from support.oracles.canonical import DESCRIPTORS, assert_equal_everywhere, message_class
 
 import onnxmap
 

@@ -7,7 +7,7 @@ from typing import Any
 import onnx
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
-from support.canonical import DESCRIPTORS, FILES, short_name
+from support.oracles.canonical import DESCRIPTORS, FILES, short_name
 
 import onnxmap
 from onnxmap import _core

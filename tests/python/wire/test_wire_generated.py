@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import wire_bytes as wire
-from support.canonical import canonical, code_of, message_class, parse
+from support.oracles.canonical import canonical, code_of, message_class, parse
 
 import onnxmap
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.canonical import assert_equal_everywhere, canonical, message_class, parse
+from support.oracles.canonical import assert_equal_everywhere, canonical, message_class, parse
 
 import onnxmap
 

@@ -1,0 +1,31 @@
+// UTF-8 in bytes that may be anything.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace onnxmap {
+
+/// Length of the UTF-8 sequence at the front, or 0 if there is none.
+/// Source: Unicode 15, table 3-7 (no surrogates, nothing overlong, nothing past U+10FFFF).
+[[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
+        return i < text.size() && byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xc2) return 0;
+    if (first < 0xe0) return continues(1) ? 2 : 0;
+    if (first < 0xf0) {
+        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
+        const unsigned high = first == 0xed ? 0x9f : 0xbf;
+        return continues(1, low, high) && continues(2) ? 3 : 0;
+    }
+    if (first > 0xf4) return 0;
+    const unsigned low = first == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
+    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+}
+
+}  // namespace onnxmap

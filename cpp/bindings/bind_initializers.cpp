@@ -1,0 +1,339 @@
+// Initializers and sparse initializers: tensors of a graph by name.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/columns.hpp"
+#include "bindings/display.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/initializer_names.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/mapping_class.hpp"
+#include "bindings/new_tensors.hpp"
+#include "bindings/package_seam.hpp"
+#include "bindings/proto_fields.hpp"
+#include "bindings/python_objects.hpp"
+#include "bindings/shared_objects.hpp"
+#include "bindings/tensor_access.hpp"
+#include "model/graph.hpp"
+#include "model/rename.hpp"
+#include "model/tensor.hpp"
+#include "tensor/payload.hpp"
+#include "tensor/values.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+// A list of make(tensor, header) for each initializer.
+template <class Make>
+py::list tensor_column(const Initializers& self, Make&& make) {
+    const auto graph = self.graph();
+    const model::Initializers& initializers = graph->initializers();
+    return column(self, initializers.count(), [&](auto&& append) {
+        initializers.for_each([&](const onnx::Message& tensor) {
+            append(make(tensor, tensor::read_header(tensor)));
+        });
+    });
+}
+
+py::list names(const Initializers& self) {
+    const auto graph = self.graph();
+    const model::Initializers& initializers = graph->initializers();
+    return column(self, initializers.count(), [&](auto&& append) {
+        initializers.for_each_name([&](std::string_view name) { append(to_str(name)); });
+    });
+}
+
+py::list shapes(const Initializers& self) {
+    SharedObjects share;
+    return tensor_column(self, [&](const onnx::Message&, const tensor::Header& header) {
+        const auto dims = header.dims();
+        const std::string_view key(reinterpret_cast<const char*>(dims.data()), dims.size_bytes());
+        return share(key, [&] { return to_tuple(dims); });
+    });
+}
+
+py::list dtypes(const Initializers& self) {
+    return tensor_column(self, [](const onnx::Message&, const tensor::Header& header) {
+        return data_type_or_int(header.data_type);
+    });
+}
+
+py::list nbytes(const Initializers& self) {
+    return tensor_column(self, [](const onnx::Message& tensor, const tensor::Header& header) {
+        return py::int_(tensor::stored_nbytes(tensor, header));
+    });
+}
+
+std::uint64_t total_nbytes(const Initializers& self) {
+    static_cast<void>(self.document->check_for_changes());
+    return self.graph()->initializers().stored_nbytes();
+}
+
+// Makes the arrays of one call. Neighbours nearly always share a source, and therefore an owner.
+class ViewMaker {
+  public:
+    explicit ViewMaker(const Initializers& self) : since_(self.document->check_for_changes()) {}
+
+    py::object operator()(const model::Tensor& tensor) {
+        return tensor.naming([&] {
+            tensor::Values values = find(tensor);
+            if (&values.source() != source_) {
+                owner_ = py::object();
+                source_ = &values.source();
+            }
+            return array_of(values, owner_);
+        });
+    }
+
+    /// Finds the values and checks them, but makes no array.
+    tensor::Values find(const model::Tensor& tensor) const {
+        // The lock is kept for external tensors: only the first of them opens the file.
+        return without_lock_if(tensor.header().has_segment, [&] { return tensor.values(since_); });
+    }
+
+  private:
+    source::Timestamp since_;
+    const source::Source* source_ = nullptr;
+    py::object owner_;
+};
+
+py::dict all_views(const Initializers& self) {
+    const GarbageCollectionPause pause;
+    ViewMaker make_view(self);
+    py::dict views;
+    py::ssize_t count = 0;
+    const auto graph = self.graph();
+    graph->initializers().insert_named([&](const model::Tensor& tensor) {
+        const py::str name = to_str(tensor.header().name);
+        if (tensor.header().has_segment && views.contains(name)) {
+            std::ignore = make_view.find(tensor);  // read together with the first segment
+            return false;
+        }
+        const py::object view = make_view(tensor);
+        if (PyDict_SetItem(views.ptr(), name.ptr(), view.ptr()) != 0) {
+            throw py::error_already_set();
+        }
+        return PyDict_Size(views.ptr()) == ++count;
+    });
+    return views;
+}
+
+py::dict views(const Initializers& self, const py::object& names) {
+    if (names.is_none()) return below_guard(self, [&] { return all_views(self); });
+    const auto positions = positions_of(self, names);
+    return below_guard(self, [&] {
+        ViewMaker make_view(self);
+        py::dict views;
+        const auto graph = self.graph();
+        // In the order of the caller, so that the first error is that of the first name.
+        for (const std::uint32_t position : positions) {
+            const model::Tensor tensor(*self.document, graph->initializers().at(position));
+            views[to_str(tensor.header().name)] = make_view(tensor);
+        }
+        return views;
+    });
+}
+
+constexpr const char* kField = "initializer";
+
+// The positions of an initializer in the list, ascending: several, if it is stored in segments.
+std::vector<std::uint64_t> places_of(const Initializers& self, const py::object& name) {
+    return below_guard(self, [&] {
+        const std::uint32_t first = position_of(self, name);
+        const auto graph = self.graph();
+        const model::Initializers& initializers = graph->initializers();
+        const model::Tensor tensor(*self.document, initializers.at(first));
+        std::vector<std::uint64_t> places{first};
+        if (!tensor.header().has_segment) return places;
+        std::uint64_t position = 0;
+        initializers.for_each_name([&](std::string_view each) {
+            if (position > first && each == tensor.header().name) places.push_back(position);
+            ++position;
+        });
+        return places;
+    });
+}
+
+py::object first_user(const Initializers& self, const py::object& name) {
+    const auto text = name_in_file(name);
+    if (!text) return py::none();
+    return below_guard(self, [&]() -> py::object {
+        const auto graph = self.graph();
+        if (!graph->initializers().contains(*text)) return py::none();
+        static_cast<void>(self.document->check_for_changes());
+        auto user = graph->first_user(*text);
+        return user ? wrap_message({self.document, *std::move(user)}) : py::none();
+    });
+}
+
+}  // namespace
+
+// Gives the initializer of a name other values, or adds one at the end; see tensor_of(). Arrays are
+// not copied if they are large. Throws TypeError and ValueError for a name that none can have.
+void set_item(const Initializers& self, const py::object& name, const py::object& values) {
+    if (!py::isinstance<py::str>(name)) {
+        throw py::type_error("a name is a str, not " + type_name(name));
+    }
+    if (py::len(name) == 0) throw py::value_error("an initializer needs a name");
+    const auto& row = row_named(self, kField);
+    const Handle made = tensor_of(values, ArrayMemory::held);
+    // The conversion may run any Python code: only now are the positions those of the tensor.
+    if (!below_guard(self, [&] { return has_name(self, name); })) {
+        assign(made, row_named(made, "name"), name);
+        splice(self, row, std::vector<NewElement>{{kAtEnd, made}});
+        return;
+    }
+    const auto places = places_of(self, name);
+    const Handle before = below_guard(self, [&] {
+        return Handle{self.document, self.graph()->initializers().at(places.front())};
+    });
+    // As in a dict, an object of the tensor that was there stays what it was.
+    splice(self, row, std::vector<NewElement>{{places.front(), with_values_of(before, made)}},
+           places);
+}
+
+// Removes the initializer of a name, all its segments. Throws KeyError, and ValueError if its value
+// is used.
+void remove_item(const Initializers& self, const py::object& name) {
+    if (const py::object user = first_user(self, name); !user.is_none()) {
+        throw py::value_error("initializer " + to_printable(py::repr(name)) + " is used by " +
+                              to_printable(package::describe()(user, false)));
+    }
+    splice(self, row_named(self, kField), {}, places_of(self, name));
+}
+
+namespace {
+
+// With everything that refers to them.
+void rename_initializers(const Initializers& self, const py::dict& new_names) {
+    const auto graph = below_guard(self, [&] { return self.graph(); });
+    static_cast<void>(self.document->check_for_changes());
+    // Throws an error that suggests names.
+    const auto fail_unknown = [&](const py::object& name) {
+        std::ignore = position_of(graph->initializers().names(), name);
+    };
+    std::vector<model::Renaming::Names> names;
+    for (const auto& [before, after] : new_names) {
+        if (!py::isinstance<py::str>(after)) {
+            throw py::type_error("a name is a str, not " + type_name(after));
+        }
+        auto known = name_in_file(py::reinterpret_borrow<py::object>(before));
+        if (!known) return fail_unknown(py::reinterpret_borrow<py::object>(before));
+        names.push_back({*std::move(known), to_text(py::reinterpret_borrow<py::str>(after))});
+    }
+    const model::Renaming renaming(*graph, std::move(names));
+    if (const auto unknown = renaming.first_unknown()) return fail_unknown(to_str(*unknown));
+    renaming.apply();
+}
+
+void rename_tensors(const Initializers& self, const py::object& old_name,
+                    const py::object& new_name) {
+    if (py::isinstance<py::str>(old_name)) {
+        if (new_name.is_none()) throw py::type_error("rename() needs the new name");
+        py::dict names;
+        names[old_name] = new_name;
+        return rename_initializers(self, names);
+    }
+    if (!py::isinstance(old_name, python_object<"collections.abc", "Mapping">())) {
+        throw py::type_error(std::string("expected a name or a mapping of names, not ") +
+                             type_name(old_name));
+    }
+    rename_initializers(self, py::dict(python_object<"builtins", "dict">()(old_name)));
+}
+
+template <class Mapping>
+GuardedClass<Mapping> bind_by_name(py::module_& module, const char* name, const char* field,
+                                   const char* doc, std::initializer_list<const char*> derived) {
+    auto cls = bind_mapping_class<Mapping>(module, name, doc, derived);
+    cls.def(
+           "get",
+           [](const Mapping& self, const py::object& key, const py::object& otherwise) {
+               return has_name(self, key) ? item_of(self, key) : otherwise;
+           },
+           py::arg("key"), py::arg("default") = py::none(),
+           R"(Return the tensor of this name, or `default`.
+
+It costs as little as `in`: the error of `[]` suggests names, which takes a millisecond.)")
+        .def(
+            "all",
+            [field](const Mapping& self) {
+                return py::iter(repeated_to_python(self, row_named(self, field), false));
+            },
+            "Return an iterator over every tensor in file order, repeated and unnamed ones "
+            "included.");
+    bind_repr(cls);
+    bind_html(cls);
+    return cls;
+}
+
+}  // namespace
+
+void bind_initializers(py::module_& module) {
+    auto cls = bind_by_name<Initializers>(
+        module, "Initializers", "initializer",
+        R"(The initializers of a graph by name, in file order.
+
+Assigning an array, a Tensor, a TensorProto or a torch tensor replaces the tensor; a new name goes to
+the end. Arrays of 4096 bytes or more are not copied: keep them unchanged until a save.
+
+Keys are unique. If several initializers have the same name, looking it up raises ParseError
+`model.duplicate_name`, unless they are the segments of one tensor. `all()` yields each of them, and
+the unnamed ones.)",
+        {"__eq__", "clear", "items", "keys", "popitem", "update", "values"});
+    cls.def("names", names, "Return the name of each initializer of `all()`, in one call.")
+        .def("shapes", shapes,
+             "Return the stored shape of each initializer of `all()`, in one call.")
+        .def("dtypes", dtypes,
+             "Return the DataType of each initializer of `all()`; an int if ONNX has no such type.")
+        .def("nbytes", nbytes, "Return the stored size of each initializer of `all()`, in bytes.")
+        .def("views", unguarded(views), py::arg("names") = py::none(),
+             "Return the initializers as read-only arrays by name; see `Model.views`.")
+        .def("setdefault", unguarded(set_default<Initializers>), py::arg("name"),
+             py::arg("values") = py::none(),
+             "Return the initializer of a name; if there is none, add one with these values first.")
+        .def("pop", unguarded([](const Initializers& self, const py::object& name) {
+                 return pop_item(self, name, {});
+             }),
+             py::arg("key"), "Remove an initializer and return its tensor.")
+        .def("pop", unguarded(pop_item<Initializers>), py::arg("key"), py::arg("default"),
+             "If there is no such initializer, return the default.")
+        .def("rename", unguarded(rename_tensors), py::arg("old"), py::arg("new") = py::none(),
+             R"(Rename an initializer, with everything that refers to it.
+
+That is: inputs of nodes and their sharding specs, inputs, outputs and value_infos of the graph,
+annotations, and subgraphs that have no value of their own of that name; in the main graph, training
+algorithms and bindings as well.
+
+Args:
+    old: the name; or the new names of many initializers by their old ones, which takes little more
+        time than one.
+    new: the new name.
+
+Raises:
+    KeyError: there is no initializer of the old name.
+    ValueError: the new name is taken, in the graph or by a value of a subgraph, or the graph uses a
+        value of the new name from outside.)")
+        .def("_selected", selected_names, py::arg("names"),
+             "Return the names that the argument of a bulk call selects; see `Model.views`.")
+        .def_property_readonly("_stored_nbytes", total_nbytes,
+                               "The stored size of all initializers, in bytes.");
+    bind_page_cache(cls);
+    bind_by_name<SparseInitializers>(
+        module, "SparseInitializers", "sparse_initializer",
+        R"(The sparse initializers of a graph by the name of their values, in file order.
+
+Looking up a repeated name raises ParseError `model.duplicate_name`. `all()` yields every sparse
+initializer, unnamed ones too.)",
+        {"__eq__", "items", "keys", "values"});
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,64 @@
+// Functions of the module for values that are in messages: weights that a message refers to, and
+// the values of onnx-data.proto.
+#include "bindings/bind.hpp"
+#include "bindings/editing.hpp"
+#include "bindings/new_tensors.hpp"
+#include "bindings/proto_fields.hpp"
+#include "bindings/python_objects.hpp"
+#include "model/data_value.hpp"
+#include "model/weights.hpp"
+
+namespace onnxmap::bindings {
+
+namespace {
+
+py::object loaded_raw_data(const ProtoView& tensor) {
+    const auto bytes = model::loaded_raw_data(*tensor.document, tensor.message());
+    if (!bytes) return py::none();
+    return py::make_tuple(tensor.document->source().offset_of(*bytes), bytes->size());
+}
+
+void hold_loaded(const ProtoView& tensor, std::uint64_t offset, std::uint64_t nbytes) {
+    model::set_loaded_raw_data(*tensor.document, to_change(tensor), offset, nbytes);
+}
+
+}  // namespace
+
+void bind_message_values(py::module_& module) {
+    module.def(
+        "hold_values", guarded([](const ProtoView& tensor, const Tensor& values) {
+            return hold_values(tensor, values);
+        }),
+        py::arg("tensor"), py::arg("values"),
+        "Set the raw_data of a TensorProto to the stored bytes of a Tensor, which are not "
+        "copied. Return False if it has none in one place in memory, or in a file that is mapped.");
+    module.def("loaded_raw_data", guarded(loaded_raw_data), py::arg("tensor"),
+               "Return the offset and the length of the raw_data of a TensorProto in the file from "
+               "which its model was loaded; None if it is empty, or was edited.");
+    module.def("hold_loaded", guarded(hold_loaded), py::arg("tensor"), py::arg("offset"),
+               py::arg("nbytes"),
+               "Set the raw_data of a TensorProto to bytes of the file from which its model was "
+               "loaded, which are not copied.");
+    module.def("state_variables", guarded([](const ProtoView& view) {
+                   return to_list(model::state_variables(*view.document, view.message()));
+               }));
+    module.def("sequence_values", guarded([](const ProtoView& view) {
+                   const auto* field = model::sequence_field(view.message());
+                   return field == nullptr ? py::list() : repeated_to_python(view, *field, true);
+               }),
+               py::arg("sequence"), "Return the messages that a SequenceProto holds.");
+    module.def("optional_value", guarded([](const ProtoView& view) -> py::object {
+                   auto value = model::optional_value(*view.document, view.message());
+                   if (!value) return py::none();
+                   return py::cast(ProtoView{{view.document, *std::move(value)}});
+               }),
+               py::arg("optional"), "Return the message that an OptionalProto holds, or None.");
+    module.def("map_keys", guarded([](const ProtoView& view) {
+                   const auto& field = model::keys_field(*view.document, view.message());
+                   return repeated_to_python(view, field, true);
+               }),
+               py::arg("map"),
+               "Return the keys of a MapProto, as many as it has values. Texts are bytes.");
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,87 @@
+#include "bindings/initializer_names.hpp"
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "bindings/guarded.hpp"
+#include "bindings/python_objects.hpp"
+
+namespace onnxmap::bindings {
+
+bool has_name(const Initializers& self, const py::object& name) {
+    const auto text = name_in_file(name);
+    return text && self.graph()->initializers().contains(*text);
+}
+
+bool has_name(const SparseInitializers& self, const py::object& name) {
+    const auto text = name_in_file(name);
+    return text && self.graph()->sparse_initializer_names().contains(*text);
+}
+
+std::uint64_t count_names(const Initializers& self) {
+    return self.graph()->initializers().name_count();
+}
+
+std::uint64_t count_names(const SparseInitializers& self) {
+    return self.graph()->sparse_initializer_names().count();
+}
+
+std::uint32_t position_of(const Initializers& self, const py::object& name) {
+    const auto graph = self.graph();
+    if (const auto text = name_in_file(name)) {
+        if (const auto found = graph->initializers().position(*text)) return *found;
+    }
+    return position_of(graph->initializers().names(), name);
+}
+
+py::object item_of(const Initializers& self, const py::object& name) {
+    return wrap_message({self.document, self.graph()->initializers().at(position_of(self, name))});
+}
+
+py::object item_of(const SparseInitializers& self, const py::object& name) {
+    const auto graph = self.graph();
+    const std::uint32_t position = position_of(graph->sparse_initializer_names(), name);
+    return wrap_message({self.document, graph->sparse_initializer(position)});
+}
+
+py::list names_of(const Initializers& self) {
+    return to_list(self.graph()->initializers().names().distinct());
+}
+
+py::list names_of(const SparseInitializers& self) {
+    return to_list(self.graph()->sparse_initializer_names().distinct());
+}
+
+py::object selected_names(const Initializers& self, const py::object& names) {
+    if (names.is_none()) return names_of(self);
+    if (py::isinstance<py::bytes>(names)) {
+        throw py::type_error("names must be a str or a list of str, not bytes");
+    }
+    if (!py::isinstance<py::str>(names)) return names;
+    const bool is_glob = to_printable(names).find_first_of("*?[") != std::string::npos;
+    if (is_glob && !has_name(self, names)) {
+        return python_object<"fnmatch", "filter">()(names_of(self), names);
+    }
+    py::list single;
+    single.append(names);
+    return single;
+}
+
+std::vector<std::uint32_t> positions_of(const Initializers& self, const py::object& names,
+                                        bool release_pages) {
+    below_guard(self, [&] { self.graph()->initializers().read_names(release_pages); });
+    if (names.is_none())
+        return below_guard(self, [&] { return self.graph()->initializers().names().positions(); });
+    const py::object selected = below_guard(self, [&] { return selected_names(self, names); });
+    std::vector<std::uint32_t> positions;
+    std::unordered_set<std::uint32_t> seen;
+    for (const py::handle name : selected) {
+        const std::uint32_t position = below_guard(
+            self, [&] { return position_of(self, py::reinterpret_borrow<py::object>(name)); });
+        if (seen.insert(position).second) positions.push_back(position);
+    }
+    return positions;
+}
+
+}  // namespace onnxmap::bindings

@@ -1,0 +1,35 @@
+// Where a check is in the model: a chain of fields from the root, each on the stack of the function
+// that entered it. Few places are ever written down as text.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "onnx/message.hpp"
+
+namespace onnxmap::check {
+
+struct FieldPath {
+    const FieldPath* parent;    // null: the field is one of the root
+    const wire::FieldRow* row;  // null: the root itself
+    std::uint64_t index = 0;    // in a repeated field
+    std::string_view key = {};  // the name of an attribute, which stands for its index
+    mutable const FieldPath* kept = nullptr;  // the copy that KeptFieldPaths made
+
+    /// The path from the root, such as `graph.node[3].attribute["value"].t`; empty for the root.
+    [[nodiscard]] std::string path() const;
+};
+
+/// Places that outlive the functions that entered them.
+class KeptFieldPaths {
+  public:
+    /// A copy of a place and of those around it. It lives as long as this object.
+    const FieldPath* keep(const FieldPath& place);
+
+  private:
+    std::deque<FieldPath> places_;
+};
+
+}  // namespace onnxmap::check

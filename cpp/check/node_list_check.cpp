@@ -1,0 +1,252 @@
+#include "check/node_list_check.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "check/node_check.hpp"
+#include "check/node_parts.hpp"
+#include "model/value_uses.hpp"
+#include "onnx/schema.hpp"
+#include "os/parallel.hpp"
+
+namespace onnxmap::check {
+
+using onnx::field;
+
+namespace {
+
+constexpr std::uint64_t kBatch = 512;  // nodes that a thread reads at once
+constexpr std::size_t kBatches = 16;   // that threads read ahead
+// Look-ups that are in flight at once.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+NodeListCheck::NodeListCheck(Checking& checking, const FieldPath& place,
+                             const model::FieldIndex& fields, const wire::FieldRow& row,
+                             const Owner& owner, const Around& around)
+    : checking_(checking),
+      place_(place),
+      fields_(fields),
+      row_(row),
+      owner_(owner),
+      outer_(around.graph) {
+    checking_.visible.enter(around.sees_outer, around.is_last);
+}
+
+NodeListCheck::~NodeListCheck() { checking_.visible.leave(); }
+
+void NodeListCheck::define(std::string_view name, Mark mark, const FieldPath& place) {
+    if (name.empty()) return;
+    VisibleValues& visible = checking_.visible;
+    const VisibleValues::Id id = visible.id(name);
+    const bool is_new = (visible.here(id) & VisibleValues::kDefined) == 0;
+    if (is_new && visible.is_from_outside(id)) {
+        checking_.found(Rule::value_shadowed_input, place, [&] {
+            return quoted(name) + " is also a value of a graph around this one";
+        });
+    } else if (!is_new && mark == Mark::is_input) {
+        defined_again(id, place);
+    }
+    visible.mark(id, mark);
+    check_identifier(checking_.findings, name, place);
+}
+
+void NodeListCheck::defined_again(VisibleValues::Id value, const FieldPath& place) {
+    checking_.found(Rule::value_repeated, place, [&] {
+        return quoted(checking_.visible.names().name(value)) + " is defined a second time";
+    });
+}
+
+void NodeListCheck::check_nodes() {
+    const bool is_large = fields_.count(row_) > 2 * kBatch;
+    if (is_large && !owner_.function) {
+        check_in_parallel();
+    } else {
+        check_in_order();
+    }
+    resolve();
+}
+
+// Most nodes make one value and have a name. Memory that is left is not touched.
+void NodeListCheck::make_room() {
+    const std::uint64_t likely = fields_.likely_names(row_);
+    checking_.visible.reserve(likely);
+    node_names_.reserve(likely);
+}
+
+void NodeListCheck::check_in_order() {
+    const std::uint64_t count = fields_.count(row_);
+    Events events;
+    make_room();
+    for (std::uint64_t begin = 0; begin < count; begin += kBatch) {
+        const std::uint64_t end = std::min(begin + kBatch, count);
+        read_nodes(begin, end, checking_.findings, events);
+        apply_all(events);
+        for (std::uint64_t i = begin; owner_.function && i < end; ++i) note_call(node(i));
+    }
+}
+
+void NodeListCheck::check_in_parallel() {
+    struct Batch {
+        Findings findings;
+        Events events;
+    };
+    std::vector<Batch> batches(kBatches, Batch{checking_.findings.empty_copy(), {}});
+    bool has_room = false;
+    os::for_each_range_in_order(
+        fields_.count(row_), kBatch, kBatches,
+        [&](std::uint64_t slot, std::uint64_t begin, std::uint64_t end) {
+            read_nodes(begin, end, batches[slot].findings, batches[slot].events);
+        },
+        [&](std::uint64_t slot) {
+            if (!std::exchange(has_room, true)) make_room();  // while other threads read
+            checking_.findings.take(batches[slot].findings);
+            apply_all(batches[slot].events);
+        });
+}
+
+// Checks nodes by themselves, and notes what they do. Threads may do so at the same time.
+void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
+                               Events& events) const {
+    events.first = begin;
+    events.all.clear();
+    model::FieldIndex::Cursor cursor(fields_, row_);
+    cursor.skip_to(begin);
+    NodeParts parts;
+    wire::Field element;
+    for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
+        const auto note = [&](Kind kind, std::string_view name, std::uint32_t slot) {
+            const std::uint32_t hash = model::NameTable::hashed(name).hash;
+            events.all.push_back({name, hash, slot, static_cast<std::uint16_t>(i - begin), kind});
+        };
+        const auto note_names = [&](Kind kind, const std::vector<std::string_view>& names) {
+            for (std::uint32_t slot = 0; slot < names.size(); ++slot) {
+                if (!names[slot].empty()) note(kind, names[slot], slot);
+            }
+        };
+        const onnx::Message node = fields_.message().inner(row_, element);
+        parts.read(node);
+        const bool is_nested =
+            check_node_alone(checking_, findings, node, parts, place_of(i), owner_);
+        if (!parts.name.empty()) note(Kind::named, parts.name, 0);
+        note_names(Kind::used, parts.inputs);
+        if (is_nested) note(Kind::nested, {}, 0);
+        note_names(Kind::defined, parts.outputs);
+    }
+}
+
+void NodeListCheck::apply_all(const Events& events) {
+    const std::vector<Event>& all = events.all;
+    const auto prefetch = [&](const Event& event) {
+        const bool is_node = event.kind == Kind::named;
+        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.hashed());
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i + kAhead < all.size()) prefetch(all[i + kAhead]);
+        apply(all[i], events.first + all[i].node);
+    }
+    if (all.empty()) return;
+    const onnx::Message first = node(events.first + all.front().node);
+    const onnx::Message last = node(events.first + all.back().node);
+    checking_.pages.note_read(first.loaded());
+    checking_.pages.note_read(last.loaded());
+}
+
+void NodeListCheck::apply(const Event& event, std::uint64_t node) {
+    VisibleValues& visible = checking_.visible;
+    switch (event.kind) {
+        case Kind::named:
+            if (node_names_.add(event.hashed()).is_new) break;
+            checking_.found(Rule::node_name_repeated, place_of(node), [&] {
+                return "another node before it has the name " + quoted(event.name);
+            });
+            break;
+        case Kind::used: {
+            const VisibleValues::Id id = visible.known(visible.names().add(event.hashed()));
+            if (visible.is_visible(id)) break;
+            unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
+            break;
+        }
+        case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
+        case Kind::defined:
+            defined(visible.known(visible.names().add(event.hashed())), event, node);
+            break;
+    }
+}
+
+void NodeListCheck::defined(VisibleValues::Id value, const Event& event, std::uint64_t node) {
+    VisibleValues& visible = checking_.visible;
+    if (visible.is_visible(value) || checking_.findings.wants(Rule::graph_identifier)) {
+        const FieldPath place = place_of(node);
+        const FieldPath output{&place, &field<"NodeProto.output">, event.slot};
+        if (visible.is_from_outside(value)) {
+            checking_.found(Rule::value_shadowed, output, [&] {
+                return quoted(event.name) + " is also a value of a graph around this one";
+            });
+        } else if (visible.is_visible(value)) {
+            defined_again(value, output);
+        }
+        check_identifier(checking_.findings, event.name, output);
+    }
+    visible.mark(value, Mark::is_made);
+}
+
+void NodeListCheck::note_call(const onnx::Message& node) {
+    NodeParts parts;
+    parts.read(node);
+    const auto called = checking_.functions.find(parts.domain, parts.op_type, parts.overload);
+    if (called) checking_.functions.note_call(*owner_.function, *called);
+}
+
+// A node may use many values that nothing defines.
+std::string_view NodeListCheck::title_of(std::uint64_t index) {
+    if (titled_ != index) {
+        NodeParts parts;
+        parts.read(node(index));
+        titled_ = index;
+        title_ = parts.title();
+    }
+    return title_;
+}
+
+onnx::Message NodeListCheck::node(std::uint64_t index) const {
+    return fields_.message().inner(row_, fields_.at(row_, index));
+}
+
+// What is used before it is defined here comes too late; the rest may be defined later by a graph
+// around this one.
+void NodeListCheck::resolve() {
+    bool is_unsorted = false;
+    for (Unknown& each : unknown_) {
+        const std::string_view name = checking_.visible.names().name(each.value);
+        const bool is_late = (checking_.visible.here(each.value) & Mark::is_made) != 0;
+        if (!is_late && outer_ != nullptr) {
+            if (each.body == nullptr) each.body = checking_.kept.keep(place_);
+            outer_->unknown_.push_back(each);
+            continue;
+        }
+        is_unsorted = is_unsorted || is_late;
+        const bool is_here = each.body == nullptr;
+        const FieldPath node{is_here ? &place_ : each.body,
+                             is_here ? &row_ : &field<"GraphProto.node">, each.node};
+        const FieldPath input{&node, &field<"NodeProto.input">, each.slot};
+        checking_.found(is_late ? Rule::value_unsorted : Rule::value_undefined, input, [&] {
+            return "the node " + quoted(each.title) + " uses " + quoted(name) +
+                   (is_late ? " before a node makes it" : ", which nothing defines");
+        });
+    }
+    unknown_.clear();
+    if (is_unsorted && checking_.findings.wants(Rule::value_cycle)) find_cycle();
+}
+
+void NodeListCheck::find_cycle() {
+    const model::ValueUses uses(fields_, checking_.document.limits().depth);
+    const auto node = uses.node_in_cycle();
+    if (!node) return;
+    checking_.found(Rule::value_cycle, place_of(*node), "the node depends on its own output");
+}
+
+}  // namespace onnxmap::check

@@ -1,0 +1,105 @@
+// The nodes of a graph or a function, in order, and the values that they use and define.
+//
+// Nodes are read in batches, those of a large graph by several threads: each thread checks its
+// nodes by themselves, and notes what happens to values. One thread then goes through what
+// apply, in the order of the nodes.
+// Source: ONNX's IR.md, "Names Within a Graph" and "Nodes".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "check/checking.hpp"
+#include "model/field_index.hpp"
+#include "model/name_table.hpp"
+
+namespace onnxmap::check {
+
+class NodeListCheck {
+  public:
+    using Mark = VisibleValues::Mark;
+
+    /// What surrounds the nodes.
+    struct Around {
+        NodeListCheck* graph = nullptr;  // the graph that holds this one in a node
+        bool sees_outer = false;         // whether the nodes see the values that are visible now
+        bool is_last = false;            // whether nothing is looked at afterwards
+    };
+
+    /// `place`: of the graph or function, whose nodes are in the field `row`.
+    NodeListCheck(Checking& checking, const FieldPath& place, const model::FieldIndex& fields,
+                  const wire::FieldRow& row, const Owner& owner, const Around& around);
+    ~NodeListCheck();
+    NodeListCheck(const NodeListCheck&) = delete;
+    NodeListCheck& operator=(const NodeListCheck&) = delete;
+
+    [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+
+    /// Defines an input or an initializer. Empty names define nothing.
+    void define(std::string_view name, Mark mark, const FieldPath& place);
+
+    /// Checks all nodes. A node sees what was defined before.
+    void check_nodes();
+
+  private:
+    enum class Kind : std::uint8_t {
+        named,    // the node has this name
+        used,     // an input
+        nested,   // the node has attributes that hold messages
+        defined,  // an output
+    };
+    // Small, since it goes from one processor's cache to another's.
+    struct Event {
+        std::string_view name;
+        std::uint32_t hash;  // of the name
+        std::uint32_t slot;  // among the inputs or outputs
+        std::uint16_t node;  // from the first of the batch
+        Kind kind;
+
+        [[nodiscard]] model::NameTable::Hashed hashed() const noexcept { return {name, hash}; }
+    };
+    // What happens in the nodes of a batch.
+    struct Events {
+        std::uint64_t first = 0;  // node of the batch
+        std::vector<Event> all;
+    };
+    // A use of a value that nothing has defined so far.
+    struct Unknown {
+        VisibleValues::Id value;
+        std::uint32_t slot;
+        std::uint64_t node;
+        std::string_view title;  // of the node
+        const FieldPath* body;   // null: this one
+    };
+
+    void read_nodes(std::uint64_t begin, std::uint64_t end, Findings& findings,
+                    Events& events) const;
+    void make_room();
+    void check_in_order();
+    void check_in_parallel();
+    void apply_all(const Events& events);
+    void apply(const Event& event, std::uint64_t node);
+    void defined(VisibleValues::Id value, const Event& event, std::uint64_t node);
+    void defined_again(VisibleValues::Id value, const FieldPath& place);
+    void note_call(const onnx::Message& node);
+    void resolve();
+    void find_cycle();
+
+    std::string_view title_of(std::uint64_t index);
+    [[nodiscard]] onnx::Message node(std::uint64_t index) const;
+    [[nodiscard]] FieldPath place_of(std::uint64_t node) const { return {&place_, &row_, node}; }
+
+    Checking& checking_;
+    const FieldPath& place_;
+    const model::FieldIndex& fields_;
+    const wire::FieldRow& row_;
+    Owner owner_;
+    NodeListCheck* outer_;
+    model::NameTable node_names_;
+    std::vector<Unknown> unknown_;
+    std::uint64_t titled_ = UINT64_MAX;  // the node whose title was asked for last
+    std::string_view title_;
+};
+
+}  // namespace onnxmap::check

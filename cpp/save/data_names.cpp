@@ -1,0 +1,128 @@
+#include "save/data_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/utf8.hpp"
+#include "contain/location.hpp"
+#include "save/external_use.hpp"
+#include "save/folders_beneath.hpp"
+#include "save/model_files.hpp"
+#include "save/paths.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::size_t kLongestName = 255;  // bytes
+
+// The extensions that exporters and tools give to files of weights.
+constexpr std::array kOfData = {
+    ".data"sv,   ".bin"sv, ".dat"sv,    ".raw"sv,     ".weight"sv,      ".weights"sv,  ".bias"sv,
+    ".params"sv, ".pb"sv,  ".tensor"sv, ".tensors"sv, ".safetensors"sv, ".onnx_data"sv};
+
+// Whether other programs can read a data file of this name.
+bool is_text(std::string_view location) {
+    if (location.find('\\') != std::string_view::npos) return false;
+    while (!location.empty()) {
+        const std::size_t length = utf8_length(location);
+        if (length == 0) return false;
+        location.remove_prefix(length);
+    }
+    return true;
+}
+
+// The position of a name's extension with its dot. Dots at the front begin none.
+std::size_t extension_of(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    const bool is_extension = dot != std::string_view::npos && name.find_first_not_of('.') < dot;
+    return is_extension ? dot : name.size();
+}
+
+bool is_of_data(std::string_view name) {
+    std::string extension = lower(name.substr(extension_of(name)));
+    if (extension.starts_with(".onnx_data_")) {  // a shard
+        const std::size_t digits = extension.find_last_not_of("0123456789") + 1;
+        if (digits == sizeof ".onnx_data_" - 1 && digits < extension.size()) return true;
+    }
+    return std::ranges::find(kOfData, extension) != kOfData.end();
+}
+
+}  // namespace
+
+void check_location(const std::string& folder, const std::string& location) {
+    for (std::size_t begin = 0; begin <= location.size();) {
+        const std::size_t end = std::min(location.find('/', begin), location.size());
+        if (end - begin > kLongestName) throw FileError(ENAMETOOLONG, joined(folder, location));
+        begin = end + 1;
+    }
+    if (!contain::is_safe_location(location)) {
+        refuse_location(location, "out of the folder of the model");
+    }
+}
+
+void check_text(const std::string& location) {
+    if (is_text(location)) return;
+    throw Error("save.data_name",
+                "the name of the data file " + quoted(location) +
+                    " is not UTF-8 or has a backslash, and other programs would not find it; "
+                    "choose another name");
+}
+
+bool DataNames::is_data_name(const std::string& name) const {
+    // onnx refuses two dots anywhere in a location.
+    return is_of_data(name) && is_text(name) && callbacks_.is_printable(name) &&
+           name.find("..") == std::string::npos && name.size() <= kLongestName;
+}
+
+bool DataNames::is_plain(const os::OutputFolder& folder, const std::string& location) const {
+    const std::string subfolder = folder_part(location);
+    const bool is_hidden = location.starts_with('.') || location.find("/.") != std::string::npos;
+    return !is_hidden && is_data_name(location.substr(subfolder.size())) &&
+           (subfolder.empty() || has_object(folder, subfolder.substr(0, subfolder.size() - 1)));
+}
+
+std::string DataNames::name_after(const std::string& name, std::size_t i) const {
+    const std::string kept = name.substr(std::min(name.find_first_not_of('.'), name.size()));
+    std::string made =
+        model_.substr(0, extension_of(model_)) + "." + kept + (is_of_data(kept) ? "" : ".data");
+    // The data file of a view is a model itself.
+    if (i == 0 && !is_named_as_model(name) && is_data_name(made)) return made;
+    return model_ + (i < 2 ? "" : "." + std::to_string(i)) + ".data";
+}
+
+std::map<std::string, std::string, std::less<>> DataNames::copied(
+    const os::OutputFolder& folder, const std::set<std::string>& locations,
+    const IsFree& is_free) const {
+    std::set<std::string> left;
+    std::set<std::string> taken{model_};
+    for (const std::string& location : locations) {
+        std::string plain = plain_location(location);
+        const bool is_kept = plain != model_ && is_plain(folder, plain) && is_free(plain);
+        (is_kept ? taken : left).insert(std::move(plain));
+    }
+    std::map<std::string, std::string, std::less<>> named;
+    for (const std::string& plain : left) {
+        const std::string name = plain.substr(folder_part(plain).size());
+        std::string made;
+        for (std::size_t i = 0; made.empty() || taken.contains(made) || !is_free(made); ++i) {
+            made = name_after(name, i);
+        }
+        taken.insert(made);
+        named[plain] = std::move(made);
+    }
+    std::map<std::string, std::string, std::less<>> copies;
+    for (const std::string& location : locations) {
+        const auto found = named.find(plain_location(location));
+        if (found != named.end()) copies[location] = found->second;
+    }
+    return copies;
+}
+
+}  // namespace onnxmap::save

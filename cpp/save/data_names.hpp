@@ -1,0 +1,56 @@
+// The names of data files that are written. Whoever made a model chose the names of its data files,
+// and in another folder these must not become files that mean something: `.bashrc`, `numpy.py`,
+// `Makefile`. A name stays only if it is plainly that of a data file.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "os/output_folder.hpp"
+#include "save/callbacks.hpp"
+
+namespace onnxmap::save {
+
+/// Refuses the name of a data file that leads out of the folder by its text. The save itself
+/// follows no link in it. Throws FileError ENAMETOOLONG, and Error `ext.unsafe_path`.
+void check_location(const std::string& folder, const std::string& location);
+
+/// Refuses the name of a data file that other readers could not read, or would understand as
+/// something else: it is not UTF-8, or has a backslash, which some readers take for a separator.
+/// Throws Error `save.data_name`.
+void check_text(const std::string& location);
+
+/// Chooses names for the data files of a model that comes into a folder.
+class DataNames {
+  public:
+    /// Whether a data file may have a location.
+    using IsFree = std::function<bool(const std::string&)>;
+
+    /// `model`: the name of the model in the folder.
+    DataNames(std::string model, const Callbacks& callbacks)
+        : model_(std::move(model)), callbacks_(callbacks) {}
+
+    /// Whether a data file may keep its location, which has no `.` and `..`.
+    [[nodiscard]] bool is_plain(const os::OutputFolder& folder, const std::string& location) const;
+
+    /// The i-th name for a data file that cannot keep its own, the best first.
+    [[nodiscard]] std::string name_after(const std::string& name, std::size_t i) const;
+
+    /// The new location of each data file that cannot keep its own. `is_free`: by default, the save
+    /// finds out.
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> copied(
+        const os::OutputFolder& folder, const std::set<std::string>& locations,
+        const IsFree& is_free = [](const std::string&) { return true; }) const;
+
+  private:
+    [[nodiscard]] bool is_data_name(const std::string& name) const;
+
+    std::string model_;
+    const Callbacks& callbacks_;
+};
+
+}  // namespace onnxmap::save

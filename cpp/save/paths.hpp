@@ -1,0 +1,40 @@
+// Paths, and what is at them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "os/file_status.hpp"
+#include "os/found_object.hpp"
+#include "os/output_folder.hpp"
+
+namespace onnxmap::save {
+
+/// The path of a location beneath a folder; the location itself if it is absolute.
+[[nodiscard]] std::string joined(const std::string& folder, const std::string& location);
+
+/// The path of the folder of a file, without a slash at its end.
+[[nodiscard]] std::string parent_of(const std::string& path);
+
+/// The path without links; the path itself if no object is there.
+[[nodiscard]] std::string real_or_same(const std::string& path);
+
+/// The path without links, but for the last name. A folder that is gone stays as it is spelled.
+[[nodiscard]] std::string place_of(const std::string& path);
+
+/// The object at a path; nothing if there is none, or nobody can tell.
+[[nodiscard]] std::optional<os::FileStatus> object_at(const std::string& path, os::AtLink at_link);
+
+/// Whether a location beneath a folder is taken, if anybody can tell.
+[[nodiscard]] bool has_object(const os::OutputFolder& folder, const std::string& location);
+
+/// Distinguishes a file from all others.
+using FileKey = std::pair<std::uint64_t, std::uint64_t>;
+
+/// The key of the object at a path; see object_at().
+[[nodiscard]] std::optional<FileKey> key_at(const std::string& path,
+                                            os::AtLink at_link = os::AtLink::its_target);
+
+}  // namespace onnxmap::save

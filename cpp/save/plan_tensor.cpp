@@ -1,0 +1,191 @@
+// Where the values of one tensor go: a function for each way to treat external data.
+#include <utility>
+
+#include "base/error.hpp"
+#include "save/save_plan.hpp"
+#include "save/tensor_roles.hpp"
+
+namespace onnxmap::save {
+
+class SavePlan::TensorPlan {
+  public:
+    TensorPlan(SavePlan& plan, Model& model, const std::string& path, const onnx::Message& message,
+               std::uint64_t position)
+        : plan_(plan),
+          options_(plan.options_),
+          model_(model),
+          planned_(model.planned),
+          path_(path),
+          position_(position),
+          tensor_(*planned_.document, message),
+          role_(role_of(path)) {}
+
+    void add() {
+        using enum PlanOptions::External;
+        note_offset();
+        const bool is_kept = options_.external == keep || options_.external == view;
+        find_copy();
+        values_ =
+            find_values(!is_external() || (copy_ == nullptr && planned_.is_same_folder && is_kept));
+        if (!values_ || values_->type().bits == 0) return;
+        nbytes_ = tensor::packed_nbytes(values_->count(), values_->type().bits);
+        switch (options_.external) {
+            case keep: is_external() ? keep_external() : keep_inline(); break;
+            case inlined: put_inline(); break;
+            case file: put_into_file(); break;
+            case view: show_in_view(); break;
+            case refer: refer_to_file(); break;
+        }
+    }
+
+  private:
+    [[nodiscard]] const tensor::Header& header() const noexcept { return tensor_.header(); }
+    [[nodiscard]] bool is_external() const noexcept { return header().external; }
+    [[nodiscard]] const tensor::Payload* payload() const noexcept { return values_->payload(); }
+
+    void note_offset() {
+        const model::Document& document = *planned_.document;
+        const auto& raw_data = header().raw_data;
+        if (role_ != Role::initializer || !raw_data || raw_data->empty()) return;
+        if (!document.store().holds(*raw_data)) return;
+        const std::uint64_t offset = document.source().offset_of(*raw_data);
+        model_.offsets.add(offset);
+        if (raw_data->size() >= options_.least_nbytes) model_.large_offsets.add(offset);
+    }
+
+    void find_copy() {
+        if (planned_.copies.empty() || options_.external != PlanOptions::External::keep) return;
+        const auto entry = tensor_.external();
+        const auto copy = entry ? planned_.copies.find(entry->location) : planned_.copies.end();
+        if (copy != planned_.copies.end()) copy_ = &copy->second;
+    }
+
+    // The values of the tensor; nothing if it stays where it is and need not be readable. It must
+    // be readable if an edit or another library put it there.
+    [[nodiscard]] std::optional<tensor::Values> find_values(bool stays) const {
+        using Needed = PlannedModel::Needed;
+        const bool must_be_there =
+            is_external() && planned_.needed != Needed::none &&
+            (planned_.needed == Needed::all || has_new_place(*planned_.document, tensor_));
+        auto values = stays && !must_be_there ? tensor_.values_if_valid() : tensor_.values();
+        if (values && !values->in_pieces() && !header().has_segment) return values;
+        if (stays) return std::nullopt;
+        throw Error("save.segments", "tensor " + path_ +
+                                         " has external data in segments, which a save leaves "
+                                         "where they are; save into the folder of the model");
+    }
+
+    [[nodiscard]] bool is_large() const noexcept {
+        return nbytes_ > 0 && nbytes_ >= options_.least_nbytes;
+    }
+
+    [[nodiscard]] bool is_movable() const {
+        return !model_.inlines->contains(path_, header(), nbytes_);
+    }
+
+    // Whether values belong into a data file, or into the file of which the new model is a view.
+    [[nodiscard]] bool is_chosen() const {
+        const bool is_kind =
+            role_ == Role::initializer || (role_ == Role::attribute && options_.attributes);
+        return is_kind && is_large() && is_movable();
+    }
+
+    // Notes the data file of the tensor as one that the model uses. Null if it has none there.
+    LoadedFiles::value_type* note_loaded_file() {
+        return planned_.is_same_folder ? plan_.finder_.find(tensor_, model_.viewed) : nullptr;
+    }
+
+    void keep_external() {
+        const std::string location(tensor_.external()->location);
+        if (copy_ != nullptr || !planned_.is_same_folder) {
+            model_.copied.push_back(
+                {tensor_.message(), *payload(), copy_ != nullptr ? *copy_ : location});
+        } else {
+            model_.staying.push_back(
+                {tensor_.message(), *payload(), plain_location(location), note_loaded_file()});
+        }
+    }
+
+    // New values go where a message says, or into the side file if those that they replace were
+    // external.
+    void keep_inline() {
+        const auto named = planned_.locations.find(position_);
+        if (named != planned_.locations.end()) {
+            if (role_ != Role::other && nbytes_ > 0 && is_movable()) move_packed(named->second);
+        } else if (is_large() && payload() != nullptr &&
+                   was_external(planned_.document->edits(), tensor_.message()) && is_movable()) {
+            move(*payload(), planned_.side_location);
+        }
+    }
+
+    void put_inline() {
+        if (!is_external()) return;
+        note_loaded_file();
+        model_.inlined.push_back({tensor_.message(), *payload()});
+    }
+
+    void put_into_file() {
+        if (is_chosen()) {
+            note_loaded_file();
+            move_packed(options_.location);
+        } else {
+            put_inline();
+        }
+    }
+
+    void show_in_view() {
+        if (is_external()) {
+            planned_.is_same_folder ? keep_external() : put_inline();
+        } else if (payload() != nullptr && is_chosen() &&
+                   payload()->source.get() == &planned_.document->source()) {
+            refer(planned_.view_location);
+        }
+    }
+
+    void refer_to_file() {
+        if (payload() != nullptr && is_chosen()) {
+            const std::string& path = plan_.referred_.path_of(payload()->source);
+            // The folder of these locations is the root of the file system.
+            if (!path.empty()) {
+                refer(path.substr(1));
+                return;
+            }
+        }
+        put_into_file();
+    }
+
+    void refer(std::string location) {
+        model_.referring.push_back({tensor_.message(), *payload(), std::move(location)});
+        plan_.referenced_ += nbytes_;
+    }
+
+    // Values without bytes of their own are decoded; if they are not valid, they stay.
+    void move_packed(const std::string& location) {
+        const auto packed = payload() != nullptr ? *payload() : decoded_if_valid(*values_);
+        if (packed) move(*packed, location);
+    }
+
+    void move(const tensor::Payload& values, const std::string& location) {
+        model_.moved.push_back(
+            {tensor_.message(), values, plan_.group(location, options_.layout, true)});
+    }
+
+    SavePlan& plan_;
+    const PlanOptions& options_;
+    Model& model_;
+    const PlannedModel& planned_;
+    const std::string& path_;
+    const std::uint64_t position_;  // among all tensors of the model
+    const model::Tensor tensor_;
+    const Role role_;
+    const std::string* copy_ = nullptr;  // the new location of external data that are copied
+    std::optional<tensor::Values> values_;
+    std::uint64_t nbytes_ = 0;  // packed
+};
+
+void SavePlan::add_tensor(Model& model, const std::string& path, const onnx::Message& message,
+                          std::uint64_t position) {
+    TensorPlan(*this, model, path, message, position).add();
+}
+
+}  // namespace onnxmap::save

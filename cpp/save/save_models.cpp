@@ -1,0 +1,258 @@
+#include "save/save_models.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "save/data_names.hpp"
+#include "save/destination.hpp"
+#include "save/external_use.hpp"
+#include "save/name_checks.hpp"
+#include "save/paths.hpp"
+#include "save/save_files.hpp"
+#include "source/read_guard.hpp"
+
+namespace onnxmap::save {
+
+namespace {
+
+using External = PlanOptions::External;
+
+UnusedBytes unused_of(const LoadedFiles& files) {
+    UnusedBytes unused;
+    for (const auto& [path, file] : files) {
+        unused.emplace_back(plain_path(path), file.source->size() - file.used.nbytes());
+    }
+    return unused;
+}
+
+void encode(FileContent& model, const SaveRequest::Encode& encoder) {
+    if (!encoder) return;
+    FileContent encoded;
+    encoded.copy(encoder(model));
+    model = std::move(encoded);
+}
+
+class ModelSave {
+  public:
+    explicit ModelSave(const SaveRequest& request)
+        : request_(request), plan_(request.plan), names_(find_names()) {}
+
+    [[nodiscard]] SaveReport run() {
+        add_models();
+        files_ = request_.is_message ? LoadedFiles() : plan_.loaded_files();
+        keep_loaded_data();
+        const std::vector<std::string> unused_sides = check_names();
+        if (!request_.is_message && !request_.copies) names_.check_reachable(files_);
+        finish();
+        const LoadedFiles staying = names_.staying(with_unused_bytes(files_), data_);
+        SaveReport report = write(unused_sides);
+        report.unused = unused_of(staying);
+        for (std::size_t i = 0; i < data_.size(); ++i) {
+            report.files.push_back(plain_path(names_.path_of(data_[i])));
+            report.unused.emplace_back(report.files.back(), unused_[i]);
+        }
+        report.files.insert(report.files.end(), paths_.begin(), paths_.end());
+        if (!request_.is_message) report.referenced = plan_.referenced();
+        return report;
+    }
+
+  private:
+    // Where the models are written. Opens their folder.
+    [[nodiscard]] NameChecks find_names() {
+        const std::string& first = request_.models.front().path;
+        // The save itself would name a data file.
+        if (!object_at(parent_of(first), os::AtLink::its_target)) throw FileError(ENOENT, first);
+        std::vector<DocumentPtr> documents;
+        Locations models;
+        for (const SavedModel& model : request_.models) {
+            const auto old = object_at(model.path, os::AtLink::the_link);
+            if (request_.files.overwrite || (old && old->kind == os::FileKind::link)) {
+                Destinations judge(request_.files.replace_read_only, false, false);
+                std::ignore = judge.find(model.path, AtOutputLink::replace);
+            }
+            paths_.push_back(request_.files.follow_symlinks ? place_of(follow_links(model.path))
+                                                            : model.path);
+            encoders_.push_back(request_.encoder_of(encoders_.size(), paths_.back()));
+            if (parent_of(paths_.back()) != parent_of(paths_.front())) {
+                throw std::invalid_argument(
+                    "the models must be in one folder, since they share a data file");
+            }
+            models.push_back(paths_.back().substr(folder_part(paths_.back()).size()));
+            if (!request_.is_message) documents.push_back(model.document);
+        }
+        const std::string folder = parent_of(paths_.front());
+        folder_ = std::make_shared<const os::OutputFolder>(folder, paths_.front());
+        return {folder_, folder, std::move(models), std::move(documents), request_.callbacks};
+    }
+
+    void add_models() {
+        const bool is_plain =
+            request_.plan.external == External::keep && !request_.copies && !request_.is_message;
+        if (request_.plan.external == External::file) check_data(request_.plan.location);
+        for (std::size_t i = 0; i < paths_.size(); ++i) {
+            const SavedModel& model = request_.models[i];
+            const model::Document& document = *model.document;
+            const std::string& name = names_.models()[i];
+            PlannedModel planned{model.document};
+            planned.needed = model.needed;
+            planned.is_same_folder =
+                request_.copies || request_.is_message || names_.is_root_of(document);
+            if (is_plain) planned.side_location = names_.side_location(name);
+            if (request_.plan.external == External::view) {
+                planned.view_location = names_.viewed_name(document, name);
+            }
+            if (request_.copies) planned.copies = *request_.copies;
+            planned.replaces_copies = request_.copies && request_.files.overwrite;
+            if (is_plain && !planned.is_same_folder) {
+                planned.copies = DataNames(name, request_.callbacks)
+                                     .copied(*folder_, external_locations(document));
+            }
+            if (is_plain) planned.locations = names_.new_locations(model.locations, name);
+            plan_.add(std::move(planned));
+        }
+        for (const SavePlan::DataFile& file : plan_.data_files()) {
+            check_data(file.location);
+            data_.push_back(file.location);
+            unused_.push_back(file.parts.nbytes() - file.used);
+        }
+    }
+
+    void check_data(const std::string& location) const {
+        check_location(parent_of(paths_.front()), location);
+        check_text(location);
+    }
+
+    // A model that may be replaced, and with it its data files, still reads its old values.
+    void keep_loaded_data() {
+        for (const SavedModel& model : request_.models) {
+            const model::Document& document = *model.document;
+            if (request_.is_message || !document.edits().edited()) continue;
+            if (!names_.may_lose_data(document)) continue;
+            source::guard_reads(document.source(), [&] { open_loaded_files(document); });
+        }
+    }
+
+    // Refuses names that are in use. Returns the side files that nothing uses any longer.
+    [[nodiscard]] std::vector<std::string> check_names() {
+        if (!request_.copies) names_.check_replaced(data_, files_, request_.files.overwrite);
+        if (!request_.files.overwrite || request_.is_message) return {};
+        const External external = request_.plan.external;
+        return names_.unused_sides(data_, external == External::keep || external == External::view);
+    }
+
+    void finish() {
+        std::vector<std::string> checksums;
+        if (request_.checksum) {
+            for (const SavePlan::DataFile& file : plan_.data_files()) {
+                checksums.push_back(request_.checksum(file.parts));
+            }
+        }
+        models_ = plan_.models(checksums);
+        for (std::size_t i = 0; i < models_.size(); ++i) encode(models_[i], encoders_[i]);
+    }
+
+    [[nodiscard]] SaveReport write(const std::vector<std::string>& unused_sides) {
+        std::vector<OutputFile> files;
+        std::uint64_t total = 0;
+        for (SavePlan::DataFile& data : plan_.data_files()) {
+            files.push_back({names_.path_of(data.location), std::move(data.parts),
+                             OutputFile::Kind::data, data.location, data.replaces});
+        }
+        for (std::size_t i = 0; i < models_.size(); ++i) {
+            files.push_back({paths_[i], std::move(models_[i]), OutputFile::Kind::model});
+        }
+        for (const OutputFile& file : files) total += file.parts.nbytes();
+        SaveOptions options = request_.files;
+        options.folder = folder_;
+        options.known = known_files();
+        options.no_longer_used = unused_sides;
+        options.check_again = [&] {
+            names_.check_again();
+            return check_names();
+        };
+        options.look = request_.callbacks.look;
+        options.progress = request_.start(total);
+        SaveResult result = save_files(files, options);
+        for (const KnownFile& made : result.models) {
+            const auto i = std::ranges::find(paths_, made.path) - paths_.begin();
+            request_.models[static_cast<std::size_t>(i)].document->saved().note(place_of(made.path),
+                                                                                made.state);
+        }
+        SaveReport report;
+        report.nbytes = result.nbytes;
+        report.left_over = std::move(result.left_over);
+        return report;
+    }
+
+    // What the documents know of the files at the paths, and the files that they were loaded from.
+    [[nodiscard]] std::vector<KnownFile> known_files() const {
+        std::vector<KnownFile> known;
+        for (const SavedModel& model : request_.models) {
+            const model::Document& document = *model.document;
+            const bool is_loaded = is_from_file(document);
+            const std::string& loaded = document.store().external.folder().model_path;
+            const os::FileIdentity identity =
+                document.source().identity().value_or(os::FileIdentity());
+            if (is_loaded) known.push_back({loaded, identity});
+            for (const std::string& path : paths_) {
+                const std::string place = place_of(path);
+                // The model may have been loaded through a link.
+                const bool was_loaded =
+                    is_loaded && (place == place_of(loaded) || place == os::real_path_of(loaded));
+                if (const auto saved = document.saved().at(place)) {
+                    // Whoever saves to a place that was not loaded may replace whatever is there.
+                    known.push_back({path, *saved, was_loaded});
+                } else if (was_loaded) {
+                    known.push_back({path, identity});
+                }
+            }
+        }
+        return known;
+    }
+
+    const SaveRequest& request_;
+    SavePlan plan_;
+    std::vector<std::string> paths_;
+    std::vector<SaveRequest::Encode> encoders_;
+    OpenFolder folder_;
+    NameChecks names_;  // after the members that find_names() sets
+    Locations data_;
+    std::vector<std::uint64_t> unused_;  // bytes of each data file
+    LoadedFiles files_;                  // that were loaded
+    std::vector<FileContent> models_;
+};
+
+}  // namespace
+
+UnusedBytes unused_bytes(const model::Document& document) {
+    return unused_of(external_use(document));
+}
+
+SaveReport save_models(const SaveRequest& request) { return ModelSave(request).run(); }
+
+SaveReport write_model(const SaveRequest& request, Sink& sink) {
+    const SavedModel& model = request.models.front();
+    SavePlan plan(request.plan);
+    PlannedModel planned{model.document};
+    planned.locations = model.locations;
+    plan.add(std::move(planned));
+    if (!plan.data_files().empty()) {
+        throw std::invalid_argument(
+            "values would go to a data file, and a file object has no folder for one; pass a path, "
+            "or external_data=False");
+    }
+    std::vector<FileContent> written = plan.models({});
+    encode(written.front(), request.encoder_of(0, {}));
+    SaveReport report;
+    report.nbytes = write_content(written.front(), sink, request.start(written.front().nbytes()));
+    if (request.is_message) return report;
+    report.referenced = plan.referenced();
+    report.unused = unused_of(with_unused_bytes(plan.loaded_files()));
+    return report;
+}
+
+}  // namespace onnxmap::save

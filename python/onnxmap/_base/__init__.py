@@ -1,0 +1,1 @@
+"""What every room uses: text, paths, options, enums, messages."""

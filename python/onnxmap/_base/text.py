@@ -1,0 +1,27 @@
+"""Text from files, sizes and counts as people read them, the same in messages and commands."""
+
+from __future__ import annotations
+
+from onnxmap.errors import printable
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+
+escape = printable
+
+
+def bytes_in_words(nbytes: int) -> str:
+    """Return a size as text: `512 B`, `1.5 kB`, `16.8 MB` (1 kB is 1000 bytes)."""
+    size, unit = float(nbytes), 0
+    while size >= 999.95 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:,.1f} {_UNITS[unit]}" if unit else f"{nbytes} B"
+
+
+def qualified(domain: str, name: str) -> str:
+    """Return the name of an operator or function with its domain, like `com.microsoft.Gelu`."""
+    return f"{domain}.{name}" if domain else name
+
+
+def counted(number: int, what: str) -> str:
+    """Return `1 node`, `2,000 nodes`; for nouns whose plural only adds an s."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

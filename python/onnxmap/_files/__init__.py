@@ -1,0 +1,1 @@
+"""What opens and writes files, and takes and returns a Model."""

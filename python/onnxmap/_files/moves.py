@@ -1,0 +1,229 @@
+"""Moving a model with its data files: what is renamed, in which order, and how that is undone."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnxmap import _core
+from onnxmap._files.copies import Place, data_files
+from onnxmap._files.load import load
+from onnxmap._write.options import SaveReport
+from onnxmap.errors import SaveError, UnsafePathError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from typing_extensions import Unpack
+
+    from onnxmap._base.options import LoadOptions
+    from onnxmap._base.paths import Path
+    from onnxmap._model import Model
+    from onnxmap._show.progress import ProgressArgument
+
+    # A directory, and the location of a file in it. What changes its name follows no link there.
+    File = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class MoveReport:
+    """What `move_model` did. Files have absolute paths."""
+
+    moved: dict[str, str] = field(default_factory=dict)
+    """The new path of each file that was moved, by its old one: the model, then data files."""
+    copied: dict[str, str] = field(default_factory=dict)
+    """The new path of each data file that was copied and is still there, by its old one."""
+    stays: dict[str, str] = field(default_factory=dict)
+    """Why a data file stays where it is, by its path. The reason is empty if the model still uses
+    it, and nothing else asks for another name."""
+    left_over: list[str] = field(default_factory=list)
+    """Old files that could not be removed."""
+    bytes_copied: int = 0
+    """Bytes that went from files to files."""
+
+
+def move_model(
+    path: Path,
+    new_path: Path,
+    *,
+    overwrite: bool = False,
+    replace_read_only: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+    **options: Unpack[LoadOptions],
+) -> MoveReport:
+    """Move or rename a model file with its data files.
+
+    Data files named after the model get the new name: `m.onnx.data` becomes `n.onnx.data`. Others
+    keep theirs; in another directory, only if these are plainly names of data files. In the same
+    file system data files are renamed, otherwise copied and removed. A data file that another model
+    uses stays; another directory gets a copy of it.
+
+    If this raises an error, the files are where they were, unless `new_path` was replaced. The new
+    model is complete before the first data file is renamed, and the old model goes last: a crash
+    leaves one of the two with its data if there is one data file. With several, each is complete
+    under its old or its new name.
+
+    Args:
+        path: the model, a local file that is no symbolic link.
+        new_path: as for `copy_model`. A model whose data files stay, or that has none, is only
+            renamed, and keeps its form.
+        overwrite: as for `copy_model`.
+        replace_read_only: as for `save`.
+        sync: wait until the disk has each step before the next one begins.
+        progress: as for `save`.
+        **options: the arguments of `load`, such as `external_root` and `link_policy`.
+
+    Raises:
+        FileExistsError: a name is taken, and not `overwrite`.
+        SaveError: `path` is a URL (`save.not_local`) or a symbolic link (`save.link`); another
+            model is a view of it (`save.own_data`); or for a reason of `copy_model`.
+        The errors of `load` and `save`.
+
+    Example:
+        >>> onnxmap.move_model("model.onnx", "final.onnx").moved  # doctest: +SKIP
+        {'/m/model.onnx': '/m/final.onnx', '/m/model.data': '/m/final.data'}
+    """
+    place = Place(path, new_path, (overwrite, replace_read_only, sync, progress), may_stay=True)
+    if place.old is None:
+        raise SaveError("only a local file can be moved", code="save.not_local")
+    if os.path.islink(place.old):
+        message = f"{os.fsdecode(path)} is a symbolic link; move the file that it leads to"
+        raise SaveError(message, code="save.link")
+    with load(place.old, **options) as model:
+        return _Move(place, place.old, model, sync).carry_out()
+
+
+class _Move:
+    """What happens to the data files, by location: the new location, or why a file stays."""
+
+    def __init__(self, place: Place, old: str, model: Model, sync: bool) -> None:
+        self._place, self._old, self._model, self._sync = place, old, model, sync
+        self._folder = os.path.dirname(old)
+        self._moves: dict[str, str] = {}
+        self._copies: dict[str, str] = {}
+        self._stays: dict[str, str] = {}
+        files = data_files(model)
+        self._paths = {each: path for each, path in files.items() if path is not None}
+        others = place.neighbours(files)
+        if (user := others.user_of(old)) is not None:
+            message = f"{user} is a view of {old}, and would lose its weights"
+            raise SaveError(message, code="save.own_data")
+        is_same_folder = place.is_same_folder()
+        for location, new in place.new_locations(files, others).items():
+            why = self._why_it_stays(location, others)
+            may_stay = is_same_folder and (why or new == posixpath.normpath(location))
+            if why or may_stay:
+                self._stays[location] = why
+            if not may_stay:
+                can_rename = not why and self._can_rename(self._paths[location], new)
+                (self._moves if can_rename else self._copies)[location] = new
+        place.check_free([*self._moves.values(), *self._copies.values()])
+
+    def _why_it_stays(self, location: str, others: _core.Neighbours) -> str:
+        """Why a data file must stay where it is; empty if it may be moved."""
+        path = self._paths.get(location)
+        if path is None:
+            return "it cannot be opened"
+        there = os.path.join(os.path.realpath(self._folder), posixpath.normpath(location))
+        if os.path.realpath(path) != there:
+            return "it is a symbolic link, behind one, or in another folder"
+        if (user := others.owner_of(path)) is not None:
+            return f"{os.path.basename(user)} uses it"
+        unreadable = others.unreadable
+        return "" if unreadable is None else f"{os.path.basename(unreadable)} may use it"
+
+    def _can_rename(self, path: str, new: str) -> bool:
+        """Whether a new location is in the same file system, and nothing is replaced there."""
+        names = self._place.path, os.path.join(self._place.folder, new)
+        is_taken = any(map(os.path.lexists, names))
+        return not is_taken and _share_file_system(path, self._place.folder)
+
+    def carry_out(self) -> MoveReport:
+        """Move the files."""
+        place, report = self._place, SaveReport()
+        old, new = (os.path.split(os.fsencode(path)) for path in (self._old, place.path))
+        was_there = os.path.lexists(place.path)
+        # Several spellings of one location have one new location.
+        renamed = {(new[0], os.fsencode(to)): self._at(at) for at, to in self._moves.items()}
+        copied = {(new[0], os.fsencode(to)): at for at, to in self._copies.items()}
+        with ExitStack() as undo:
+            if renamed or copied or not _share_file_system(self._old, place.folder):
+                report = self._saved(undo, [*renamed, *copied])
+                for file in () if was_there else (*copied, new):
+                    undo.callback(self._could_remove, file)
+                try:
+                    self._rename(renamed, undo)
+                    _core.remove_file(*old)
+                    self._sync_folders([old])
+                except BaseException:
+                    if not os.path.lexists(self._old):  # the new model is the only one
+                        undo.pop_all()
+                    raise
+            elif was_there:
+                os.replace(self._old, place.path)
+                self._sync_folders([old, new])
+            else:
+                self._rename({new: old}, undo)
+            undo.pop_all()
+        moved, kept = {self._old: place.path}, dict[str, str]()
+        moved |= {_path(at): _path(to) for to, at in renamed.items()}
+        left_over = list(report.left_over)
+        for to, at in copied.items():
+            is_left = at not in self._stays and not self._could_remove(self._at(at))
+            left_over += [_path(self._at(at))] * is_left
+            (kept if is_left or at in self._stays else moved)[self._paths.get(at, at)] = _path(to)
+        stays = {self._paths[at]: why for at, why in self._stays.items() if at in self._paths}
+        return MoveReport(moved, kept, stays, left_over, report.bytes_copied)
+
+    def _saved(self, undo: ExitStack, data_files: Iterable[File]) -> SaveReport:
+        """Save the new model, which refers to the data files under their new names."""
+        folders = _core.folders_beneath(self._sync)
+        undo.callback(folders.remove)
+        for file in data_files:
+            folders.make(*file)
+        for _, tensor in self._model.tensors() if self._moves else ():
+            for entry in tensor.proto.external_data:
+                new = self._moves.get(entry.value, entry.value)
+                if entry.key == "location" and entry.value != new:  # the same would be an edit
+                    entry.value = new
+        return self._place.save(self._model, self._copies)
+
+    def _at(self, location: str) -> File:
+        return os.fsencode(self._folder), os.fsencode(location)
+
+    def _rename(self, files: Mapping[File, File], undo: ExitStack) -> None:
+        """Rename files: the old name of each by the new one."""
+        for new, old in files.items():
+            undo.callback(_rename_back, new, old)  # first: a signal may come after the rename
+            _core.rename_to_new(*old, *new)
+        self._sync_folders([*files, *files.values()])
+
+    def _could_remove(self, file: File) -> bool:
+        """Remove a file that no longer matters, and return whether it is gone."""
+        with suppress(OSError, UnsafePathError):
+            _core.remove_file(*file)
+            self._sync_folders([file])
+        return not os.path.lexists(_path(file))
+
+    def _sync_folders(self, files: Iterable[File]) -> None:
+        """Wait until the disk has the names of these files."""
+        folders = {os.path.dirname(os.path.join(*file)) for file in files}
+        for folder in folders if self._sync else ():
+            _core.sync_folder(folder)
+
+
+def _path(file: File) -> str:
+    return os.fsdecode(os.path.join(*file))
+
+
+def _rename_back(new: File, old: File) -> None:
+    if os.path.lexists(_path(new)) and not os.path.lexists(_path(old)):
+        _core.rename_to_new(*new, *old)
+
+
+def _share_file_system(path: str, other: str) -> bool:
+    return os.stat(path).st_dev == os.stat(other).st_dev

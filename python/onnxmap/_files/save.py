@@ -1,0 +1,302 @@
+"""Writing models: `save`, `save_all`, `dumps`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._base.messages import message_name
+from onnxmap._base.options import Options
+from onnxmap._files.load import open_buffer
+from onnxmap._model import Model
+from onnxmap._write.documents import Written, write_document, write_documents
+from onnxmap._write.options import MOST_FOR_PROTOBUF, SaveOptions, SaveReport
+from onnxmap._write.paths import folder_of
+from onnxmap._write.streams import own_descriptor
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from onnxmap._base.file_forms import FileForm
+    from onnxmap._base.paths import Path
+    from onnxmap._show.progress import ProgressArgument
+    from onnxmap._write.options import ExternalData
+
+
+def save(
+    model: Any,
+    path: Path | BinaryIO,
+    external_data: ExternalData = None,
+    *,
+    external_root: Path | None = None,
+    size_threshold_bytes: int = 1024,
+    alignment: int | None = None,
+    attributes: bool = False,
+    checksum: bool = False,
+    max_shard_size_bytes: int | None = None,
+    dedupe: bool = False,
+    allow_over_2gib: bool = False,
+    format: FileForm | None = None,
+    overwrite: bool = True,
+    replace_read_only: bool = False,
+    follow_symlinks: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write a model, edits included, without holding its weights in memory.
+
+    What was not edited is written byte for byte as it was loaded. The files are complete, or they
+    are what they were before: also if the disk is full, the call is interrupted, or `path` is the
+    file that was loaded. Two errors are exceptions: `save.not_restored`, and an OSError that the
+    disk reports last; and an interrupt in the last moment comes after the new files are in place.
+    Saves and appends of several processes take turns. Arrays that exist stay valid, and the model
+    stays as it is.
+
+    Args:
+        model: a Model or its `.proto`, a ModelProto of protobuf, or an `onnx_ir.Model`. If a tensor
+            of a ModelProto has values and a location, as after onnx's
+            `convert_model_to_external_data`, the values count, and by default go to that file.
+        path: the path of the file, or a file object that can write bytes. A file object gets them
+            in order, and no data file can be written beside it. A path that leads to a descriptor
+            of this process, such as `/dev/stdout`, means that file object, unless it is a terminal.
+        external_data: where the values of tensors go. None: each stays where it is. In another
+            folder, data files in use are copied. They keep names that are plainly those of data
+            files, others are named after `path`; all of them must be free. New
+            values of a tensor that was external go to PATH.edited.data, or to PATH.2.edited.data
+            and so on if another model may use that. False: into the model. The name of a data file:
+            values of initializers, at any depth, go there. "view": only the structure is written,
+            and inline values stay in the file that was loaded, which must be in the same folder and
+            must not change.
+        external_root: for a ModelProto of protobuf, which does not know its folder: the folder that
+            its locations are relative to, by default that of `path`. Its external values must be
+            there.
+        size_threshold_bytes: smaller tensors stay in the model, and so do empty tensors, texts,
+            integers of less than 64 KiB, and others from which shapes are inferred.
+        alignment: a power of two. Each tensor in a data file starts at a multiple of it, by default
+            of 4096. For values in the model: each `raw_data` starts at a multiple of it. By default
+            a model whose values are aligned stays so. Not for "view", which moves no values.
+        attributes: the tensors of attributes are treated as initializers are, for a data file and
+            for "view".
+        checksum: note the SHA-1 of each data file in its tensors. All values are then read twice.
+        max_shard_size_bytes: split the data file into shards of at most this size,
+            `weights-00001-of-00003.data`, if it is larger.
+        dedupe: store tensors with equal bytes once in the data file.
+        allow_over_2gib: write a model of more than 2 GiB, which protobuf cannot read.
+        format: "protobuf", "textproto" (protobuf's text format) or "json". None: what the extension
+            of `path` says (`.onnx`, `.textproto`, `.json`); if it says nothing, the form of the
+            file that was loaded. A file object gets "protobuf". A text is made in memory, and read
+            back to compare it.
+        overwrite: replace files that exist, but no data file that another model of its folder
+            uses. False: any name that is taken is an error.
+        replace_read_only: replace also files that must not be written to. Without it, a file whose
+            owner has no write permission (`chmod 444`) is an error, also for root, and so is a file
+            that this process may not write to.
+        follow_symlinks: if `path` is a symbolic link, replace its target, not the link.
+        sync: wait until the disk has the files.
+        progress: True draws a bar with tqdm; a callable gets `(bytes_done, bytes_total)`.
+
+    Returns:
+        What was written, copied, referenced and is unused, in bytes.
+
+    Raises:
+        SaveError: the options do not fit the model (`save.too_large`, `save.view`, ...); the save
+            would replace a file that one of the models, or another model, needs (`save.own_data`);
+            a name is that of a device, or a link to one (`save.not_regular`); the name of a data
+            file is no text (`save.data_name`); the model is empty or has no graph (`save.empty`,
+            `save.no_graph`); a text cannot hold it, or only onnx writes the form (`save.format`);
+            another program has locked the folder for 30 seconds (`save.locked`); or the save
+            failed, and old files could not get their names back: the error says where they are
+            (`save.not_restored`).
+        UnsafePathError: the name of the data file leads out of the folder, or through a link.
+        FileExistsError: a name is taken that must not be replaced.
+        PermissionError: a file must not be written to (see `replace_read_only`).
+        TensorError, ExternalDataError: values that must be moved cannot be read.
+        FileChangedError: a file changed since it was loaded; a file to which the new model would
+            refer was replaced or deleted; or the file that would be replaced was written to or
+            replaced since the model was loaded from it or saved there, and that would be lost.
+        OSError: the system cannot write, for example because the disk is full. If the disk reports
+            an error after a single model took the name of an old one, the new files are in place.
+    """
+    options = SaveOptions(
+        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
+        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
+        progress,
+    )  # fmt: skip
+    return write_document(_written(model, path, external_root, follow_symlinks), path, options)
+
+
+def save_all(
+    models: Mapping[Path, Any],
+    external_data: str | bytes | os.PathLike[str],
+    *,
+    external_root: Path | None = None,
+    dedupe: bool = True,
+    size_threshold_bytes: int = 1024,
+    alignment: int | None = None,
+    attributes: bool = False,
+    checksum: bool = False,
+    max_shard_size_bytes: int | None = None,
+    allow_over_2gib: bool = False,
+    format: FileForm | None = None,
+    overwrite: bool = True,
+    replace_read_only: bool = False,
+    follow_symlinks: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write several models of one folder with one data file, such as an encoder and a decoder.
+
+    Args:
+        models: the models by path.
+        external_data: the name of the data file.
+        external_root: as for `save`.
+        dedupe: store tensors with equal bytes once, also those of different models.
+        size_threshold_bytes: as for `save`.
+        alignment: as for `save`.
+        attributes: as for `save`.
+        checksum: as for `save`.
+        max_shard_size_bytes: as for `save`.
+        allow_over_2gib: as for `save`.
+        format: as for `save`.
+        overwrite: as for `save`.
+        replace_read_only: as for `save`.
+        follow_symlinks: as for `save`.
+        sync: as for `save`.
+        progress: as for `save`.
+
+    Raises:
+        ValueError: there are no models, or they are in different folders.
+        The errors of `save`.
+    """
+    options = SaveOptions(
+        external_data, size_threshold_bytes, alignment, attributes, checksum, max_shard_size_bytes,
+        dedupe, allow_over_2gib, format, overwrite, replace_read_only, follow_symlinks, sync,
+        progress,
+    )  # fmt: skip
+    given: object = models
+    if not isinstance(given, Mapping):
+        what = type(given).__name__
+        raise TypeError(f"models must be a mapping of paths to models, not {what}")
+    if not models:
+        raise ValueError("there are no models to save")
+    if external_data in (None, False, "view"):
+        raise ValueError(
+            "external_data must be the name of the data file of the models, not "
+            f"{external_data!r}; save() writes one model in other ways"
+        )
+    written = {
+        path: _written(model, path, external_root, follow_symlinks)
+        for path, model in models.items()
+    }
+    return write_documents(written, options)
+
+
+def save_with_copies(
+    model: Model,
+    path: Path,
+    copies: Mapping[bytes, bytes],
+    checksum: bool = False,
+    overwrite: bool = False,
+    replace_read_only: bool = False,
+    sync: bool = True,
+    progress: ProgressArgument = False,
+) -> SaveReport:
+    """Write a model, and copies of some of its data files beside it.
+
+    Args:
+        model: the model. Locations that are not in `copies` stay as they are, readable or not.
+        path: the path of the file.
+        copies: by location, the new location of each data file that is copied. Only ranges that
+            tensors use are copied.
+        checksum: note the SHA-1 of the copies in their tensors; old ones do not fit.
+        overwrite: replace files that exist. Else a name that is taken is an error.
+        replace_read_only: as for `save`.
+        sync: as for `save`.
+        progress: as for `save`.
+
+    Raises:
+        The errors of `save`.
+    """
+    document = model._open()
+    options = SaveOptions(
+        size_threshold_bytes=0,
+        checksum=checksum,
+        allow_over_2gib=document.nbytes > MOST_FOR_PROTOBUF,
+        overwrite=overwrite,
+        replace_read_only=replace_read_only,
+        sync=sync,
+        progress=progress,
+    )
+    written = Written(document, model._form, needed="none")
+    return write_documents({path: written}, options, copies)
+
+
+def dumps(model: Any) -> bytes:
+    """Return a model, an `onnx_ir.Model`, or any message, as bytes, edits included.
+
+    What was not edited is written byte for byte as it was loaded. External data are not included.
+
+    Args:
+        model: a Model, an `onnx_ir.Model`, a message of onnxmap or of protobuf, or an object of
+            one, such as a Graph.
+
+    Raises:
+        TypeError: `model` is none of them.
+        FileChangedError: the file of the model changed since it was loaded.
+    """
+    if _is_ir(model):
+        from onnxmap.interop.ir import proto_of
+
+        model = proto_of(model)
+    if not message_name(model):
+        raise TypeError(f"expected a Model or a message, not {type(model).__name__}")
+    return getattr(model, "proto", model).SerializeToString()
+
+
+def _written(
+    model: Any, path: Path | BinaryIO, external_root: Path | None, follow_symlinks: bool
+) -> Written:
+    """What is written for an object that a user wants to save to `path`."""
+    known = _known(model)
+    if known is None:
+        return _of_message(model, path, external_root, follow_symlinks)
+    if external_root is not None:
+        raise ValueError(f"a {type(model).__name__} knows its folder; leave external_root out")
+    return known
+
+
+def _known(model: Any) -> Written | None:
+    """What is written for a model that knows its folder; None for another message."""
+    if isinstance(model, Model):
+        return Written(model._open(), model._form)
+    if _is_ir(model):
+        from onnxmap.interop.from_libraries import from_ir  # needs an optional library
+
+        return Written(from_ir(model)._open())
+    if isinstance(model, _core.ProtoView) and model.message_type == "ModelProto":
+        document = _core.document_of(model)
+        return None if document is None else Written(document)
+    return None
+
+
+def _of_message(
+    message: Any, path: Any, external_root: Path | None, follow_symlinks: bool
+) -> Written:
+    if not hasattr(message, "SerializeToString") or message_name(message) != "ModelProto":
+        found = message_name(message) or type(message).__name__
+        raise TypeError(f"expected a Model, not {found}")
+    data = message.SerializeToString()
+    if not data:  # `loads` would speak of a file
+        return _written(_core.new("ModelProto"), path, None, follow_symlinks)
+    is_file = not hasattr(path, "write") and own_descriptor(path) is None
+    if external_root is None and is_file:
+        external_root = folder_of(path, follow_symlinks)
+    document = open_buffer(data, "ModelProto", Options(), external_root)
+    locations = _core.take_locations(document)
+    return Written(document, locations=locations, needed="all" if is_file else "none")
+
+
+def _is_ir(model: object) -> bool:
+    return type(model).__module__.partition(".")[0] == "onnx_ir" and hasattr(model, "graph")

@@ -1,0 +1,1 @@
+"""New messages, as the functions of `onnx.helper` make them."""

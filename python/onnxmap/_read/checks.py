@@ -1,0 +1,236 @@
+"""The rules of the ONNX specification, and what breaks them in a model."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from onnxmap import _core
+from onnxmap._base.text import escape
+from onnxmap._show.unknown_names import nearest, suggestion
+from onnxmap.errors import CheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Patterns = Iterable[str] | str | None  # names of rules, which may have wildcards
+
+Severity = Literal["error", "warning", "hint"]
+
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
+# The levels of `rules.def`.
+_SEVERITY_OF: Mapping[str, Severity] = {"strict": "hint", **{each: each for each in _SEVERITIES}}
+# Findings of each rule that a report keeps. The others are counted.
+MOST_OF_A_RULE = 1000
+# Findings of each rule that a report prints.
+_MOST_PRINTED = 10
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the specification.
+
+    Attributes:
+        name: its stable name, such as `node.outputs`.
+        severity: of a finding: "error" where the specification says MUST or no reader can use the
+            model, "warning" where it says SHOULD or readers differ, "hint" for advice.
+        strict: whether it is only looked for on request, since many good models break it.
+        source: where the specification says so, such as "IR.md, Nodes".
+        text: the rule, in a sentence.
+        advice: what to do if a model breaks it.
+    """
+
+    name: str
+    severity: Severity
+    strict: bool
+    source: str
+    text: str
+    advice: str
+
+
+RULES = tuple(
+    Rule(name, _SEVERITY_OF[level], level == "strict", *texts)
+    for name, level, *texts in _core.rules()
+)
+# The rule of what `onnx.checker` says about signatures of operators, which onnxmap does not know.
+OPERATORS = Rule(
+    "onnx.checker",
+    "error",
+    False,
+    "onnx.checker",
+    "onnx.checker accepts the model and the signatures of its operators. It stops at one fault.",
+    "Mend the other errors first, since it may mean one of them; then see the operator.",
+)
+_BY_NAME = {rule.name: rule for rule in (*RULES, OPERATORS)}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A place where a model breaks a rule.
+
+    Attributes:
+        severity: "error", "warning" or "hint"; see `Rule`.
+        rule: the name of the rule, such as `node.outputs`.
+        where: the path of the message from the model, such as `graph.node[3].attribute["axis"]`;
+            empty for the model itself.
+        message: what is wrong.
+    """
+
+    severity: Severity
+    rule: str
+    where: str
+    message: str
+
+    @property
+    def advice(self) -> str:
+        """What to do, in a sentence."""
+        return _BY_NAME[self.rule].advice
+
+    @property
+    def source(self) -> str:
+        """Where the specification has the rule, such as "IR.md, Nodes"."""
+        return _BY_NAME[self.rule].source
+
+    @property
+    def text(self) -> str:
+        """The rule, in a sentence."""
+        return _BY_NAME[self.rule].text
+
+    def __str__(self) -> str:
+        place = f"{escape(self.where)}: " if self.where else ""
+        return f"{place}{escape(self.message)} [{self.rule}]"
+
+
+@dataclass(frozen=True)
+class CheckReport(Sequence[Finding]):
+    """What `check` found: a list of Findings. It is empty if no rule is broken.
+
+    Attributes:
+        findings: at most 1 000 of each rule, those of one rule in the order of the model.
+        counts: how often each rule is broken, by its name, in the order of the rules.
+    """
+
+    findings: Sequence[Finding]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors. There may be warnings and hints."""
+        return not self.errors
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings that are errors."""
+        return [each for each in self.findings if each.severity == "error"]
+
+    def raise_if_failed(self) -> None:
+        """Raise an error if there are errors.
+
+        Raises:
+            CheckError: its message is this report, and `.report` is this report.
+        """
+        if not self.ok:
+            raise CheckError(str(self), code="check.failed", report=self)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Finding]: ...
+    def __getitem__(self, index: int | slice) -> Finding | Sequence[Finding]:
+        return self.findings[index]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as what `json.dumps` takes."""
+        found = [{**vars(each), "advice": each.advice, "source": each.source} for each in self]
+        return {"ok": self.ok, "counts": dict(self.counts), "findings": found}
+
+    def summary(self) -> str:
+        """Return how many errors, warnings and hints there are, in words."""
+        counts = Counter[str]()
+        for rule, count in self.counts.items():
+            counts[_BY_NAME[rule].severity] += count
+        numbers = ((counts[each], each) for each in _SEVERITIES if counts[each])
+        told = [f"{count} {name}{'s' * (count > 1)}" for count, name in numbers]
+        return ", ".join(told) or "no findings"
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary(), *self.lines()])
+
+    def lines(self, most: int = _MOST_PRINTED) -> Iterator[str]:
+        """Yield the report in lines: rule by rule, errors first, the first findings of each.
+
+        Args:
+            most: findings of a rule that are printed; one more line counts the others.
+        """
+        by_rule: dict[str, list[Finding]] = {}
+        for each in self.findings:
+            by_rule.setdefault(each.rule, []).append(each)
+        for name in sorted(by_rule, key=lambda name: _SEVERITIES.index(_BY_NAME[name].severity)):
+            rule, found = _BY_NAME[name], by_rule[name]
+            yield f"{rule.severity} {name}: {rule.text} {rule.advice} ({rule.source})"
+            for each in found[:most]:
+                yield f"  {escape(each.where) or 'the model'}: {escape(each.message)}"
+            left = self.counts.get(name, len(found)) - min(len(found), most)
+            if left > 0:
+                yield f"  and {left} more"
+
+
+def with_fault_of_operators(report: CheckReport, fault: str) -> CheckReport:
+    """Return a report with what `onnx.checker` says, too."""
+    finding = Finding(OPERATORS.severity, OPERATORS.name, "", fault)
+    return CheckReport((*report, finding), {**report.counts, OPERATORS.name: 1})
+
+
+def check_operator_set(
+    operators: _core.OperatorSet, strict: bool, select: Patterns, ignore: Patterns
+) -> CheckReport:
+    """See `OperatorSet.check`."""
+    return check_message(operators.proto, chosen_rules(strict, select, ignore))
+
+
+def check_message(
+    message: _core.ProtoView, chosen: frozenset[str], *, values: bool = False
+) -> CheckReport:
+    """Look for the chosen rules in a ModelProto or an OperatorSetProto, which must be a root."""
+    wanted = [rule.name in chosen for rule in RULES]
+    found, counts = _core.check_rules(message, wanted, MOST_OF_A_RULE, bool(values))
+    findings = [
+        Finding(RULES[rule].severity, RULES[rule].name, where, message)
+        for rule, where, message in found
+    ]
+    by_name = {rule.name: count for rule, count in zip(RULES, counts, strict=True) if count}
+    return CheckReport(tuple(findings), by_name)
+
+
+def chosen_rules(
+    strict: bool, select: Patterns, ignore: Patterns, *, operators: bool = False
+) -> frozenset[str]:
+    """The names of the rules to look for."""
+    if select is None:
+        chosen = {name for name, rule in _BY_NAME.items() if strict or not rule.strict}
+    else:
+        chosen = _named(select)
+        if chosen == {OPERATORS.name} and not operators:
+            raise ValueError(f"the rule {OPERATORS.name} is only looked for with `operators`")
+    return frozenset(chosen - _named(ignore or ()))
+
+
+def _named(patterns: Iterable[str]) -> set[str]:
+    """The rules that have these names; a name may be a pattern, such as `tensor.*`."""
+    patterns = [patterns] if isinstance(patterns, str) else patterns
+    named: set[str] = set()
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise TypeError(f"the name of a rule is a str, not {type(pattern).__name__}")
+        found = fnmatch.filter(_BY_NAME, pattern)
+        if not found:
+            near = suggestion(nearest(pattern, list(_BY_NAME)))
+            raise ValueError(f"no rule is named {pattern!r}{near}")
+        named.update(found)
+    return named

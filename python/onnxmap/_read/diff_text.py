@@ -1,0 +1,142 @@
+"""Differences between models as text, and as what JSON can hold."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import math
+from collections import Counter
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from onnxmap._base.enums import DataType
+from onnxmap._base.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_MOST_SHOWN = 10  # differences of one kind
+_MOST_CHANGES = 5  # in one node
+_LONGEST = 60  # characters of a value
+_SIGNS = {"added": "+", "removed": "-", "moved": ">", "changed": "~", "renamed": "="}
+_TITLES = {"opset_imports": "operator sets"}
+
+
+def told(parts: Mapping[str, Sequence[Any]], left_out: int) -> str:
+    """Return the differences as text, the first ten of each kind."""
+    lines: list[str] = []
+    for name, part in parts.items():
+        if len(part):
+            lines.append(f"{_TITLES.get(name, name)}: {_counts(part)}")
+            lines += _lines(part)
+    if left_out:
+        lines.append(f"{left_out} more differences are not listed")
+    return "\n".join(lines) or "no differences"
+
+
+def _counts(part: Sequence[Any]) -> str:
+    counts = Counter(each.kind for each in part)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in _SIGNS if kind in counts)
+
+
+def _lines(part: Sequence[Any]) -> Iterator[str]:
+    """The lines of each kind, in the order of `_SIGNS`."""
+    for kind, sign in _SIGNS.items():
+        shown = [each for each in part if each.kind == kind]
+        for each in shown[:_MOST_SHOWN]:
+            yield f"  {sign} {_line(each)}"
+            if getattr(each, "changes", ()):
+                yield from (f"      {_line(change)}" for change in each.changes[:_MOST_CHANGES])
+                if len(each.changes) > _MOST_CHANGES:
+                    yield f"      ... and {len(each.changes) - _MOST_CHANGES} more"
+        if len(shown) > _MOST_SHOWN:
+            yield f"    ... and {len(shown) - _MOST_SHOWN} more {kind}"
+
+
+def _line(each: Any) -> str:
+    if not hasattr(each, "changes"):
+        return _change(each)
+    if hasattr(each, "dtype_a"):
+        return _tensor(each)
+    name = repr(escape(each.name)) if each.name else "without a name"
+    operator = f"{escape(each.op_type)} " if hasattr(each, "op_type") else ""
+    place = f"{escape(each.where_a or '')} -> {escape(each.where_b or '')}"
+    return f"{operator}{name} at {place if each.moved else escape(each.where)}"
+
+
+def _change(change: Any) -> str:
+    where = escape(change.where)
+    if change.kind == "moved":
+        return f"{where} moved to {escape(change.where_b or '')}"
+    if change.a is None and change.b is None:
+        return f"{where} {change.kind}"
+    is_type = where.endswith(("elem_type", "data_type", "key_type"))
+    a, b = (_value(value, is_type) for value in (change.a, change.b))
+    return f"{where}: {a} -> {b}"
+
+
+def _value(value: object, is_type: bool = False) -> str:
+    if value is None:
+        return "absent"
+    if is_type and isinstance(value, int):
+        value = next((each.name for each in DataType if each == value), value)
+        return str(value)
+    if value is ...:
+        return "..."
+    if isinstance(value, tuple):
+        text = f"[{', '.join(_value(each) for each in value[:_LONGEST])}]"
+    elif isinstance(value, str):
+        text = f'"{escape(value[:_LONGEST])}"' if len(value) <= _LONGEST else escape(value)
+    else:
+        text = repr(value if not isinstance(value, bytes) else value[: _LONGEST + 1])
+    return text if len(text) <= _LONGEST + 2 else f"{text[:_LONGEST]}..."
+
+
+def _tensor(tensor: Any) -> str:
+    name = repr(escape(tensor.name)) if tensor.name else escape(tensor.where)
+    if tensor.kind == "renamed":
+        return f"{name} -> {escape(tensor.name_b or '')!r} ({_type(tensor, 'b')})"
+    if tensor.kind in ("added", "removed"):
+        return f"{name} ({_type(tensor, 'b' if tensor.kind == 'added' else 'a')})"
+    types = _type(tensor, "a"), _type(tensor, "b")
+    if types[0] != types[1]:
+        return f"{name} ({types[0]} -> {types[1]})"
+    told = [f"{name} ({types[0]})"]
+    if tensor.error is not None:
+        told.append(f"cannot be compared: {escape(tensor.error)}")
+    if tensor.changed_share is not None:
+        told.append(f"{tensor.changed} of its elements changed ({tensor.changed_share:.3%})")
+    if tensor.nan_changed:
+        told.append(f"{tensor.nan_changed} of them to or from NaN")
+    if tensor.max_abs is not None:
+        told.append(f"largest difference {tensor.max_abs:.6g} at {list(tensor.max_abs_at or ())}")
+    if tensor.max_rel is not None:
+        told.append(f"relative {tensor.max_rel:.6g} at {list(tensor.max_rel_at or ())}")
+    return ", ".join(told)
+
+
+def _type(tensor: Any, side: str) -> str:
+    dtype, shape = getattr(tensor, f"dtype_{side}"), getattr(tensor, f"shape_{side}")
+    name = dtype.name if isinstance(dtype, DataType) else f"type {dtype}"
+    return f"{name} {list(shape)}"
+
+
+def to_dict(parts: Mapping[str, Sequence[Any]]) -> dict[str, object]:
+    """Return all differences as what JSON can hold; see `ModelDiff.to_dict`."""
+    return {name: [_plain(each) for each in part] for name, part in parts.items()}
+
+
+def _plain(value: object) -> object:
+    """A value as dicts, lists, texts and numbers."""
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": value.kind} if hasattr(value, "kind") else {}
+        return kind | {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return "..." if value is ... else value

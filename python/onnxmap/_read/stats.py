@@ -1,0 +1,200 @@
+"""Statistics of the values of initializers: what `Model.stats` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._base.arguments import thread_count
+from onnxmap._base.schema import type_name
+from onnxmap._base.text import counted, escape
+from onnxmap._show.progress import Progress
+from onnxmap._show.result_tables import ByName
+
+if TYPE_CHECKING:
+    from onnxmap._base.enums import DataType
+    from onnxmap._core import Initializers
+    from onnxmap._show.progress import ProgressArgument
+
+Number = int | float
+HEADINGS = ("type", "shape", "min", "max", "mean", "std", "zeros", "nan", "inf")
+
+_DELAY = 0.5  # seconds of work before a bar appears
+_MOST_ROWS = 50  # lines of a table
+_LONGEST = 60  # characters shown of a name
+
+
+@dataclass(frozen=True, slots=True)
+class TensorStats:
+    """Statistics of the values of one tensor, or of all tensors together.
+
+    NaN and infinities are counted; `min`, `max`, `mean` and `std` are those of the finite values.
+    They are None if no value is finite. Booleans count as 0 and 1.
+
+    Complex numbers have no `min` and `max`. A complex number is NaN if one of its parts is, and
+    infinite if one of its parts is, so it may be both.
+    """
+
+    dtype: DataType | None
+    """The element type; None for all tensors together."""
+    shape: tuple[int, ...] | None
+    """The dimensions; None for all tensors together."""
+    count: int
+    """The number of values."""
+    finite: int
+    """How many of them are neither NaN nor infinite."""
+    min: Number | None
+    """The least finite value: an exact int for integers and booleans, else a float."""
+    max: Number | None
+    """The greatest finite value, as `min`."""
+    mean: float | complex | None
+    """The mean, computed in double precision or better; complex for complex numbers."""
+    std: float | None
+    """The standard deviation of the population, like NumPy's `std` with its default `ddof=0`."""
+    zeros: int
+    """How many values are 0 or -0."""
+    nans: int
+    """How many values are NaN."""
+    infinities: int
+    """How many values are infinite, of both signs."""
+
+    @property
+    def zero_share(self) -> float:
+        """The part of the values that is zero, from 0 to 1; 0 if there are no values."""
+        return self._share(self.zeros)
+
+    @property
+    def nan_share(self) -> float:
+        """The part of the values that is NaN, from 0 to 1."""
+        return self._share(self.nans)
+
+    @property
+    def infinity_share(self) -> float:
+        """The part of the values that is infinite, from 0 to 1."""
+        return self._share(self.infinities)
+
+    def _share(self, number: int) -> float:
+        return number / self.count if self.count else 0.0
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.TensorStats of {_of_what(self)}: {_in_one_line(self)}>"
+
+    def __str__(self) -> str:
+        return _table([HEADINGS, cells(self)])
+
+
+class ModelStats(ByName[TensorStats]):
+    """What `Model.stats()` found: TensorStats by name, in the order that was asked for.
+
+    `total` is about the values of all these tensors together. `str()` is a table.
+    """
+
+    __slots__ = ("total",)
+    _headings = ("name", *HEADINGS)
+
+    def __init__(self, tensors: Mapping[str, TensorStats], total: TensorStats) -> None:
+        super().__init__(tensors)
+        self.total = total
+
+    def __repr__(self) -> str:
+        return f"<onnxmap.ModelStats of {counted(len(self), 'tensor')}: {_in_one_line(self.total)}>"
+
+    def __str__(self) -> str:
+        rows = [(_short(name), *texts) for name, *texts in islice(self._rows(), _MOST_ROWS)]
+        if len(self) > _MOST_ROWS:
+            rows.append((f"... {len(self) - _MOST_ROWS:,} more", *[""] * len(HEADINGS)))
+        return _table([self._headings, *rows, ("total", *cells(self.total))])
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        return ((name, *cells(found)) for name, found in self.items())
+
+
+def read_stats(
+    initializers: Initializers,
+    names: Sequence[str] | str | None,
+    threads: int | None,
+    progress: ProgressArgument,
+) -> ModelStats:
+    """See `Model.stats`."""
+    count = thread_count(threads)
+    plan = _core.plan_stats(initializers, names)
+    with Progress(progress, plan.nbytes, "reading", delay=_DELAY) as shown:
+        rows, total = plan.read(count, shown.callback)
+    tensors = {name: TensorStats(dtype, shape, *found) for name, dtype, shape, found in rows}
+    return ModelStats(tensors, _with_extremes(TensorStats(None, None, *total), tensors.values()))
+
+
+def _with_extremes(total: TensorStats, tensors: Iterable[Any]) -> TensorStats:
+    """The total with the least and the greatest value of all tensors.
+
+    Python compares integers with floats exactly. Complex numbers have no order.
+    """
+    finite = [found for found in tensors if found.finite]
+    if not finite or any(found.min is None for found in finite):
+        return total
+    least, most = min(found.min for found in finite), max(found.max for found in finite)
+    return replace(total, min=least, max=most)
+
+
+def cells(found: TensorStats) -> tuple[str, ...]:
+    """Return the texts of a table's line, under HEADINGS."""
+    return (
+        "" if found.dtype is None else type_name(found.dtype),
+        "" if found.shape is None else _shape(found.shape),
+        *map(number_in_words, (found.min, found.max, found.mean, found.std)),
+        _share_in_words(found),
+        f"{found.nans:,}",
+        f"{found.infinities:,}",
+    )
+
+
+def number_in_words(number: complex | None) -> str:
+    """Return a number with six significant digits; integers in full, and `-` for None."""
+    if number is None:
+        return "-"
+    return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def _share_in_words(found: TensorStats) -> str:
+    """`0`, `12.5 %`; a few zeros are never `0`, and a value that is not zero is never `100 %`."""
+    if found.zeros == 0:
+        return "0"
+    if found.zeros == found.count:
+        return "100 %"
+    return f"{min(max(100 * found.zero_share, 0.01), 99.99):.2f} %"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape)) if shape else "scalar"
+
+
+def _of_what(found: TensorStats) -> str:
+    if found.dtype is None or found.shape is None:
+        return counted(found.count, "value")
+    return f"{type_name(found.dtype)} {_shape(found.shape)}"
+
+
+def _in_one_line(found: TensorStats) -> str:
+    numbers = zip(HEADINGS[2:6], cells(found)[2:6], strict=True)
+    told = [f"{heading} {cell}" for heading, cell in numbers]
+    return ", ".join([*told, f"{found.nans:,} NaN", f"{found.infinities:,} infinite"])
+
+
+def _short(name: str) -> str:
+    return escape(name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "...")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Lines with columns of one width: texts at the left, numbers at the right."""
+    texts = len(rows[0]) - len(HEADINGS) + 2
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i < texts else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

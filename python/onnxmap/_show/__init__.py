@@ -1,0 +1,1 @@
+"""What people see: descriptions, nearest names, progress."""

@@ -1,0 +1,1 @@
+"""How models are written: where a save may write, and what."""

@@ -1,0 +1,144 @@
+"""Writes documents to files: the core does so, and asks back what only Python can do."""
+
+from __future__ import annotations
+
+import errno
+import io
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from onnxmap import _core
+from onnxmap._base.file_forms import BINARY, FileForm, form_of
+from onnxmap._show.progress import Progress
+from onnxmap._write.options import SaveOptions, SaveReport
+from onnxmap._write.paths import local_path
+from onnxmap._write.streams import own_stream
+from onnxmap._write.text_files import locations_in_text, text_of
+
+if TYPE_CHECKING:
+    from typing import BinaryIO, Literal
+
+    from onnxmap._base.paths import Path
+
+    Writer = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A model to be written."""
+
+    document: _core.Document
+    form: FileForm = BINARY
+    """Of the file that the document was loaded from."""
+    locations: dict[int, bytes] = field(default_factory=dict)
+    """The data files for values that are in the document, by the positions of the tensors."""
+    needed: Literal["all", "placed", "none"] = "placed"
+    """Which external values that stay must be there: by default, those that an edit placed."""
+
+
+@dataclass(frozen=True)
+class _Hooks:
+    """What the core asks of Python during a save."""
+
+    options: SaveOptions
+    form_at: Callable[[int, bytes], FileForm]
+    """The form of the i-th model at a path, to which a link may have led."""
+    shown: ExitStack
+    """Ends the display of the progress."""
+    new_sha1: Callable[[], Any] | None
+
+    locations_in_text = staticmethod(locations_in_text)
+
+    def encoder_of(self, i: int, path: bytes) -> Writer | None:
+        form = self.form_at(i, path)
+        return None if form == BINARY else partial(text_of, form=form)
+
+    def start(self, total: int) -> Callable[[int, int], object] | None:
+        progress = Progress(self.options.progress, total, "saving")
+        return self.shown.enter_context(progress).callback
+
+
+def write_document(model: Written, path: Path | BinaryIO, options: SaveOptions) -> SaveReport:
+    """Write one model to a file, or in order to a file object."""
+    if hasattr(path, "write"):
+        return _write_to(model, path, options)
+    with own_stream(path) as stream:
+        if stream is not None:
+            return _write_to(model, stream, options)
+    return write_documents({path: model}, options)
+
+
+def write_documents(
+    models: Mapping[Any, Written],
+    options: SaveOptions,
+    copies: Mapping[bytes, bytes] | None = None,
+) -> SaveReport:
+    """Write models of one folder by their paths.
+
+    `copies`: by location, the new locations of data files that are copied; all others stay.
+    """
+    if copies is None:
+        options.check()
+    given = [
+        (each.document.proto, local_path(path), each.locations, each.needed)
+        for path, each in models.items()
+    ]
+    forms = [each.form for each in models.values()]
+    form_at = lambda i, path: form_of(path, options.format, forms[i])
+    return _save(given, options, form_at, copies=None if copies is None else dict(copies))
+
+
+def write_message(
+    message: Any, path: Path, overwrite: bool, replace_read_only: bool, sync: bool
+) -> SaveReport:
+    """Write any message of a `.proto` to a file."""
+    options = SaveOptions(overwrite=overwrite, replace_read_only=replace_read_only, sync=sync)
+    with own_stream(path) as stream:
+        take = None if stream is None else _writer(stream)
+        place = b"" if take else local_path(path)
+        models = [(message, place, dict[int, bytes](), "placed")]
+        return _save(models, options, lambda *_: BINARY, is_message=True, take=take)
+
+
+def _write_to(model: Written, file: Any, options: SaveOptions) -> SaveReport:
+    options.check()
+    if options.external_data:
+        raise ValueError("a file object has no folder for a data file; pass a path")
+    given = [(model.document.proto, b"", model.locations, "placed")]
+    return _save(given, options, lambda *_: options.format or BINARY, take=_writer(file))
+
+
+def _save(
+    models: Sequence[tuple[Any, bytes, dict[int, bytes], str]],
+    options: SaveOptions,
+    form_at: Callable[[int, bytes], FileForm],
+    **given: Any,
+) -> SaveReport:
+    with ExitStack() as shown:
+        hooks = _Hooks(options, form_at, shown, _new_sha1 if options.checksum else None)
+        return SaveReport(**_core.save_models(list(models), options, hooks, **given))
+
+
+def _writer(file: Any) -> Writer:
+    """The `write` of a file object, called until it has taken all bytes."""
+
+    def write(data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            taken = file.write(left)
+            if taken is not None and not 0 <= taken <= len(left):
+                raise OSError(errno.EIO, f"write() returned {taken} for {len(left)} bytes")
+            if taken == 0 or (taken is None and isinstance(file, io.RawIOBase)):
+                raise BlockingIOError(errno.EAGAIN, "the file object takes no bytes now")
+            left = left[len(left) if taken is None else taken :]
+
+    return write
+
+
+def _new_sha1() -> Any:
+    import hashlib  # a third of the first save's imports
+
+    return hashlib.sha1(usedforsecurity=False)

@@ -1,0 +1,118 @@
+"""The options of a save, and its report."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnxmap._base.file_forms import check_form
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from onnxmap._base.file_forms import FileForm
+    from onnxmap._show.progress import ProgressArgument
+
+    ExternalData = str | bytes | os.PathLike[str] | Literal[False] | None
+
+
+MOST_FOR_PROTOBUF = 2**31 - 1  # bytes of a message
+_MOST_INLINE_ALIGNMENT = 1 << 16  # the padding in front of each tensor is up to that long
+
+
+@dataclass(frozen=True)
+class SaveReport:
+    """What a save did. Sizes are in bytes."""
+
+    files: list[str] = field(default_factory=list)
+    """The paths of the files that were written: the data files, then the models."""
+    bytes_written: int = 0
+    """Bytes from memory: structure, padding, and values that no file had. Holes, which large
+    alignments leave in a file, do not count."""
+    bytes_copied: int = 0
+    """Bytes that went from files to files."""
+    bytes_referenced: int = 0
+    """Bytes of files that stay as they are and that the models refer to."""
+    unused: dict[str, int] = field(default_factory=dict)
+    """By the path of each data file, the bytes that no tensor of the models uses. Of a new file,
+    they are alignment."""
+    left_over: list[str] = field(default_factory=list)
+    """Old files that were moved aside and could not be removed."""
+
+
+@dataclass(frozen=True)
+class SaveOptions:
+    """The arguments of `save`, with the same meaning."""
+
+    external_data: ExternalData = None
+    size_threshold_bytes: int = 1024
+    alignment: int | None = None
+    attributes: bool = False
+    checksum: bool = False
+    max_shard_size_bytes: int | None = None
+    dedupe: bool = False
+    allow_over_2gib: bool = False
+    format: FileForm | None = None
+    overwrite: bool = True
+    replace_read_only: bool = False
+    follow_symlinks: bool = False
+    sync: bool = True
+    progress: ProgressArgument = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.external_data, os.PathLike):
+            # As bytes, since the file may be called "view".
+            object.__setattr__(self, "external_data", os.fsencode(self.external_data))
+
+    @property
+    def kind(self) -> str:
+        """What the core calls the meaning of `external_data`."""
+        if self.external_data is None or self.external_data is False:
+            return "keep" if self.external_data is None else "inlined"
+        return "view" if self.external_data == "view" else "file"
+
+    @property
+    def location(self) -> bytes:
+        """The name of the data file, if `external_data` is one."""
+        return os.fsencode(self.external_data or b"") if self.kind == "file" else b""
+
+    def check(self) -> None:
+        """Raise TypeError or ValueError if the options of a user do not fit together."""
+        check_form(self.format)
+        external: object = self.external_data
+        if external is True or not isinstance(external, str | bytes | bool | None):
+            raise TypeError(
+                'external_data must be None, False, the name of a data file, or "view", '
+                f"not {external!r}"
+            )
+        if external in ("", b""):
+            raise ValueError("external_data is empty; None keeps values where they are")
+        for name in ("size_threshold_bytes", "alignment", "max_shard_size_bytes"):
+            value = getattr(self, name)
+            if value is None and name != "size_threshold_bytes":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+            if name == "size_threshold_bytes" and value < 0:
+                raise ValueError(f"{name} must not be negative, not {value}")
+            if name != "size_threshold_bytes" and value < 1:
+                raise ValueError(f"{name} must be positive, not {value}")
+            if value >= 1 << 63:
+                raise ValueError(f"{name} must be below 2**63, not {value}")
+        to_file = external not in (None, False, "view")
+        alignment = self.alignment or 1
+        if alignment & (alignment - 1):
+            raise ValueError(f"alignment must be a power of two, not {alignment}")
+        if not to_file and alignment > _MOST_INLINE_ALIGNMENT:
+            raise ValueError(
+                f"alignment must be at most {_MOST_INLINE_ALIGNMENT} for values in the model, "
+                f"not {alignment}"
+            )
+        for name in ("checksum", "max_shard_size_bytes", "dedupe"):
+            if getattr(self, name) and not to_file:
+                raise ValueError(f"{name} needs external_data, the name of a data file")
+        if self.attributes and external in (None, False):
+            raise ValueError('attributes needs external_data, the name of a data file or "view"')
+        if external == "view" and self.alignment is not None:
+            raise ValueError('alignment has no use with external_data="view": values stay in place')

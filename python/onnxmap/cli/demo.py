@@ -1,0 +1,102 @@
+"""Make a model of some tens of megabytes, and show what onnxmap does with it, and how fast."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.completion import folders
+from onnxmap.cli.demo_model import MODEL, WEIGHTS, write_demo_model
+from onnxmap.cli.exit_status import DONE, UsageError
+from onnxmap.cli.text import bytes_in_words, print_json, seconds_in_words
+
+SUMMARY = "make a model, and show what onnxmap does with it"
+
+Result = TypeVar("Result")
+
+
+class Step(NamedTuple):
+    """A line of Python, how long it takes, and what comes of it."""
+
+    code: str
+    seconds: float
+    result: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap demo`."""
+    text = "make the model in this folder and leave it there"
+    valued(parser, "--keep", "DIR", text, folders, type=Path)
+    flag(parser, "--json", "print the findings as one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap demo`."""
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as copies:
+        folder = arguments.keep or Path(scratch)
+        paths = [folder / MODEL, folder / WEIGHTS]
+        for path in paths:
+            if path.exists():
+                raise UsageError(f"{path} exists already: choose another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_demo_model(folder)
+        sizes = {str(path): path.stat().st_size for path in paths}
+        steps = list(_steps(paths[0], Path(copies, MODEL)))
+    if arguments.json:
+        print_json({"files": sizes, "steps": [step._asdict() for step in steps]})
+    else:
+        _print(sizes, steps, kept=arguments.keep is not None)
+    return DONE
+
+
+def _steps(path: Path, copy: Path) -> Iterator[Step]:
+    model, seconds = _timed(lambda: onnxmap.load(path))
+    found = f"{len(model.graph.nodes)} nodes, {len(model.initializers)} initializers"
+    yield Step(f'model = onnxmap.load("{MODEL}")', seconds, found)
+
+    views, seconds = _timed(model.views)
+    types = len({view.dtype for view in views.values()})
+    copied = sum(tensor.nbytes for tensor in model.initializers.values() if not tensor.is_view)
+    found = f"{len(views)} arrays of {types} types, {bytes_in_words(copied)} copied"
+    yield Step("views = model.views()", seconds, found)
+
+    total, seconds = _timed(lambda: sum(array.nbytes for _, array in model.stream(window="8MiB")))
+    found = f"{bytes_in_words(total)}, 8 MiB of them at a time"
+    yield Step('model.stream(window="8MiB")', seconds, found)
+
+    report, seconds = _timed(lambda: model.save(copy))
+    found = f"{bytes_in_words(report.bytes_copied)} from file to file"
+    yield Step(f'model.save("copy/{MODEL}")', seconds, found)
+
+
+def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+def _print(sizes: Mapping[str, int], steps: Sequence[Step], *, kept: bool) -> None:
+    gone = "" if kept else ", gone after this"
+    size = bytes_in_words(sum(sizes.values()))
+    print(f"A small language model with random weights{gone}  {size}\n")
+    table.print_table(
+        [table.Name(), table.Number(style="green"), table.Text()],
+        [(step.code, seconds_in_words(step.seconds), step.result) for step in steps],
+        headed=False,
+    )
+    print("\nnext")
+    if not kept:
+        print("  onnxmap demo --keep .   # leave the model here")
+    path = next(iter(sizes)) if kept else MODEL
+    in_shell, in_python = shlex.quote(path), json.dumps(path, ensure_ascii=False)
+    print(f"  onnxmap show {in_shell}")
+    print(f"  onnxmap ls {in_shell} 'layers.0.*'")
+    print("  python -c " + shlex.quote(f"import onnxmap; print(onnxmap.load({in_python}))"))

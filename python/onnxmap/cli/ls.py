@@ -1,0 +1,273 @@
+"""List the initializers of a model, or all its tensors, its nodes, or its inputs and outputs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import flag, valued
+from onnxmap.cli.exit_status import UsageError
+from onnxmap.cli.model_file import add_opening_options, complete_names, open_model
+from onnxmap.cli.names import names_meant
+from onnxmap.cli.text import (
+    bytes_in_words,
+    counted,
+    natural,
+    print_json_list,
+    shape_in_words,
+)
+from onnxmap.cli.type_text import type_in_words, type_name
+from onnxmap.errors import OnnxMapError
+
+SUMMARY = "list the initializers, all tensors, the nodes, or the inputs and outputs"
+
+Facts = dict[str, Any]  # of one tensor, node or value: what --json prints
+
+_REQUIRED, _OVERRIDABLE, _OUTPUT = "input", "input with default", "output"
+_NAMES_SHOWN = 6  # of the inputs and the outputs of a node
+_ALIGNED = {True: "yes", False: "no", None: "-"}
+
+
+class Row(NamedTuple):
+    """One line of a list."""
+
+    facts: Facts
+    names: tuple[str, ...]  # each of them selects the line
+
+
+class Kind(NamedTuple):
+    """A list that the command prints."""
+
+    what: str  # what a line is about
+    read: Callable[[onnxmap.Model], Iterable[Row]]
+    columns: Sequence[table.Column]
+    cells: Callable[[Row], Sequence[str]]
+    totals: Callable[[Sequence[Row]], str]
+    sort_keys: Sequence[str]
+
+
+_SORT_KEYS: Mapping[str, Callable[[Facts], Any]] = {
+    "dtype": lambda facts: (facts["dtype"], natural(facts["name"])),
+    "file": lambda facts: (facts["file"] or "", facts["offset"] or 0),
+    "name": lambda facts: natural(facts["name"]),
+    "op": lambda facts: (facts["op"], natural(facts["name"])),
+    "size": lambda facts: (-facts["nbytes"], natural(facts["name"])),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap ls`."""
+    parser.add_argument("file", help="the model; - is standard input")
+    of_model = complete_names(lambda model, of: _positions(of.kind.read(model)))
+    text = "list only these: a name, a path, or a glob like '*.bias'"
+    valued(parser, "names", "NAME", text, of_model, nargs="*", default=[])
+    kinds = parser.add_mutually_exclusive_group()
+    for option, kind, words in (
+        ("--all", _TENSORS, "list every tensor, by its path: also those of nodes"),
+        ("--nodes", _NODES, "list the nodes"),
+        ("--inputs", _VALUES, "list the inputs and outputs"),
+    ):
+        kinds.add_argument(
+            option, action="store_const", dest="kind", const=kind, default=_INITIALIZERS, help=words
+        )
+    parser.add_argument(
+        "--sort", choices=_SORT_KEYS, help="the order (default: the order in the file)"
+    )
+    flag(parser, "--json", "print a list of objects, one a line")
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap ls`."""
+    kind: Kind = arguments.kind
+    with open_model(arguments.file, arguments) as model:
+        rows = list(kind.read(model))
+        elsewhere = 0 if rows or kind is not _INITIALIZERS else len(model.tensors())
+    if elsewhere and not arguments.json:
+        hint = f"no initializers; --all lists {counted(elsewhere, 'tensor')} of nodes and functions"
+        print(f"onnxmap: {hint}", file=sys.stderr)
+    if arguments.names:
+        rows = _chosen(kind, rows, arguments.names)
+    if arguments.sort:
+        if arguments.sort not in kind.sort_keys:
+            known = ", ".join(kind.sort_keys)
+            raise UsageError(f"this list cannot be sorted by {arguments.sort}; choose from {known}")
+        rows.sort(key=lambda row: _SORT_KEYS[arguments.sort](row.facts))
+    if arguments.json:
+        print_json_list(row.facts for row in rows)
+    else:
+        table.print_table(kind.columns, list(map(kind.cells, rows)), footer=kind.totals(rows))
+    return 0
+
+
+def _chosen(kind: Kind, rows: Sequence[Row], names: Iterable[str]) -> list[Row]:
+    """The rows that the command line names, in their order."""
+    present = _positions(rows)
+    meant = {known for name in names for known in names_meant(kind.what, name, present)}
+    wanted = {position for name in meant for position in present[name]}
+    return [rows[position] for position in sorted(wanted)]
+
+
+def _positions(rows: Iterable[Row]) -> dict[str, list[int]]:
+    """The positions of the rows that each name selects."""
+    found: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        for name in row.names:
+            found.setdefault(name, []).append(position)
+    return found
+
+
+def _initializers(model: onnxmap.Model) -> Iterable[Row]:
+    dense = model.initializers
+    for name, dtype, shape, nbytes, tensor in zip(
+        dense.names(), dense.dtypes(), dense.shapes(), dense.nbytes(), dense.all(), strict=True
+    ):
+        yield _tensor((name,), dtype, shape, nbytes, _place(tensor))
+    for sparse in model.graph.sparse_initializers.all():
+        values, shape = sparse.values, sparse.proto.dims
+        nbytes = values.nbytes + sparse.indices.nbytes
+        place = {"file": _place(values)["file"], "offset": None, "aligned": None}  # it has two
+        names = (sparse.name,)
+        yield _tensor(names, values.proto.data_type, shape, nbytes, place, sparse=True)
+
+
+def _all_tensors(model: onnxmap.Model) -> Iterable[Row]:
+    for path, tensor in model.tensors():
+        names = (path, tensor.name) if tensor.name else (path,)
+        dtype, shape = tensor.proto.data_type, tensor.proto.dims
+        yield _tensor(names, dtype, shape, tensor.nbytes, _place(tensor))
+
+
+def _tensor(
+    names: tuple[str, ...],
+    dtype: int,
+    shape: Iterable[int],
+    nbytes: int,
+    place: Facts,
+    *,
+    sparse: bool = False,
+) -> Row:
+    facts = {"name": names[0], "dtype": type_name(dtype), "shape": tuple(shape), "nbytes": nbytes}
+    return Row({**facts, **place, "sparse": sparse}, names)
+
+
+def _place(tensor: onnxmap.Tensor) -> Facts:
+    """The external file as the model spells it, the offset, and whether a view is aligned.
+
+    The file is None for values in the model, the offset if it is unknown, and the last without a
+    view.
+    """
+    place: Facts = {"file": "?", "offset": None, "aligned": None}
+    with suppress(OnnxMapError):  # what is wrong stays unknown
+        external = tensor.external
+        place["file"] = external.location if external else None
+        place["offset"] = external.offset if external else None
+        place["offset"] = tensor.offset
+        place["aligned"] = tensor.is_aligned if tensor.is_view else None
+    return place
+
+
+def _nodes(model: onnxmap.Model) -> Iterable[Row]:
+    for path, node in model.all_nodes():
+        lists = {"inputs": list(node.inputs), "outputs": list(node.outputs)}
+        op = f"{node.domain}.{node.op_type}".removeprefix(".")
+        yield Row({"name": node.name, "op": op, **lists, "where": path}, (path, node.name))
+
+
+def _values(model: onnxmap.Model) -> Iterable[Row]:
+    with_default = {value.name for value in model.graph.overridable_inputs}
+    for value in model.graph.inputs:
+        yield _value(value, _OVERRIDABLE if value.name in with_default else _REQUIRED)
+    for value in model.graph.outputs:
+        yield _value(value, _OUTPUT)
+
+
+def _value(value: onnxmap.ValueInfo, kind: str) -> Row:
+    facts = {"name": value.name, "kind": kind, "type": type_in_words(value.type)}
+    return Row(facts, (value.name,))
+
+
+def _tensor_cells(row: Row) -> tuple[str, ...]:
+    facts = row.facts
+    return (
+        *row.names[:1],
+        # One word, so that a cell is one field for awk and sort.
+        f"sparse:{facts['dtype']}" if facts["sparse"] else facts["dtype"],
+        shape_in_words(facts["shape"]),
+        f"{facts['nbytes']:,}",
+        facts["file"] or "inline",
+        "-" if facts["offset"] is None else str(facts["offset"]),
+        _ALIGNED[facts["aligned"]],
+    )
+
+
+def _path_cells(row: Row) -> tuple[str, ...]:
+    path, *others = _tensor_cells(row)
+    return (path, *(row.names[1:] or ("-",)), *others)
+
+
+def _node_cells(row: Row) -> tuple[str, ...]:
+    facts = row.facts
+    lists = map(_names, (facts["inputs"], facts["outputs"]))
+    return (facts["name"], facts["op"], facts["where"], *lists)
+
+
+def _names(names: Sequence[str]) -> str:
+    more = [f"… {len(names) - _NAMES_SHOWN} more"] if len(names) > _NAMES_SHOWN else []
+    return ", ".join([name or "-" for name in names[:_NAMES_SHOWN]] + more)
+
+
+def _tensor_totals(rows: Sequence[Row]) -> str:
+    tensors = [row.facts for row in rows]
+    parts = [counted(len(rows), "tensor"), bytes_in_words(sum(each["nbytes"] for each in tensors))]
+    files = Counter(facts["file"] for facts in tensors)
+    inline = files.pop(None, 0)
+    if files:
+        outside = f"{files.total():,} in {counted(len(files), 'other file')}"
+        parts += [f"{inline:,} inline", outside]
+    if unaligned := sum(facts["aligned"] is False for facts in tensors):
+        parts.append(f"{unaligned:,} not aligned")
+    return " · ".join(parts)
+
+
+def _node_totals(rows: Sequence[Row]) -> str:
+    ops = {row.facts["op"] for row in rows}
+    return f"{counted(len(rows), 'node')} · {counted(len(ops), 'operator')}"
+
+
+def _value_totals(rows: Sequence[Row]) -> str:
+    outputs = sum(row.facts["kind"] == _OUTPUT for row in rows)
+    return f"{counted(len(rows) - outputs, 'input')} · {counted(outputs, 'output')}"
+
+
+_FACT_COLUMNS = (
+    table.Column("type"), table.Text("shape"), table.Number("bytes"), table.Text("in", spare=True),
+    table.Number("offset", style="dim", spare=True), table.Column("aligned", "dim", spare=True),
+)  # fmt: skip
+_TENSOR_KEYS = ("dtype", "file", "name", "size")
+_INITIALIZERS = Kind(
+    "tensor", _initializers, (table.Name("name"), *_FACT_COLUMNS),
+    _tensor_cells, _tensor_totals, _TENSOR_KEYS,
+)  # fmt: skip
+_TENSORS = Kind(
+    "tensor", _all_tensors, (table.Name("path"), table.Name("name"), *_FACT_COLUMNS),
+    _path_cells, _tensor_totals, _TENSOR_KEYS,
+)  # fmt: skip
+_NODES = Kind(
+    "node", _nodes,
+    (
+        table.Name("name"), table.Text("op"), table.Text("where", style="dim"),
+        table.Text("inputs"), table.Text("outputs"),
+    ),
+    _node_cells, _node_totals, ("name", "op"),
+)  # fmt: skip
+_VALUES = Kind(
+    "input or output", _values, (table.Name("name"), table.Column("kind"), table.Text("type")),
+    lambda row: tuple(row.facts.values()), _value_totals, ("name",),
+)  # fmt: skip

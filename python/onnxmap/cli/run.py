@@ -1,0 +1,216 @@
+"""Run a model in onnxruntime, with its weights mapped from their files.
+
+The inputs are random unless --input or --test-data names files. Beside the times of onnxmap's
+session are those of onnxruntime's own way to open the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import at_least_one, flag, valued
+from onnxmap.cli.completion import folders, nothing
+from onnxmap.cli.exit_status import DONE, FINDINGS, UsageError
+from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, open_model
+from onnxmap.cli.text import cut, escape, print_json, seconds_in_words, shape_in_words
+
+Words = Mapping[str, str]
+
+SUMMARY = "run a model in onnxruntime, with its weights mapped from their files"
+
+_MOST_ELEMENTS = 1 << 31  # of a random input
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap run`."""
+    parser.add_argument("file", help="the model; - is standard input")
+    many: Any = {"type": _pair, "action": "append", "default": []}
+    text = "an array for an input, in a .npy or .pb file, or the word random"
+    valued(parser, "--input", "NAME=FILE", text, nothing, **many)
+    text = "the extent of a named dimension in random inputs (default: 1)"
+    valued(parser, "--size", "DIMENSION=N", text, nothing, **many)
+    text = "a folder with inputs, and outputs to compare"
+    valued(parser, "--test-data", "DIR", text, folders)
+    text = "run N times, and print the median time"
+    valued(parser, "--repeat", "N", text, nothing, type=at_least_one, default=1)
+    flag(parser, "--no-prepack", "copy no weights into other layouts")
+    flag(parser, "--alone", "do not open the file in onnxruntime's own way, too")
+    flag(parser, "--json", "print times and comparisons as JSON")
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap run`."""
+    if arguments.test_data is not None and (arguments.input or arguments.size):
+        raise UsageError("--test-data has all inputs, so --input and --size have no use")
+    from onnxmap.interop import ort  # needs an optional library
+
+    ort.warm_up()  # no time contains what onnxruntime does for the first session of a process
+    model, file, repeat = open_model(arguments.file, arguments), arguments.file, arguments.repeat
+    expected: Sequence[Any] = ()
+    if arguments.test_data is None:
+        feeds = feeds_of(model, dict(arguments.input), dict(arguments.size))
+    else:
+        feeds, expected = _test_data(model, arguments.test_data)
+    options = ort.quiet_options(not arguments.no_prepack)
+    row, outputs = _timed("onnxmap", lambda: model.session(None, options), feeds, repeat)
+    if row["error"] is not None:
+        raise UsageError(f"onnxruntime cannot run the model: {row['error']}")
+    rows = [row]
+    if not arguments.alone and file != STANDARD_INPUT:
+        rows += _timed("onnxruntime", lambda: ort.open_own_way(file, options), feeds, repeat)[:1]
+    if len(outputs) < len(expected):
+        raise UsageError(f"there are {len(expected)} outputs in the data, and the model has fewer")
+    pairs = zip(outputs, expected, strict=False)
+    compared = [{"output": n, "difference": difference(outputs[n], each)} for n, each in pairs]
+    if arguments.json:
+        print_json({"times": rows, "comparisons": compared})
+    else:
+        print(*(map(_verdict, compared) if compared else _outputs(outputs)), "", sep="\n")
+        _print_times(rows)
+    return FINDINGS if any(one["difference"] for one in compared) else DONE
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f"must be of the form NAME=VALUE, not {text!r}")
+    return name, value
+
+
+def _test_data(model: onnxmap.Model, folder: str) -> tuple[dict[str, Any], list[Any]]:
+    inputs, outputs = onnxmap.load_test_data(folder, model)
+    required, every = model.graph.required_inputs, model.graph.inputs
+    # Some data have also values for inputs that have initializers.
+    values = required if len(inputs) <= len(required) else every
+    if len(inputs) > len(values):
+        raise UsageError(f"{folder} has {len(inputs)} inputs, and the model has {len(values)}")
+    return {value.name: given for value, given in zip(values, inputs, strict=False)}, outputs
+
+
+def feeds_of(model: onnxmap.Model, given: Words, extents: Words) -> dict[str, Any]:
+    """Return the required inputs of a model by name: from the given files, or random.
+
+    Args:
+        model: the model.
+        given: by the name of an input its file, or the word random.
+        extents: the extents of dimensions that the model names.
+
+    Raises:
+        UsageError: an input cannot be made up, or the model has no such dimension.
+        UnknownNameError: the model has no input of the name.
+    """
+    values = {value.name: value for value in model.graph.required_inputs}
+    values |= {name: model.graph.inputs[name] for name in given}
+    if unknown := extents.keys() - set(known := model.graph.dimension_params):
+        raise UsageError(f"no dimension is named {unknown.pop()!r}; the model has {known}")
+    return {name: _array(each, given.get(name, "random"), extents) for name, each in values.items()}
+
+
+def _array(value: onnxmap.ValueInfo, path: str, extents: Words) -> Any:
+    """A random array, that in a file of NumPy, or the tensor in a file of protobuf."""
+    if path == "random":
+        return _random(value, extents)
+    if not path.endswith(".npy"):
+        return onnxmap.load_tensor(path).numpy()
+    try:
+        return np.load(path)
+    except (ValueError, EOFError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _random(value: onnxmap.ValueInfo, extents: Words) -> Any:
+    """An array for an input. Whole numbers are valid indices of any axis but that of length 1."""
+    random = np.random.default_rng([*map(ord, value.name)])  # the same at each call
+    try:
+        if value.dtype is None or value.shape is None:
+            raise ValueError("it is no tensor of a known rank")
+        kind = onnxmap.DataType(value.dtype)
+        shape = [n if isinstance(n, int) else int(extents.get(n or "", 1)) for n in value.shape]
+        if math.prod(shape) > _MOST_ELEMENTS:
+            raise ValueError("it is too large")
+        if kind == onnxmap.DataType.STRING:
+            return np.full(shape, "", object)
+        is_whole = kind == onnxmap.DataType.BOOL or "INT" in kind.name
+        made = random.integers(0, 2, shape) if is_whole else random.standard_normal(shape)
+        return made.astype(kind.numpy())
+    except (ValueError, TypeError, MemoryError) as error:
+        advice = f"pass --input {value.name}=FILE or --test-data DIR"
+        raise UsageError(f"input {value.name!r} cannot be random: {error}; {advice}") from None
+
+
+def _timed(name: str, opened: Callable[[], Any], feeds: Any, repeat: int) -> tuple[Any, Any]:
+    """Open a session and run it; return the times or the error, and the outputs by name."""
+    marks = [time.perf_counter()]
+    try:
+        session = opened()
+        marks.append(time.perf_counter())
+        for _ in range(repeat):
+            outputs = session.run(None, feeds)
+            marks.append(time.perf_counter())
+    except onnxmap.OnnxMapError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever onnxruntime raises is its result
+        reason = cut(" ".join(str(error).split()), 200)
+        return {"contender": name, "opening": None, "running": None, "error": reason}, {}
+    opening, *runs = np.diff(marks).tolist()
+    row = {"contender": name, "opening": opening, "running": np.median(runs).item(), "error": None}
+    return row, {to.name: each for to, each in zip(session.get_outputs(), outputs, strict=True)}
+
+
+def difference(found: Any, expected: Any) -> str | None:
+    """Return what differs in an output, or None if it is as expected.
+
+    Floating-point numbers may differ by the tolerances of onnx's backend tests. NaN equals NaN.
+    """
+    if isinstance(found, dict) and isinstance(expected, dict):
+        found, expected = (sorted(map(list, one.items())) for one in (found, expected))
+    if isinstance(found, list) or isinstance(expected, list):
+        if type(found) is not type(expected) or len(found) != len(expected):
+            return "another number of elements"
+        return next(filter(None, map(difference, found, expected)), None)
+    ours, theirs = np.asarray(found), np.asarray(expected)
+    if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+        return f"{ours.dtype} {ours.shape}, expected {theirs.dtype} {theirs.shape}"
+    wrong, by = ours != theirs, ""
+    if ours.dtype.kind not in "OSUbiu":  # not texts, booleans and whole numbers
+        ours, theirs = ours.astype(complex), theirs.astype(complex)
+        wrong = ~np.isclose(ours, theirs, 1e-3, 1e-7, equal_nan=True)  # as in onnx's own tests
+        with np.errstate(invalid="ignore", over="ignore"):
+            by = f", by up to {np.nanmax(np.abs(ours - theirs), initial=0):.3g}"
+    count = np.count_nonzero(wrong)
+    return f"{count} of {ours.size} elements{by}" if count else None
+
+
+def _outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in outputs.items():
+        shape = f" {shape_in_words(value.shape)}" if hasattr(value, "dtype") else ""
+        yield f"{escape(name)}  {getattr(value, 'dtype', type(value).__name__)}{shape}"
+        yield from map(escape, str(value).splitlines())
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    name, text = escape(row["output"]), row["difference"]
+    return f"differs  {name}: {text}" if text else f"ok       {name}"
+
+
+def _print_times(rows: Sequence[Mapping[str, Any]]) -> None:
+    timed = [row for row in rows if row["error"] is None]
+    table.print_table(
+        [table.Name(), table.Number("opening"), table.Number("running")],
+        [
+            (row["contender"], seconds_in_words(row["opening"]), seconds_in_words(row["running"]))
+            for row in timed
+        ],
+    )
+    for row in rows:
+        if row["error"] is not None:
+            print(escape(f"{row['contender']}: {row['error']}"))

@@ -1,0 +1,248 @@
+"""Show a model on one screen: origin, interface, operators, weights and files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import onnxmap
+from onnxmap.cli import table
+from onnxmap.cli.arguments import flag
+from onnxmap.cli.exit_status import in_words
+from onnxmap.cli.model_file import add_opening_options, open_model
+from onnxmap.cli.text import bytes_in_words, counted, cut, print_json, seconds_in_words
+from onnxmap.cli.type_text import type_in_words, type_name
+
+SUMMARY = "show a model on one screen: interface, operators, weights, files"
+
+# These keep the page to one screen; --json prints everything.
+_MOST_LINES = 8
+_MOST_CHARACTERS = 200
+_BAR_WIDTH = 20
+_LABEL_WIDTH = len("operators")
+
+# Where nodes and tensors are beside the lists of the graph: in the facts, and on the page.
+PLACES = {
+    "node_attributes": "Constant and other nodes",
+    "sparse_initializers": "sparse initializers",
+    "subgraphs": "subgraphs",
+    "functions": "functions",
+    "training": "training",
+}
+
+_FIELDS = ("producer_name", "producer_version", "domain", "model_version", "doc_string")
+
+Cells = tuple[str, ...]  # of one line
+
+_NODE, _FUNCTION = "graph.node[", "functions["
+_INITIALIZER, _SPARSE = "graph.initializer[", "graph.sparse_initializer["
+_INNER_GRAPH = re.compile(r"\]\.(g|graphs\[[0-9]+\])\.")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `onnxmap show`."""
+    parser.add_argument("file", help="the model; - is standard input")
+    flag(parser, "--json", "print everything as one JSON object")
+    add_opening_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `onnxmap show`."""
+    start = time.perf_counter()
+    model = open_model(arguments.file, arguments)
+    seconds = time.perf_counter() - start
+    with model:
+        facts = {
+            "path": arguments.file,
+            "nbytes": model.proto.ByteSize(),
+            "load_seconds": seconds,
+            **summary(model),
+        }
+    if arguments.json:
+        print_json(facts)
+    else:
+        for label, rows in _sections(facts):
+            if rows:
+                _print_section(label, rows)
+    return 0
+
+
+def summary(model: onnxmap.Model) -> dict[str, Any]:
+    """Return the facts of a model. `--json` prints them, and the page is drawn from them."""
+    graph = model.graph
+    tensors = model.tensors()
+    return {
+        "ir_version": model.ir_version,
+        "opset_imports": dict(model.opset_imports),
+        **{name: getattr(model, name) for name in _FIELDS},
+        "graph_name": graph.name,
+        "inputs": _values(graph.inputs),
+        "outputs": _values(graph.outputs),
+        "node_count": len(graph.nodes),
+        "op_counts": dict(graph.op_counts()),
+        "functions": [
+            {"domain": function.domain, "name": function.name, "node_count": len(function.nodes)}
+            for function in model.functions
+        ],
+        "initializers": _initializers(graph.initializers),
+        "elsewhere": _elsewhere(model, tensors),
+        "external_files": _external_files(model),
+        "metadata_props": dict(model.metadata_props),
+    }
+
+
+def _values(values: Iterable[onnxmap.ValueInfo]) -> list[dict[str, str]]:
+    return [{"name": value.name, "type": type_in_words(value.type)} for value in values]
+
+
+def _initializers(initializers: onnxmap.Initializers) -> dict[str, Any]:
+    """The number and bytes of the initializers, in all and by element type."""
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for dtype, nbytes in zip(initializers.dtypes(), initializers.nbytes(), strict=True):
+        counts[type_name(dtype)] += 1
+        sizes[type_name(dtype)] += nbytes
+    return {
+        "count": counts.total(),
+        "nbytes": sizes.total(),
+        "by_dtype": {
+            name: {"count": counts[name], "nbytes": nbytes} for name, nbytes in sizes.most_common()
+        },
+    }
+
+
+def _elsewhere(
+    model: onnxmap.Model, tensors: Iterable[tuple[str, onnxmap.Tensor]]
+) -> dict[str, dict[str, int]]:
+    """The nodes and tensors that are in no list of the graph. Functions list their nodes."""
+    found = {place: {"node_count": 0, "count": 0, "nbytes": 0} for place in PLACES}
+    for path, _ in model.all_nodes():
+        if not path.startswith(_NODE) or _INNER_GRAPH.search(path):
+            found[_place(path)]["node_count"] += not path.startswith(_FUNCTION)
+    for path, tensor in tensors:
+        if path.startswith(_INITIALIZER):
+            continue
+        sums = found[_place(path)]
+        # A sparse initializer has two tensors, and counts once.
+        sums["count"] += not (path.startswith(_SPARSE) and path.endswith(".indices"))
+        sums["nbytes"] += tensor.nbytes
+    return {place: sums for place, sums in found.items() if sums["node_count"] or sums["count"]}
+
+
+def _place(path: str) -> str:
+    """Where the node or tensor of a path is: one of PLACES."""
+    if path.startswith(_FUNCTION):
+        return "functions"
+    if not path.startswith("graph."):
+        return "training"
+    if _INNER_GRAPH.search(path):
+        return "subgraphs"
+    return "sparse_initializers" if path.startswith(_SPARSE) else "node_attributes"
+
+
+def _external_files(model: onnxmap.Model) -> list[dict[str, Any]]:
+    """Each data file once, with the reason if it cannot be opened."""
+    return [
+        {
+            "path": file.path,
+            "nbytes": file.nbytes,
+            "error": None if file.failure is None else _reason(file.failure),
+        }
+        for file in model.data_files()
+    ]
+
+
+def _reason(failure: Exception) -> str:
+    return "missing" if isinstance(failure, FileNotFoundError) else in_words(failure)
+
+
+def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
+    """The page: labels, and the lines beside each."""
+    opened = f"opened in {seconds_in_words(facts['load_seconds'])}"
+    yield "model", [(PurePath(facts["path"]).name, bytes_in_words(facts["nbytes"]), opened)]
+    yield "producer", _text(f"{facts['producer_name']} {facts['producer_version']}".strip())
+    opsets = (f"{name or 'ai.onnx'} {number}" for name, number in facts["opset_imports"].items())
+    yield "versions", _text(" · ".join((f"IR {facts['ir_version']}", *opsets)))
+    yield "about", _text(facts["doc_string"])
+    weights = facts["initializers"]
+    nodes, tensors = counted(facts["node_count"], "node"), counted(weights["count"], "initializer")
+    sizes = f"{nodes} · {tensors} · {bytes_in_words(weights['nbytes'])}"
+    yield "graph", _text(f"{facts['graph_name']}  {sizes}".lstrip())
+    for label in ("inputs", "outputs"):
+        yield label, _first([(value["name"], value["type"]) for value in facts[label]])
+    yield "operators", _operators(facts["op_counts"])
+    yield "weights", _weights(weights["by_dtype"])
+    yield "elsewhere", _rows_elsewhere(facts["elsewhere"])
+    yield "files", _first([
+        (PurePath(file["path"]).name, file["error"] or bytes_in_words(file["nbytes"]))
+        for file in facts["external_files"]
+    ])  # fmt: skip
+    yield "functions", _first([
+        (f"{of['domain']}::{of['name']}".removeprefix("::"), counted(of["node_count"], "node"))
+        for of in facts["functions"]
+    ])  # fmt: skip
+    yield "metadata", _first(list(facts["metadata_props"].items()))
+
+
+def _print_section(label: str, rows: list[Cells]) -> None:
+    columns = [table.Column(style="dim")]
+    if len(rows[0]) == 1:
+        columns += [table.Text()]
+    elif label in ("operators", "weights"):
+        numbers = [table.Number()] * (len(rows[0]) - 2)
+        columns += [table.Name(), *numbers, table.Column(style="blue", spare=True)]
+    else:
+        columns += [table.Name(), *[table.Text()] * (len(rows[0]) - 1)]
+    # A program gets the label in each line, a person in the first one.
+    labels = [label] * len(rows)
+    if sys.stdout.isatty():
+        labels = [label.ljust(_LABEL_WIDTH), *[""] * (len(rows) - 1)]
+    cells = [[cut(cell, _MOST_CHARACTERS) for cell in row] for row in rows]
+    table.print_table(columns, [(labels.pop(0), *row) for row in cells], headed=False)
+
+
+def _text(text: str) -> list[Cells]:
+    return [(text,)] if text else []
+
+
+def _first(rows: list[Cells]) -> list[Cells]:
+    """The first rows, with the number of the others."""
+    shown = [(name or "(unnamed)", *others) for name, *others in rows[:_MOST_LINES]]
+    rest = len(rows) - len(shown)
+    return [*shown, (f"… and {rest:,} more",)] if rest else shown
+
+
+def _operators(op_counts: Mapping[str, int]) -> list[Cells]:
+    ranked = sorted(op_counts.items(), key=lambda item: (-item[1], item[0]))
+    most = max(op_counts.values(), default=0)
+    return _first([(name, f"{count:,}", _bar(count, most)) for name, count in ranked])
+
+
+def _weights(by_dtype: Mapping[str, Mapping[str, int]]) -> list[Cells]:
+    most = max((sums["nbytes"] for sums in by_dtype.values()), default=0)
+    return _first([
+        (name, f"{sums['count']:,}", bytes_in_words(sums["nbytes"]), _bar(sums["nbytes"], most))
+        for name, sums in by_dtype.items()
+    ])  # fmt: skip
+
+
+def _bar(number: int, most: int) -> str:
+    return ("█" * round(_BAR_WIDTH * number / most) or "▏") if number else ""
+
+
+def _rows_elsewhere(places: Mapping[str, Mapping[str, int]]) -> list[Cells]:
+    rows: list[Cells] = []
+    for place, sums in places.items():
+        parts = [counted(sums["node_count"], "node")] if sums["node_count"] else []
+        if sums["count"]:
+            parts += [counted(sums["count"], "tensor"), bytes_in_words(sums["nbytes"])]
+        rows.append((PLACES[place], " · ".join(parts)))
+    if any(sums["count"] for sums in places.values()):
+        rows.append(("'onnxmap ls --all' lists these tensors",))
+    return rows

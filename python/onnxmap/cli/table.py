@@ -1,0 +1,112 @@
+"""Tables: drawn by rich on a terminal, and tab-separated lines everywhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+from onnxmap.cli.text import cut, escape
+
+# rich lays out about 1000 rows a second, which nobody would wait for. Plain lines come at once.
+_MOST_ROWS = 500
+# No real name is longer. The text of a cell may be as long as the file.
+_MOST_CHARACTERS = 1000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        heading: the text above the column.
+        style: words of rich, like "dim cyan".
+        right: whether cells are aligned at the right.
+        spare: whether a narrow terminal leaves the column out.
+        least: on a narrow terminal, cells go on in the next line if they have more characters than
+            this; None keeps them on one line.
+    """
+
+    heading: str = ""
+    style: str = ""
+    right: bool = False
+    spare: bool = False
+    least: int | None = None
+
+
+Name = partial(Column, style="cyan", least=24)
+Text = partial(Column, least=12)
+Number = partial(Column, right=True)
+
+
+def print_table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    headed: bool = True,
+    footer: str = "",
+) -> None:
+    """Print rows of texts. Characters that could control a terminal are escaped.
+
+    Args:
+        columns: the headings and styles.
+        rows: the texts.
+        headed: whether the first line has the headings.
+        footer: a last line, which only a terminal gets.
+    """
+    is_terminal = sys.stdout.isatty()
+    shown = ([cut(escape(cell), _MOST_CHARACTERS) for cell in row] for row in rows)
+    if is_terminal and len(rows) <= _MOST_ROWS and find_spec("rich") is not None:
+        _draw(columns, list(shown), headed, footer)
+        return
+    if headed:
+        sys.stdout.write("\t".join(column.heading for column in columns) + "\n")
+    sys.stdout.writelines("\t".join(cells) + "\n" for cells in shown)
+    if footer and is_terminal:
+        sys.stdout.write(footer + "\n")
+
+
+def _draw(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], headed: bool, footer: str
+) -> None:
+    from rich import console, table, text
+
+    # For rich, NO_COLOR still allows bold text. Source of the variable: no-color.org.
+    system: Any = None if os.environ.get("NO_COLOR") else "auto"
+    kept, width = _kept(columns, rows, shutil.get_terminal_size().columns)
+    screen = console.Console(color_system=system, force_terminal=True, width=width)
+    drawn = table.Table(box=None, pad_edge=False, show_header=headed)
+    for column in (columns[i] for i in kept):
+        drawn.add_column(
+            column.heading, style=column.style, justify="right" if column.right else "left",
+            no_wrap=column.least is None, overflow="fold",
+        )  # fmt: skip
+    for cells in rows:  # a string would be read as markup
+        drawn.add_row(*(text.Text(cells[i]) for i in kept if i < len(cells)))
+    screen.print(drawn)
+    if footer:
+        screen.print(text.Text(footer, style="dim"))
+
+
+def _kept(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> tuple[list[int], int]:
+    """The columns that a terminal has room for, and the width of the table at most.
+
+    The last spare columns are left out first. If that is not enough, the terminal wraps the lines.
+    """
+    needed = []
+    for i, column in enumerate(columns):
+        cells = (column.heading, *(row[i] for row in rows if i < len(row)))
+        longest = max(map(len, cells))
+        needed.append(min(longest, column.least or longest))
+    kept = list(range(len(columns)))
+    for i in reversed(range(len(columns))):
+        if columns[i].spare and sum(needed[k] + 2 for k in kept) - 2 > width:
+            kept.remove(i)
+    return kept, max(width, sum(needed[k] + 2 for k in kept) - 2)

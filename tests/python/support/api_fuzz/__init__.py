@@ -1,0 +1,1 @@
+"""Random calls of the whole public interface; see `__main__`."""

@@ -1,0 +1,1 @@
+"""Folders full of links, and where a location of external data may lead."""

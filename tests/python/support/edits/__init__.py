@@ -1,0 +1,1 @@
+"""Edits that protobuf and onnxmap make alike: random programs, loops, and models to edit."""

@@ -1,0 +1,1 @@
+"""Files, tensors and edits that must be refused, files hard to read, and random mutants."""

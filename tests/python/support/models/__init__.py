@@ -1,0 +1,1 @@
+"""Models, and files of them, that several tests read."""

@@ -1,0 +1,90 @@
+"""Models of single operators from onnx's own tests, with constants as their inputs."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, TensorProto, numpy_helper
+from onnx.backend.test.case import node
+
+from support.run_options import EXHAUSTIVE
+
+FEW = 150  # of 1,900
+
+
+@cache
+def all_cases() -> list[Any]:
+    """All cases. The import computes their outputs, which takes 6 seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some divide by zero and overflow on purpose
+        return list(node.collect_testcases(None))
+
+
+@cache
+def some_cases() -> list[Any]:
+    """All cases in a large run, else about `FEW` of them. Most are not even computed."""
+    if EXHAUSTIVE:
+        return all_cases()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for module in list(pkgutil.iter_modules(node.__path__))[::10]:
+            importlib.import_module(f"{node.__name__}.{module.name}")
+    found = sorted(node._NodeTestCases, key=lambda case: case.name)
+    return found[:: -(-len(found) // FEW)]
+
+
+@cache
+def node_cases() -> dict[str, ModelProto]:
+    """By name, the model of each case: its inputs are initializers, its outputs have no shapes."""
+    return {case.name: _with_constants(case) for case in some_cases()}
+
+
+def _with_constants(case: object) -> ModelProto:
+    model = ModelProto()
+    model.CopyFrom(case.model)  # type: ignore[attr-defined]
+    graph = model.graph
+    given = case.data_sets[0][0]  # type: ignore[attr-defined]
+    if len(given) == len(graph.input):
+        inputs = list(graph.input)
+        del graph.input[:]
+        for value_info, value in zip(inputs, given, strict=True):
+            constant = _constant(value, value_info.name)
+            if constant is None:
+                graph.input.append(value_info)
+            else:
+                graph.initializer.append(constant)
+    for output in graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
+    return model
+
+
+def _constant(value: object, name: str) -> TensorProto | None:
+    if isinstance(value, TensorProto):
+        constant = TensorProto()
+        constant.CopyFrom(value)
+        constant.name = name
+        return constant
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in "OUS":
+        return numpy_helper.from_array(np.asarray(value), name)
+    return None
+
+
+def with_one_outside(model: ModelProto) -> Iterator[tuple[str, ModelProto, bytes]]:
+    """Yield the model once for each initializer, which is external data of `w.data`."""
+    for i, tensor in enumerate(model.graph.initializer):
+        if not tensor.raw_data:
+            continue
+        changed = ModelProto()
+        changed.CopyFrom(model)
+        moved = changed.graph.initializer[i]
+        moved.ClearField("raw_data")
+        moved.data_location = TensorProto.EXTERNAL
+        moved.external_data.add(key="location", value="w.data")
+        yield tensor.name, changed, tensor.raw_data

@@ -1,0 +1,1 @@
+"""Child processes, and what a process opens, keeps in the page cache, or needs in time."""

@@ -1,0 +1,177 @@
+"""Forks a process while its threads are in all calls that take a lock. For child processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+import onnxmap
+from support import wire_bytes as wire
+from support.models.paged import FLOAT, INT64, external_entries, model_of, tensor_message
+
+PATIENCE = 60  # seconds that a child may take
+_COUNT = 16  # external tensors, and tensors in two segments
+_TYPED = 4
+_VALUES = 1 << 19
+_KEYS = _TYPED + 2 * _COUNT
+
+
+def _named(name: str, message: bytes) -> bytes:
+    return message + wire.blob(8, name.encode())  # if a field is given twice, the last one counts
+
+
+def _segment(name: str, begin: int) -> bytes:
+    head = wire.scalar(1, 4) + wire.scalar(2, FLOAT)  # dims are the shape of the whole tensor
+    place = wire.blob(3, wire.scalar(1, begin) + wire.scalar(2, begin + 2))
+    values = np.arange(begin, begin + 2, dtype=np.float32)
+    return _named(name, head + place + wire.blob(9, values.tobytes()))
+
+
+def write_model(folder: Path) -> Path:
+    """A model with tensors of all kinds that are read under a lock."""
+    varints = (np.arange(_VALUES) % 127).astype(np.uint8).tobytes()
+    typed = [
+        _named(f"typed{i}", tensor_message(INT64, _VALUES, wire.blob(7, varints)))
+        for i in range(_TYPED)
+    ]
+    outside = [
+        _named(f"outside{i}", tensor_message(FLOAT, 1, external_entries(b"w%d.bin" % i, 0, 4)))
+        for i in range(_COUNT)
+    ]
+    segments = [_segment(f"segments{i}", begin) for i in range(_COUNT) for begin in (2, 0)]
+    for i in range(_COUNT):
+        (folder / f"w{i}.bin").write_bytes(np.float32(7).tobytes())
+    path = folder / "model.onnx"
+    path.write_bytes(model_of(*typed, *outside, *segments))
+    return path
+
+
+_SLOW = {"columns", "arrays", "stream"}  # run rarely, so that the other threads get turns
+
+
+def _check(value: bool) -> None:
+    if not value:
+        raise AssertionError("a wrong value")
+
+
+class Calls:
+    """All calls that take a lock, on models that all threads share and on models of their own."""
+
+    def __init__(self, path: Path, mode: Literal["mmap", "read"]) -> None:
+        self.path = path
+        self.mode = mode
+        self.turn = itertools.count()
+        self.load()
+
+    def _one(self, kind: str, count: int) -> onnxmap.Tensor:
+        return self.shared.initializers[f"{kind}{next(self.turn) % count}"]
+
+    def load(self) -> None:
+        """Replace the shared model by a new one that no thread has read."""
+        self.shared = onnxmap.load(self.path, io=self.mode)
+
+    def typed(self) -> None:
+        _check(int(self._one("typed", _TYPED).numpy()[128]) == 1)
+
+    def segments(self) -> None:
+        _check(self._one("segments", _COUNT).numpy().tolist() == [0, 1, 2, 3])
+
+    def outside(self) -> None:
+        _check(self._one("outside", _COUNT).numpy(copy=True)[0] == 7)
+
+    def columns(self) -> None:
+        _check(len(self.shared.views()) == _KEYS)
+        _check(len(self.shared.initializers.keys()) == _KEYS)
+
+    def arrays(self) -> None:
+        _check(len(self.shared.arrays()) == _KEYS)
+
+    def stream(self) -> None:
+        _check(sum(1 for _ in self.shared.stream()) == _KEYS)
+
+    def pickled(self) -> None:
+        again = pickle.loads(pickle.dumps(self._one("outside", _COUNT)))
+        _check(again.numpy()[0] == 7)
+
+    def pages(self) -> None:
+        self.shared.prefetch()
+        self.shared.residency()
+
+    def all(self) -> list[Callable[[], None]]:
+        return [
+            self.load,
+            self.typed,
+            self.segments,
+            self.outside,
+            self.columns,
+            self.arrays,
+            self.stream,
+            self.pickled,
+            self.pages,
+        ]
+
+
+def _fault_of(calls: list[Callable[[], None]]) -> str:
+    signal.alarm(PATIENCE)
+    try:
+        for call in calls:
+            call()
+    except Exception as error:  # noqa: BLE001 -- the parent gets the error
+        return repr(error)
+    return ""
+
+
+def _forked(calls: list[Callable[[], None]]) -> str:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        fault = _fault_of(calls)
+        os.write(write, fault.encode()[:1000])
+        os._exit(1 if fault else 0)
+    os.close(write)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    fault = os.read(read, 1000).decode()
+    os.close(read)
+    return "good" if status == 0 else f"ended with {status} {fault}".strip()
+
+
+def fork_while_busy(path: Path, mode: Literal["mmap", "read"], forks: int) -> dict[str, int]:
+    """Return how many children ended in each way. Each child makes every call of the threads."""
+    warnings.simplefilter("ignore", DeprecationWarning)  # a fork in a process with threads
+    calls = Calls(path, mode)
+    for call in calls.all():
+        call()  # so that Python has imported everything it needs
+    stop = threading.Event()
+
+    def work(call: Callable[[], None]) -> None:
+        while not stop.is_set():
+            call()
+            time.sleep(0.02 if call.__name__ in _SLOW else 0)
+
+    sys.setswitchinterval(1e-4)
+    busy = [*calls.all(), calls.typed, calls.segments]
+    threads = [threading.Thread(target=work, args=[call], daemon=True) for call in busy]
+    for thread in threads:
+        thread.start()
+    ends: Counter[str] = Counter()
+    for turn in range(forks):
+        time.sleep(0.0007 * (turn % 7))
+        ends[_forked(calls.all())] += 1
+        if ends["good"] <= turn - 3:
+            break  # the other children would hang as well
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return dict(ends)

@@ -1,0 +1,1 @@
+"""A server of ranges that can fail, and models behind URLs."""

@@ -1,0 +1,1 @@
+"""Models to save, and judges of what a save wrote."""

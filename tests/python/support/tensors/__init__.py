@@ -1,0 +1,1 @@
+"""Tensors to read: by their bytes, at random, and in each place where bytes may be."""
