@@ -119,7 +119,7 @@ void NodeListCheck::read_nodes(std::uint64_t begin, std::uint64_t end, Findings&
     wire::Field element;
     for (std::uint64_t i = begin; i < end && cursor.next(element); ++i) {
         const auto note = [&](Kind kind, std::string_view name, std::uint32_t slot) {
-            const std::uint32_t hash = model::NameTable::hashed(name).hash;
+            const std::uint32_t hash = model::NameTable::hash_of(name);
             events.all.push_back({name, hash, slot, static_cast<std::uint16_t>(i - begin), kind});
         };
         const auto note_names = [&](Kind kind, const std::vector<std::string_view>& names) {
@@ -142,7 +142,7 @@ void NodeListCheck::apply_all(const Events& events) {
     const std::vector<Event>& all = events.all;
     const auto prefetch = [&](const Event& event) {
         const bool is_node = event.kind == Kind::named;
-        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.hashed());
+        (is_node ? node_names_ : checking_.visible.names()).prefetch(event.hash);
     };
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (i + kAhead < all.size()) prefetch(all[i + kAhead]);
@@ -159,20 +159,20 @@ void NodeListCheck::apply(const Event& event, std::uint64_t node) {
     VisibleValues& visible = checking_.visible;
     switch (event.kind) {
         case Kind::named:
-            if (node_names_.add(event.hashed()).is_new) break;
+            if (node_names_.add(event.name, event.hash).is_new) break;
             checking_.found(Rule::node_name_repeated, place_of(node), [&] {
                 return "another node before it has the name " + quoted(event.name);
             });
             break;
         case Kind::used: {
-            const VisibleValues::Id id = visible.known(visible.names().add(event.hashed()));
+            const VisibleValues::Id id = visible.known(visible.names().add(event.name, event.hash));
             if (visible.is_visible(id)) break;
             unknown_.push_back({id, event.slot, node, title_of(node), nullptr});
             break;
         }
         case Kind::nested: check_nested(checking_, this->node(node), place_of(node), *this); break;
         case Kind::defined:
-            defined(visible.known(visible.names().add(event.hashed())), event, node);
+            defined(visible.known(visible.names().add(event.name, event.hash)), event, node);
             break;
     }
 }

@@ -56,8 +56,6 @@ class NodeListCheck {
         std::uint32_t slot;  // among the inputs or outputs
         std::uint16_t node;  // from the first of the batch
         Kind kind;
-
-        [[nodiscard]] model::NameTable::Hashed hashed() const noexcept { return {name, hash}; }
     };
     // What happens in the nodes of a batch.
     struct Events {

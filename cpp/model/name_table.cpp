@@ -38,8 +38,14 @@ std::uint64_t few_bytes(const char* p, std::size_t count) noexcept {
     return byte(0) | byte(count / 2) << 8 | byte(count - 1) << 16;
 }
 
+}  // namespace
+
+NameTable::NameTable(Text text)
+    : copies_(text == Text::copied ? std::make_unique<std::pmr::monotonic_buffer_resource>()
+                                   : nullptr) {}
+
 // Words may overlap at the end: a copy of fewer bytes than eight would take longer than the rest.
-std::uint32_t hash_of(std::string_view name) {
+std::uint32_t NameTable::hash_of(std::string_view name) noexcept {
     const HashSeeds& seed = seeds();
     const char* p = name.data();
     std::size_t left = name.size();
@@ -54,12 +60,6 @@ std::uint32_t hash_of(std::string_view name) {
     }
     return static_cast<std::uint32_t>(fold(hash, seed[1]));
 }
-
-}  // namespace
-
-NameTable::NameTable(Text text)
-    : copies_(text == Text::copied ? std::make_unique<std::pmr::monotonic_buffer_resource>()
-                                   : nullptr) {}
 
 std::size_t NameTable::slot_of(std::string_view name, std::uint32_t hash) const noexcept {
     const std::size_t mask = slots_.size() - 1;
@@ -93,12 +93,8 @@ void NameTable::grow(std::size_t slots) {
     }
 }
 
-NameTable::Hashed NameTable::hashed(std::string_view name) noexcept {
-    return {name, hash_of(name)};
-}
-
-void NameTable::prefetch(const Hashed& hashed) const noexcept {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hashed.hash & (slots_.size() - 1)]);
+void NameTable::prefetch(std::uint32_t hash) const noexcept {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
 }
 
 NameTable::Added NameTable::add(std::string_view name) {
@@ -109,20 +105,20 @@ NameTable::Added NameTable::add(std::string_view name) {
             return {size() - 1, true};
         }
     }
-    return add_to_slots({name, hash_of(name)});
+    return add_to_slots(name, hash_of(name));
 }
 
-NameTable::Added NameTable::add(const Hashed& hashed) {
-    return slots_.empty() ? add(hashed.name) : add_to_slots(hashed);
+NameTable::Added NameTable::add(std::string_view name, std::uint32_t hash) {
+    return slots_.empty() ? add(name) : add_to_slots(name, hash);
 }
 
-NameTable::Added NameTable::add_to_slots(const Hashed& hashed) {
+NameTable::Added NameTable::add_to_slots(std::string_view name, std::uint32_t hash) {
     if (2 * (names_.size() + 1) > slots_.size()) grow(std::max(2 * slots_.size(), 4 * kFew));
-    Slot& slot = slots_[slot_of(hashed.name, hashed.hash)];
+    Slot& slot = slots_[slot_of(name, hash)];
     if (slot.position != kFree) return {slot.position, false};
     if (size() >= kFree - 1) throw std::length_error("more than 2^32 names in one list");
-    slot = {hashed.hash, size()};
-    append(hashed.name);
+    slot = {hash, size()};
+    append(name);
     return {slot.position, true};
 }
 

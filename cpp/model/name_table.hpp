@@ -38,16 +38,11 @@ class NameTable {
     /// std::length_error for more than 2^32 - 2 names.
     Added add(std::string_view name);
 
-    /// A name and its hash.
-    struct Hashed {
-        std::string_view name;
-        std::uint32_t hash;
-    };
-    [[nodiscard]] static Hashed hashed(std::string_view name) noexcept;
-    /// Prefetches the slot that add() will read.
-    void prefetch(const Hashed& hashed) const noexcept;
-    /// add() of the name.
-    Added add(const Hashed& hashed);
+    [[nodiscard]] static std::uint32_t hash_of(std::string_view name) noexcept;
+    /// Prefetches the slot that add() will read for a name with this hash.
+    void prefetch(std::uint32_t hash) const noexcept;
+    /// add() of a name whose hash is known.
+    Added add(std::string_view name, std::uint32_t hash);
 
     [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
 
@@ -68,7 +63,7 @@ class NameTable {
 
     // The slot of the name, or the free slot in which it belongs. The table must have slots.
     [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const noexcept;
-    Added add_to_slots(const Hashed& hashed);
+    Added add_to_slots(std::string_view name, std::uint32_t hash);
     void append(std::string_view name);
     void grow(std::size_t slots);
 
@@ -78,41 +73,51 @@ class NameTable {
     std::unique_ptr<std::pmr::monotonic_buffer_resource> copies_;
 };
 
-/// Adds names to a table in batches, whose slots are prefetched. For 1,000,000 names, that takes
-/// two thirds of the time of adding them one by one. `T` is what the caller knows about a name.
+/// Adds names to a table, each after the slots of the next 16 are prefetched. That takes a third of
+/// the time of adding 1,000,000 names at once. `T` is what the caller knows about a name.
 template <class T>
 class NamesInFlight {
   public:
     explicit NamesInFlight(NameTable& table) : table_(table) {}
 
-    /// Adds a name when its batch is full. Calls added(NameTable::Added, T) for each name, in
-    /// order.
+    /// Adds a name later. Calls added(NameTable::Added, T) for an earlier one, in order.
+    // Inline, and member by member: gcc would pass `about`, and copy a whole Name, through the stack
+    // in other units than they were written in. The processor waits for such stores: for a third of
+    // the time of an index of 200,000 nodes.
     template <class Visit>
-    void add(std::string_view name, T about, Visit&& added) {
-        Name& next = names_[count_++];
-        next = {NameTable::hashed(name), std::move(about)};
-        table_.prefetch(next.hashed);
-        if (count_ == kMost) finish(added);
+    [[gnu::always_inline]] void add(std::string_view name, T about, Visit&& added) {
+        if (last_ - first_ == kMost) add_first(added);
+        Name& last = names_[last_++ % kMost];
+        last.name = name;
+        last.hash = NameTable::hash_of(name);
+        last.about = about;
+        table_.prefetch(last.hash);
     }
 
     /// Adds all names that wait.
     template <class Visit>
     void finish(Visit&& added) {
-        for (std::size_t i = 0; i < count_; ++i)
-            added(table_.add(names_[i].hashed), names_[i].about);
-        count_ = 0;
+        while (first_ < last_) add_first(added);
     }
 
   private:
     static constexpr std::size_t kMost = 16;
     struct Name {
-        NameTable::Hashed hashed;
+        std::string_view name;
+        std::uint32_t hash;
         T about;
     };
 
+    template <class Visit>
+    void add_first(Visit& added) {
+        const Name& name = names_[first_++ % kMost];
+        added(table_.add(name.name, name.hash), name.about);
+    }
+
     NameTable& table_;
     std::array<Name, kMost> names_{};
-    std::size_t count_ = 0;
+    std::uint64_t first_ = 0;
+    std::uint64_t last_ = 0;
 };
 
 }  // namespace onnxmap::model

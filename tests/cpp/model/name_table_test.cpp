@@ -58,14 +58,14 @@ TEST_CASE("name_table: names that are hashed before others are added get the sam
         std::vector<std::string> names;
         for (std::uint32_t i = 0; i < count; ++i) names.push_back("n" + std::to_string(i / 2));
         NameTable table;
-        std::vector<NameTable::Hashed> hashed;
-        hashed.reserve(count);
+        std::vector<std::uint32_t> hashes;
+        hashes.reserve(count);
         for (const std::string& name : names) {
-            hashed.push_back(NameTable::hashed(name));
-            table.prefetch(hashed.back());
+            hashes.push_back(NameTable::hash_of(name));
+            table.prefetch(hashes.back());
         }
         for (std::uint32_t i = 0; i < count; ++i) {
-            const auto added = table.add(hashed[i]);
+            const auto added = table.add(names[i], hashes[i]);
             CHECK(added.position == i / 2);
             CHECK(added.is_new == (i % 2 == 0));
         }
