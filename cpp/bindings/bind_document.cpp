@@ -164,9 +164,9 @@ void bind_document(py::module_& module) {
         "option_names",
         [] {
             py::dict names;
-            names["link_policy"] = names_of(kLinkPolicies);
-            names["io"] = names_of(kIoModes);
-            names["check"] = names_of(kChecks);
+            names["link_policy"] = choice_names(kLinkPolicies);
+            names["io"] = choice_names(kIoModes);
+            names["check"] = choice_names(kChecks);
             return names;
         },
         "Return the names that each option with several choices accepts.");

@@ -96,7 +96,7 @@ py::object file_state(const Tensor& tensor) {
     });
 }
 
-py::bytearray read(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
+py::bytearray read_stored(const Tensor& tensor, std::uint64_t begin, std::uint64_t nbytes) {
     return with_values(tensor, [&](const tensor::Values& values) {
         const tensor::Payload* payload = values.payload();
         if (payload == nullptr || begin > payload->nbytes || nbytes > payload->nbytes - begin) {
@@ -164,7 +164,7 @@ model leads to the same file any longer.)")
 
 The state is the device, inode, size and time of modification in ns; for a file behind a URL it
 is a text.)")
-        .def("_read", read, py::arg("begin"), py::arg("nbytes"), "Return stored bytes, read now.")
+        .def("_read", read_stored, py::arg("begin"), py::arg("nbytes"), "Return stored bytes, read now.")
         .def("_message", message_bytes,
              "Return the bytes of the message, or None for one segment of several.")
         .def_property_readonly(

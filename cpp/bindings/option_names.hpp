@@ -53,7 +53,7 @@ template <class Choices>
 
 /// All names, in the order of an error text.
 template <class Choices>
-[[nodiscard]] py::tuple names_of(const Choices& choices) {
+[[nodiscard]] py::tuple choice_names(const Choices& choices) {
     py::tuple names(choices.size());
     for (std::size_t i = 0; i < choices.size(); ++i) names[i] = py::str(choices[i].name);
     return names;

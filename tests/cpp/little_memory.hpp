@@ -7,14 +7,12 @@
 #include <cstdint>
 #include <fstream>
 
+#include "sanitized.hpp"
+
 namespace onnxmap::test {
 
 /// Whether address space can be limited. The sanitizers need terabytes of it for themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kCanLimitMemory = false;
-#else
-inline constexpr bool kCanLimitMemory = true;
-#endif
+inline constexpr bool kCanLimitMemory = !kSanitized;
 
 /// Allows the process to map at most `nbytes` more. Returns false if the limit cannot be set.
 [[nodiscard]] inline bool allow_only(std::uint64_t nbytes) {

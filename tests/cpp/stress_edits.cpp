@@ -22,6 +22,7 @@
 #include "model/tensor.hpp"
 #include "model/tensor_path.hpp"
 #include "onnx/schema.hpp"
+#include "sanitized.hpp"
 #include "tensor/values.hpp"
 
 namespace onnxmap::test {
@@ -35,7 +36,7 @@ using onnx::message;
 constexpr std::uint64_t kNodes = 1500;
 constexpr std::uint64_t kWeights = 40;
 constexpr std::size_t kWeightBytes = 6000;
-constexpr std::uint64_t kLeastReads = 200;
+constexpr std::uint64_t kLeastReads = kSanitized ? 60 : 200;
 
 const wire::FieldRow& kNode = field<"GraphProto.node">;
 const wire::FieldRow& kWeight = field<"GraphProto.initializer">;

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import mmap
+import multiprocessing.util
 import platform
 import signal
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -79,6 +81,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = set(left_out_cases(items))
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))
+
+
+@pytest.fixture(autouse=MEMORY_ONLY)
+def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End a test that starts a process, where only what gets arrays and bytes from the core is run.
+
+    Each interpreter takes seconds to start under sanitizers. `make asan` runs these tests.
+    """
+
+    def skip(*_: object, **__: object) -> NoReturn:
+        pytest.skip("starts a process")
+
+    monkeypatch.setattr(subprocess, "Popen", skip)
+    monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", skip)
 
 
 def pytest_collection_finish() -> None:

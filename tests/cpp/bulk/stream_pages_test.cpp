@@ -14,7 +14,7 @@
 #include "bulk_model.hpp"
 #include "cold_file.hpp"
 #include "external_plan.hpp"
-#include "needs_linux.hpp"
+#include "plain_os.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {

@@ -17,7 +17,7 @@
 
 #include "child_process.hpp"
 #include "contain/opened_text.hpp"
-#include "needs_linux.hpp"
+#include "plain_os.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "needs_linux.hpp"
+#include "plain_os.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {

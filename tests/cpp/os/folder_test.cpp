@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "needs_linux.hpp"
+#include "plain_os.hpp"
 #include "temporary_folder.hpp"
 
 namespace onnxmap::test {

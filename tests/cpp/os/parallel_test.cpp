@@ -1,6 +1,6 @@
 #include "os/parallel.hpp"
-#include "needs_linux.hpp"
 #include "os/processors.hpp"
+#include "plain_os.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "needs_linux.hpp"
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
 #include "os/write_calls.hpp"
+#include "plain_os.hpp"
 #include "save/append_bytes.hpp"
 #include "save/saved_files.hpp"
 #include "temporary_folder.hpp"
@@ -89,6 +89,7 @@ TEST_CASE("append_locks: another thread that appends between check and write wai
             other = std::jthread([&] { patient = code_of_append(path, known, "z"); });
         });
         CHECK(code_of_append(path, known, "x") == "accepted");
+        other.join();
     }
     CHECK(impatient == "save.locked");
     CHECK(patient == "file.changed");

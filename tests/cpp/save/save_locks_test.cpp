@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "caught.hpp"
-#include "needs_linux.hpp"
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
+#include "plain_os.hpp"
 #include "save/append_bytes.hpp"
 #include "save/save_scenarios.hpp"
 #include "save/saved_files.hpp"

@@ -12,9 +12,9 @@
 
 #include "contain/contained_open.hpp"
 #include "contain/opened_text.hpp"
-#include "needs_linux.hpp"
 #include "opened.hpp"
 #include "os/file.hpp"
+#include "plain_os.hpp"
 #include "source/source.hpp"
 #include "temporary_folder.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "memory_map.hpp"
 #include "opened.hpp"
+#include "plain_os.hpp"
 #include "temporary_folder.hpp"
 #include "wire_bytes.hpp"
 
@@ -54,11 +55,8 @@ class MappedPages {
     /// Whether the file is mapped once, as a whole, and no page of it is kept elsewhere. The plain
     /// substitute cannot map lost pages again, but it takes the zeros away.
     [[nodiscard]] bool is_whole() const {
-#ifdef ONNXMAP_PLAIN_OS
-        return source_->guarded_region().lost->covered.load() == 0;
-#else
-        return parts() == 1 && mappings_of(path_) == 1;
-#endif
+        return kPlainOs ? source_->guarded_region().lost->covered.load() == 0
+                        : parts() == 1 && mappings_of(path_) == 1;
     }
 
     void cut(std::size_t pages) const { std::filesystem::resize_file(path_, pages * page()); }

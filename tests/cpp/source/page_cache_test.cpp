@@ -20,9 +20,9 @@
 #include "caught.hpp"
 #include "cold_file.hpp"
 #include "memory_source.hpp"
-#include "needs_linux.hpp"
 #include "os/descriptor.hpp"
 #include "os/descriptor_pool.hpp"
+#include "plain_os.hpp"
 #include "source/owned_bytes.hpp"
 
 namespace onnxmap::test {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cold_file.hpp"
-#include "needs_linux.hpp"
 #include "os/file.hpp"
+#include "plain_os.hpp"
 #include "source/window.hpp"
 
 namespace onnxmap::test {

@@ -9,7 +9,7 @@
 
 #include "caught.hpp"
 #include "child_process.hpp"
-#include "needs_linux.hpp"
+#include "plain_os.hpp"
 #include "source/guard_outcomes.hpp"
 #include "source/mapped_pages.hpp"
 

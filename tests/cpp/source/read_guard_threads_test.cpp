@@ -11,8 +11,8 @@
 
 #include "caught.hpp"
 #include "child_process.hpp"
-#include "needs_linux.hpp"
 #include "os/parallel.hpp"
+#include "plain_os.hpp"
 #include "source/guard_outcomes.hpp"
 #include "source/mapped_pages.hpp"
 #include "source/read_guard.hpp"

@@ -8,10 +8,10 @@
 
 #include "caught.hpp"
 #include "memory_source.hpp"
-#include "needs_linux.hpp"
 #include "os/descriptor_pool.hpp"
 #include "os/folder.hpp"
 #include "os/output_folder.hpp"
+#include "plain_os.hpp"
 #include "source/source.hpp"
 #include "temporary_folder.hpp"
 

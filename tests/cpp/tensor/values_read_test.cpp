@@ -9,6 +9,7 @@
 
 #include "one_tensor.hpp"
 #include "sample_models.hpp"
+#include "sanitized.hpp"
 #include "slow_kernels.hpp"
 #include "temporary_folder.hpp"
 
@@ -136,7 +137,9 @@ TEST_CASE("values: no byte behind the last is read") {
 TEST_CASE("values: several threads read large ones from memory, a mapping and a file") {
     const TemporaryFolder folder;
     const std::string root = folder.path().string();
-    for (const onnx::DataType data_type : {FLOAT4E2M1, FLOAT6E3M2, UINT2, FLOAT8E5M2}) {
+    for (const onnx::DataType data_type : {FLOAT6E3M2, FLOAT4E2M1, UINT2, FLOAT8E5M2}) {
+        // A race of one type is one of all. The oracle takes most of the time.
+        if (kSanitized && data_type != FLOAT6E3M2) continue;
         const onnx::DataTypeInfo& type = onnx::data_type(data_type);
         // As float32 they are more than two ranges of 2 MiB and one read of 256 KiB. The count is
         // odd.

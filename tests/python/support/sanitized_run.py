@@ -19,8 +19,8 @@ MEMORY = (
     "wire",
 )  # fmt: skip
 # Of one test; in the folders of hostile files each case is a trick of its own, and all are run.
-MOST_CASES = 10 if MEMORY_ONLY else 50
-_HOSTILE = ("wire", "changes", "external_data")
+MOST_CASES = 5 if MEMORY_ONLY else 50
+_HOSTILE = ("wire", "changes")
 
 
 def left_out_cases(items: Sequence[pytest.Item]) -> list[pytest.Item]:
