@@ -164,7 +164,8 @@ model leads to the same file any longer.)")
 
 The state is the device, inode, size and time of modification in ns; for a file behind a URL it
 is a text.)")
-        .def("_read", read_stored, py::arg("begin"), py::arg("nbytes"), "Return stored bytes, read now.")
+        .def("_read", read_stored, py::arg("begin"), py::arg("nbytes"),
+             "Return stored bytes, read now.")
         .def("_message", message_bytes,
              "Return the bytes of the message, or None for one segment of several.")
         .def_property_readonly(

@@ -81,9 +81,9 @@ class NamesInFlight {
     explicit NamesInFlight(NameTable& table) : table_(table) {}
 
     /// Adds a name later. Calls added(NameTable::Added, T) for an earlier one, in order.
-    // Inline, and member by member: gcc would pass `about`, and copy a whole Name, through the stack
-    // in other units than they were written in. The processor waits for such stores: for a third of
-    // the time of an index of 200,000 nodes.
+    // Inline, and member by member: gcc would pass `about`, and copy a whole Name, through the
+    // stack in other units than they were written in. The processor waits for such stores: for a
+    // third of the time of an index of 200,000 nodes.
     template <class Visit>
     [[gnu::always_inline]] void add(std::string_view name, T about, Visit&& added) {
         if (last_ - first_ == kMost) add_first(added);
