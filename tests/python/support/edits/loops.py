@@ -17,6 +17,14 @@ Loop = Callable[[onnxmap.Model, int], Any]
 ARRAY = np.zeros(3, np.float32)
 
 
+def _input(i: int) -> str:
+    """A name so long that 1,000 of them make a node a large message, which has an index.
+
+    In a smaller one, a read of an element takes longer the larger the message is.
+    """
+    return f"x{i:032}"
+
+
 def chain(count: int) -> onnxmap.Model:
     """A chain of nodes with a weight, a value info and an attribute each, and many entries."""
     nodes = [
@@ -25,7 +33,7 @@ def chain(count: int) -> onnxmap.Model:
     ]
     first = nodes[0]
     first.attribute.extend(helper.make_attribute(f"k{i}", i) for i in range(count))
-    nodes.append(helper.make_node("Sum", [f"x{i}" for i in range(count)], ["sum"], name="many"))
+    nodes.append(helper.make_node("Sum", [_input(i) for i in range(count)], ["sum"], name="many"))
     weights = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [1], [1.0]) for i in range(count)]
     infos = [helper.make_tensor_value_info(f"v{i + 1}", 1, [1]) for i in range(count)]
     graph = helper.make_graph(
@@ -132,7 +140,7 @@ _OF_ONE_NODE: dict[str, Callable[[onnxmap.Model, int], Any]] = {
     "inputs pop 0": lambda m, i: m.graph.nodes[-1].inputs.pop(0),
     "inputs del": lambda m, i: m.graph.nodes[-1].inputs.__delitem__(0),
     "inputs insert": lambda m, i: m.graph.nodes[-1].inputs.insert(0, "x"),
-    "inputs remove": lambda m, i: m.graph.nodes[-1].inputs.remove(f"x{i}"),
+    "inputs remove": lambda m, i: m.graph.nodes[-1].inputs.remove(_input(i)),
     "attributes set": lambda m, i: m.graph.nodes[0].attributes.__setitem__(f"k{i}", 7),
     "attributes new": lambda m, i: m.graph.nodes[0].attributes.__setitem__(f"new{i}", 7),
     "attributes less": lambda m, i: m.graph.nodes[0].attributes.__delitem__(f"k{i}"),
