@@ -37,7 +37,7 @@ void bind_bulk(py::module_& module);
 void bind_check(py::module_& module);
 void bind_compare(py::module_& module);
 void bind_kernels(py::module_& module);
-void bind_file_names(py::module_& module);
+void bind_file_moves(py::module_& module);
 void bind_save(py::module_& module);
 void bind_stats(py::module_& module);
 

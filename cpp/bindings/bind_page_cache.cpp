@@ -1,4 +1,4 @@
-// The residency of a model's tensors in the page cache.
+// What of a model's tensors is in the page cache: whether it is, and how it gets there or leaves.
 #include <cstdint>
 #include <vector>
 

@@ -20,7 +20,7 @@
 #include "save/external_use.hpp"
 #include "save/save_models.hpp"
 #include "save/tensor_roles.hpp"
-#include "save/view_keys.hpp"
+#include "save/view_metadata.hpp"
 
 namespace onnxmap::bindings {
 

@@ -45,7 +45,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     bind_check(module);
     bind_compare(module);
     bind_kernels(module);
-    bind_file_names(module);
+    bind_file_moves(module);
     bind_save(module);
     bind_stats(module);
     seal_classes();

@@ -1,4 +1,5 @@
-// Objects of Python packages that the bindings return or call. Imported when first needed.
+// Objects of Python packages that the bindings return or call, imported when first needed, and the
+// text and numbers that go to and from Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -12,7 +12,7 @@
 #include "model/overlap_limit.hpp"
 #include "model/structure_pages.hpp"
 #include "save/tensor_edits.hpp"
-#include "save/view_keys.hpp"
+#include "save/view_metadata.hpp"
 #include "source/read_guard.hpp"
 
 namespace onnxmap::save {

@@ -1,4 +1,4 @@
-// Names of files and folders that a program writes beside a save.
+// Checks, renames, removes and syncs files and folders beside a save.
 #include <array>
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace onnxmap::bindings {
 
-void bind_file_names(py::module_& module) {
+void bind_file_moves(py::module_& module) {
     module.def(
         "check_output",
         [](const py::bytes& path, bool replace_read_only) {

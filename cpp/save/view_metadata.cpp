@@ -1,4 +1,4 @@
-#include "save/view_keys.hpp"
+#include "save/view_metadata.hpp"
 
 #include "onnx/schema.hpp"
 #include "save/check_loaded.hpp"
