@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import mmap
 import multiprocessing.util
-import os
 import platform
 import signal
 import subprocess
@@ -49,12 +48,6 @@ def pytest_report_header() -> list[str]:
         f"Python {platform.python_version()}"
         + (", long forms" if LONG else ", exhaustive" if EXHAUSTIVE else ""),
     ]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Take one worker more than processors: tests of servers wait a sixth of the time."""
-    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
