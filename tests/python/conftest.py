@@ -91,7 +91,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """
 
     def skip(*_: object, **__: object) -> NoReturn:
-        pytest.skip("starts a process")
+        pytest.skip("starts a process: `make asan` runs it")
 
     monkeypatch.setattr(subprocess, "Popen", skip)
     monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", skip)
