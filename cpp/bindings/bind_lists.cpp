@@ -57,7 +57,7 @@ struct ListTraits<MessageList> {
     // The list of a removed message is what it was.
     static bool is_removed(const MessageList& list, const onnx::Message& message) {
         const model::Edits& edits = list.document->edits();
-        return edits.is_removed(message) && !edits.is_removed(list.parent.message());
+        return edits.is_removed(message) && !edits.is_removed(list.message());
     }
 
     static std::string element_name(const MessageList& list) {
@@ -94,7 +94,7 @@ std::vector<std::uint64_t> likely(const MessageList& self, const Handle& wanted)
     const std::string text =
         below_guard(wanted, [&] { return model::telling_text(wanted.message()); });
     return below_guard(self, [&] {
-        const auto fields = self.document->index(self.parent.message());
+        const auto fields = self.document->index(self.message());
         return model::with_telling_text(*self.document, *fields, *self.row, text);
     });
 }
@@ -176,19 +176,19 @@ std::uint64_t existing(const MessageList& self, py::ssize_t index) {
 }
 
 Handle original_of(const MessageList& self, const py::handle& message) {
-    return original_for(self.parent, self.row->type_name, message, self.as_proto);
+    return original_for(self, self.row->type_name, message, self.as_proto);
 }
 
 void insert(const MessageList& self, const py::object& index, const py::object& message) {
     const Handle original = original_of(self, message);
     const py::ssize_t given = to_index(index, PyExc_OverflowError);
     const NewElement added{place_in(given, count_of(self)), original};
-    splice(self.parent, *self.row, {&added, 1});
+    splice(self, *self.row, {&added, 1});
 }
 
 void append(const MessageList& self, const py::object& message) {
     const NewElement added{kAtEnd, original_of(self, message)};
-    splice(self.parent, *self.row, {&added, 1});
+    splice(self, *self.row, {&added, 1});
 }
 
 // Messages to be added. All of them are checked before the first is added.
@@ -203,9 +203,9 @@ void extend(const MessageList& self, const py::object& messages) {
     std::vector<NewElement> added;
     for (Handle& each : originals_of(self, messages)) added.push_back({kAtEnd, std::move(each)});
     if (added.empty()) {
-        below_guard(self, [&] { std::ignore = to_change(self.parent); });  // makes it present
+        below_guard(self, [&] { std::ignore = to_change(self); });  // makes it present
     } else {
-        splice(self.parent, *self.row, added);
+        splice(self, *self.row, added);
     }
 }
 
@@ -213,13 +213,12 @@ py::object add(const MessageList& self, const py::kwargs& fields) {
     Handle made = new_message(onnx::kSchema.message_of(*self.row));
     set_fields(made, fields);
     const NewElement added{kAtEnd, made};
-    return Traits::element(self, splice(self.parent, *self.row, {&added, 1}).front());
+    return Traits::element(self, splice(self, *self.row, {&added, 1}).front());
 }
 
 void erase(const MessageList& self, const std::vector<std::uint64_t>& positions) {
     if (positions.empty()) return;
-    below_guard(
-        self, [&] { model::erase(*self.document, to_change(self.parent), *self.row, positions); });
+    below_guard(self, [&] { model::erase(*self.document, to_change(self), *self.row, positions); });
 }
 
 Range selected(const MessageList& self, const py::object& slice) {
@@ -253,8 +252,7 @@ py::object pop(const MessageList& self, const py::object& index) {
 }
 
 void reorder(const MessageList& self, const std::vector<std::uint64_t>& order) {
-    below_guard(self,
-                [&] { model::reorder(*self.document, to_change(self.parent), *self.row, order); });
+    below_guard(self, [&] { model::reorder(*self.document, to_change(self), *self.row, order); });
 }
 
 void reverse(const MessageList& self) {
@@ -266,7 +264,7 @@ void reverse(const MessageList& self) {
 // Sorts as list.sort() does: positions, by the messages that have them.
 void sort(const py::object& self, const py::object& key, bool reversed) {
     const auto& list = checked_value<MessageList>(self);
-    const EditWatch watch(list.parent);
+    const EditWatch watch(list);
     py::list keys;
     for (const py::handle each : self)
         keys.append(key.is_none() ? py::reinterpret_borrow<py::object>(each) : key(each));
@@ -282,7 +280,7 @@ void replace_at(const MessageList& self, const py::object& index, const py::obje
     const Handle original = original_of(self, message);
     const std::uint64_t position = existing(self, given);
     const NewElement added{position, original};
-    splice(self.parent, *self.row, {&added, 1}, {&position, 1});
+    splice(self, *self.row, {&added, 1}, {&position, 1});
 }
 
 void replace_range(const MessageList& self, const py::object& slice, const py::object& messages) {
@@ -305,7 +303,7 @@ void replace_range(const MessageList& self, const py::object& slice, const py::o
         std::ranges::reverse(elements);
         std::ranges::reverse(positions);
     }
-    splice(self.parent, *self.row, elements, positions);
+    splice(self, *self.row, elements, positions);
 }
 
 void replace(const MessageList& self, const py::object& index, const py::object& given) {
@@ -359,7 +357,7 @@ Raises:
         .def(
             "clear",
             [](const MessageList& self) {
-                model::clear(*self.document, to_change(self.parent), *self.row);
+                model::clear(*self.document, to_change(self), *self.row);
             },
             "Remove all messages.")
         .def("reverse", unguarded(reverse), "Reverse the order of the messages.")

@@ -58,7 +58,7 @@ std::optional<Handle> library_message(std::string_view type_name, const py::hand
 
 template <class List>
 bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
-    return list.row == &row && below_guard(handle, [&] { return is_same(list.parent, handle); });
+    return list.row == &row && below_guard(handle, [&] { return is_same(list, handle); });
 }
 
 // The message of a handle, as the original of a copy. The handle must outlive it.

@@ -151,19 +151,17 @@ struct SparseInitializers : Graph {
     static constexpr auto kClassName = py::detail::const_name("SparseInitializers");
 };
 
-/// A repeated message field as a lazy sequence: elements are made on access.
-struct MessageList {
+/// A repeated message field as a lazy sequence: elements are made on access. The handle is of the
+/// message that has the field.
+struct MessageList : Handle {
     static constexpr auto kClassName = py::detail::const_name("MessageList");
-    DocumentPtr document;
-    Handle parent;
     const wire::FieldRow* row;
     bool as_proto;  // elements are ProtoViews, not objects of the message classes
     Remade<model::MessageList> remade = {};
 
     [[nodiscard]] std::shared_ptr<const model::MessageList> messages() const {
         return remade.get(*document, [&] {
-            return std::make_shared<const model::MessageList>(document->index(parent.message()),
-                                                              *row);
+            return std::make_shared<const model::MessageList>(document->index(message()), *row);
         });
     }
 };

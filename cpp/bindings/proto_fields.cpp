@@ -68,9 +68,9 @@ py::object scalar_value(const Handle& handle, const wire::FieldRow& row, bool as
 
 py::object repeated_to_python(const Handle& handle, const wire::FieldRow& row, bool as_proto) {
     if (row.is_message()) {
-        return make_object<MessageList>(handle.document, handle, &row, as_proto);
+        return make_object<MessageList>(handle, &row, as_proto);
     }
-    return make_object<ValueList>(handle.document, handle, &row, as_proto);
+    return make_object<ValueList>(handle, row, as_proto);
 }
 
 py::object property_value(const Handle& handle, const wire::FieldRow& row) {

@@ -26,7 +26,7 @@ constexpr std::size_t kLeastKept = 16;
 py::list read_values(const ValueList& self) {
     return below_guard(self, [&] {
         py::list values;
-        const onnx::Message message = self.parent.message();
+        const onnx::Message message = self.message();
         message.for_each_field([&](const wire::Field& found, const wire::FieldRow* known) {
             if (known != self.row) return;
             wire::Field run = found;
@@ -68,7 +68,7 @@ bool holds_texts(const ValueList& self) noexcept {
 // message, and for numbers: a run may hold many.
 std::shared_ptr<const model::FieldIndex> indexed(const ValueList& self) {
     if (!holds_texts(self)) return nullptr;
-    const onnx::Message message = self.parent.message();
+    const onnx::Message message = self.message();
     if (!message.edited() && !model::Document::is_large(message)) return nullptr;
     return self.document->index(message);
 }
@@ -78,8 +78,7 @@ std::size_t count_of(const ValueList& self) {
     return below_guard(self, [&]() -> std::size_t {
         if (const auto fields = indexed(self)) return fields->count(*self.row);
         std::size_t count = 0;
-        self.parent.message().for_each_field(
-            [&](const wire::Field&, const wire::FieldRow* row) { count += row == self.row; });
+        self.message().for_each_value(*self.row, [&](const wire::Field&) { ++count; });
         return count;
     });
 }
@@ -112,7 +111,7 @@ Common common_ends(const py::list& before, const py::list& after) {
 // Whether no run holds several values, and none is written: ONNX packs the numbers of tensors only.
 bool are_single_fields(const ValueList& self) {
     bool found = !self.row->packed;
-    self.parent.message().for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
+    self.message().for_each_field([&](const wire::Field& each, const wire::FieldRow* row) {
         found = found && (row != self.row || each.type == row->wire_type());
     });
     return found;
@@ -130,7 +129,7 @@ void write(const ValueList& self, const EditWatch& watch, const py::list& before
     const auto encoded = encode_all(row, after[changed]);
     watch.check();
     below_guard(self, [&] {
-        const onnx::Message message = to_change(self.parent);
+        const onnx::Message message = to_change(self);
         if (are_single) {
             model::splice_values(*self.document, message, row, first, before.size() - last - first,
                                  encoded);
@@ -143,7 +142,7 @@ void write(const ValueList& self, const EditWatch& watch, const py::list& before
 // Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
 py::object change(const ValueList& self, const char* method, const py::tuple& arguments,
                   const py::dict& named = {}) {
-    const EditWatch watch(self.parent);
+    const EditWatch watch(self);
     const py::list before = self.values();
     const py::list copy(before[py::slice(0, PY_SSIZE_T_MAX, 1)]);
     py::object result = copy.attr(method)(*arguments, **named);
@@ -180,7 +179,7 @@ constexpr std::uint32_t kFewReads = 8;
 std::optional<py::object> text_at(const ValueList& self, const py::object& index) {
     if (!holds_texts(self) || PyIndex_Check(index.ptr()) == 0) return std::nullopt;
     return below_guard(self, [&]() -> std::optional<py::object> {
-        const onnx::Message message = self.parent.message();
+        const onnx::Message message = self.message();
         std::optional<wire::Field> text;
         if (const auto fields = indexed(self)) {
             if (const auto position = position_in(self, index)) {
@@ -203,8 +202,7 @@ void splice_texts(const ValueList& self, const EditWatch& watch, std::uint64_t f
                   std::uint64_t count, std::span<const model::NewValue> texts) {
     watch.check();
     below_guard(self, [&] {
-        model::splice_values(*self.document, to_change(self.parent), *self.row, first, count,
-                             texts);
+        model::splice_values(*self.document, to_change(self), *self.row, first, count, texts);
     });
 }
 
@@ -212,7 +210,7 @@ void splice_texts(const ValueList& self, const EditWatch& watch, std::uint64_t f
 // with a tuple of what replaces them, `__delitem__` with an empty one.
 void replace(const ValueList& self, const char* method, const py::object& index,
              const py::tuple& values) {
-    const EditWatch watch(self.parent);
+    const EditWatch watch(self);
     const auto position = position_in(self, index);
     if (position) {
         splice_texts(self, watch, *position, 1, encode_all(*self.row, values));
@@ -222,7 +220,7 @@ void replace(const ValueList& self, const char* method, const py::object& index,
 }
 
 py::object pop(const ValueList& self, const py::object& index) {
-    const EditWatch watch(self.parent);
+    const EditWatch watch(self);
     const auto position = position_in(self, index);
     auto text = position ? text_at(self, py::int_(*position)) : std::nullopt;
     if (!text) return change(self, "pop", py::make_tuple(index));
@@ -235,7 +233,7 @@ void insert(const ValueList& self, const py::object& index, const py::object& va
         change(self, "insert", py::make_tuple(index, value));
         return;
     }
-    const EditWatch watch(self.parent);
+    const EditWatch watch(self);
     const py::ssize_t given = to_index(index, PyExc_OverflowError);
     const std::uint64_t position = place_in(given, count_of(self));
     const auto encoded = encode_all(*self.row, py::make_tuple(value));
@@ -243,7 +241,7 @@ void insert(const ValueList& self, const py::object& index, const py::object& va
 }
 
 void remove(const ValueList& self, const py::object& value) {
-    const EditWatch watch(self.parent);
+    const EditWatch watch(self);
     const std::optional<std::uint64_t> position =
         below_guard(self, [&]() -> std::optional<std::uint64_t> {
             const auto fields = py::isinstance<py::str>(value) ? indexed(self) : nullptr;
@@ -266,9 +264,8 @@ void remove(const ValueList& self, const py::object& value) {
 // Adds values at the end without a look at those that are there, which may be millions.
 void extend(const ValueList& self, const py::object& values) {
     const auto encoded = encode_all(*self.row, values);
-    below_guard(self, [&] {
-        model::append_values(*self.document, to_change(self.parent), *self.row, encoded);
-    });
+    below_guard(self,
+                [&] { model::append_values(*self.document, to_change(self), *self.row, encoded); });
 }
 
 // What an operator of a list takes: another ValueList as a list.
