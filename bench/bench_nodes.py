@@ -42,7 +42,7 @@ def loop(task: str, title: str, model: str, bound: float) -> Question:
 LOOPS = (
     loop("count_inputs", "len(node.inputs) of 200 000 nodes", NODES, 0.6),
     loop("node_names", "node.name of 200 000 nodes", NODES, 0.6),
-    loop("attribute_values", "an attribute's value of 50 000 nodes", "convolutions_50k", 0.6),
+    loop("attribute_values", "an attribute's value of 50 000 nodes", "convolutions_50k", 1.26),
     loop("attribute_names", "list(node.attributes) of 50 000 nodes", "convolutions_50k", 0.4),
     loop("tensor_shapes", "tensor.shape of 100 000 initializers", "small_100k", 0.6),
 )

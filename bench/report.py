@@ -119,12 +119,12 @@ class Tables:
         for line in text.splitlines():
             if line == CONTENDER_HEADING:
                 rows = tables.contenders
-            if line.startswith("| P"):
+            if line.startswith("| ") and not line.startswith("| # |"):
                 rows.setdefault(line.split(" | ")[0].removeprefix("| "), []).append(line)
         for paragraph in text.split("\n\n"):
             keys, mark, environment = " ".join(paragraph.split()).partition(MEASURED_ON)
             if mark:
-                tables.environments[environment] = {key for key in keys.split(", ") if key}
+                tables.environments.setdefault(environment, set()).update(keys.split(", "))
         return tables
 
     def update(self, new: Tables) -> None:
@@ -169,9 +169,9 @@ def _in_order(rows: dict[str, list[str]]) -> list[str]:
     return [row for key in sorted(rows, key=_order) for row in rows[key]]
 
 
-def _order(key: str) -> tuple[int, str]:
+def _order(key: str) -> tuple[float, str]:
     digits = "".join(c for c in key.split()[0] if c.isdigit())
-    return int(digits or 0), key
+    return float(digits or "inf"), key
 
 
 def _target_row(key: str, title: str, target: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,11 @@ def test_the_check_finds_faults() -> None:
     assert prose(text) == ["A short line. And another one."]
     assert tables(text) == ["| A cell. It may have two. |"]
     assert NEXT_SENTENCE.search(prose(text)[0])
+
+
+def test_the_tables_of_figures_are_read_back_whole():
+    """New figures are put between old ones, which are read from the page."""
+    report = runpy.run_path(str(ROOT / "bench/report.py"))
+    page = (ROOT / "bench/README.md").read_text()
+    written = page.partition(report["BEGIN"])[2].partition(report["END"])[0]
+    assert report["Tables"].of_text(written).text().strip() == written.strip()
