@@ -81,20 +81,6 @@ py::ssize_t parse_bytes(const ProtoView& self, const py::object& bytes) {
     return py::len(bytes);
 }
 
-void splice_copies(const ProtoView& self, std::string_view field,
-                   const std::vector<py::object>& messages,
-                   const std::vector<std::uint64_t>& positions) {
-    const wire::FieldRow& row = row_named(self, field);
-    const bool one_by_one = messages.size() == positions.size();
-    const std::uint64_t first = positions.empty() ? kAtEnd : positions.front();
-    std::vector<NewElement> added;
-    for (const py::object& each : messages) {
-        added.push_back({one_by_one ? positions[added.size()] : first,
-                         original_for(self, row.type_name, each, true)});
-    }
-    splice(self, row, added, positions);
-}
-
 }  // namespace
 
 void bind_proto_edits(GuardedClass<ProtoView>& cls) {
@@ -109,12 +95,6 @@ Raises:
         .def(
             "SetInParent", [](const ProtoView& self) { std::ignore = to_change(self); },
             "Make the message present in its parent.")
-        .def("_splice", unguarded(splice_copies), py::arg("field"), py::arg("messages"),
-             py::arg("positions"),
-             R"(Replace messages of a repeated field by copies of others, in one step.
-
-As many copies as positions, which ascend, replace them one by one. Otherwise, the copies go to the
-first position, or to the end if there is none.)")
         .def("MergeFrom", unguarded(merge_from), py::arg("other"),
              R"(Add the fields of a message of the same type.
 

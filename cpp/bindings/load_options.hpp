@@ -13,7 +13,7 @@ namespace onnxmap::bindings {
 namespace py = pybind11;
 
 /// `message`: the name of the message type that the bytes hold. `given`: an
-/// onnxmap._options.Options. `external_root`: the path of a folder as bytes, or an
+/// onnxmap._base.options.Options. `external_root`: the path of a folder as bytes, or an
 /// onnxmap._remote.RemoteFolder. Throws ValueError.
 [[nodiscard]] model::LoadOptions options_of(std::string_view message, const py::object& given,
                                             const py::object& external_root);

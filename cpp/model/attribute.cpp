@@ -108,8 +108,4 @@ ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow&
     return std::move(found).found();
 }
 
-ByName<Attribute> default_attributes(const onnx::Message& function) {
-    return attributes(function, field<"FunctionProto.attribute_proto">);
-}
-
 }  // namespace onnxmap::model

@@ -99,7 +99,4 @@ class Attribute {
 /// counts, at the place of the first one.
 [[nodiscard]] ByName<Attribute> attributes(const onnx::Message& message, const wire::FieldRow& row);
 
-/// The attributes of a FunctionProto that have a default, by the same rule.
-[[nodiscard]] ByName<Attribute> default_attributes(const onnx::Message& function);
-
 }  // namespace onnxmap::model

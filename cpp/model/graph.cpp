@@ -183,8 +183,4 @@ std::vector<onnx::Message> training_info_of(const Document& document, const onnx
     return found;
 }
 
-Graph main_graph(const std::shared_ptr<const Document>& document) {
-    return {document, main_graph_message(*document)};
-}
-
 }  // namespace onnxmap::model

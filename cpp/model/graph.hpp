@@ -84,9 +84,6 @@ class Graph {
 
     [[nodiscard]] const Initializers& initializers() const noexcept { return initializers_; }
 
-    [[nodiscard]] std::uint64_t sparse_initializer_count() const noexcept {
-        return fields_->count(kSparse);
-    }
     /// The SparseTensorProto at a position of the list, which must exist.
     [[nodiscard]] onnx::Message sparse_initializer(std::uint64_t position) const;
 
@@ -116,8 +113,5 @@ class Graph {
 /// The training information of a model, if `graph` is its main graph.
 [[nodiscard]] std::vector<onnx::Message> training_info_of(const Document& document,
                                                           const onnx::Message& graph);
-
-/// The graph of a loaded model. Throws Error `model.no_graph`.
-[[nodiscard]] Graph main_graph(const std::shared_ptr<const Document>& document);
 
 }  // namespace onnxmap::model

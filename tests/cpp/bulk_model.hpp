@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bulk/plan.hpp"
+#include "loaded_model.hpp"
 #include "memory_source.hpp"
 #include "model/graph.hpp"
 #include "onnx/schema.hpp"
@@ -90,7 +91,7 @@ struct BulkModel {
     }
 
     [[nodiscard]] std::shared_ptr<const bulk::Plan> plan(const bulk::Options& options = {}) const {
-        const model::Graph graph = model::main_graph(document);
+        const model::Graph graph = main_graph(document);
         return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);
     }
 

@@ -7,6 +7,7 @@
 
 #include "bulk/plan.hpp"
 #include "external_folder.hpp"
+#include "loaded_model.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "onnx/schema.hpp"
@@ -25,7 +26,7 @@ namespace onnxmap::test {
     load.external = external_folder(folder.path().string(), source::IoMode::mmap);
     const std::string path = folder.write("m", ByteView(model(graph)));
     const auto document = model::load_file(path, source::IoMode::mmap, load);
-    const model::Graph opened = model::main_graph(document);
+    const model::Graph opened = main_graph(document);
     return std::make_unique<bulk::Plan>(opened.initializers(), positions, options);
 }
 

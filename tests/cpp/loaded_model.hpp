@@ -10,6 +10,11 @@
 
 namespace onnxmap::test {
 
+[[nodiscard]] inline model::Graph main_graph(
+    const std::shared_ptr<const model::Document>& document) {
+    return {document, model::main_graph_message(*document)};
+}
+
 struct LoadedModel {
     /// `graph_fields` are the fields of a GraphProto.
     explicit LoadedModel(const Bytes& graph_fields) : LoadedModel(whole(model(graph_fields))) {}
@@ -23,7 +28,7 @@ struct LoadedModel {
     }
 
     explicit LoadedModel(std::shared_ptr<const model::Document> loaded)
-        : document(std::move(loaded)), graph(model::main_graph(document)) {}
+        : document(std::move(loaded)), graph(main_graph(document)) {}
 
     std::shared_ptr<const model::Document> document;
     model::Graph graph;

@@ -26,6 +26,7 @@
 #include "bulk/tensor_stream.hpp"
 #include "caught.hpp"
 #include "external_folder.hpp"
+#include "loaded_model.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "model/message_walk.hpp"
@@ -215,7 +216,7 @@ std::shared_ptr<const bulk::Plan> plan_all(const model::Document& document,
                                            const bulk::Options& options) {
     // The caller must not let the plan outlive the document.
     const std::shared_ptr<const model::Document> borrowed(&document, [](const model::Document*) {});
-    const model::Graph graph = model::main_graph(borrowed);
+    const model::Graph graph = main_graph(borrowed);
     std::vector<std::uint32_t> positions(graph.initializers().count());
     std::iota(positions.begin(), positions.end(), 0);
     return std::make_shared<const bulk::Plan>(graph.initializers(), positions, options);

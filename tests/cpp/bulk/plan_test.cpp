@@ -10,6 +10,7 @@
 #include "bulk_model.hpp"
 #include "caught.hpp"
 #include "external_folder.hpp"
+#include "loaded_model.hpp"
 #include "model/graph.hpp"
 #include "model/load.hpp"
 #include "temporary_folder.hpp"
@@ -56,7 +57,7 @@ TEST_CASE("plan: files come in the order of their first use, each from its begin
     options.external = external_folder(folder.path().string());
     const std::string path = folder.write("m", ByteView(model(graph)));
     const auto document = model::load_file(path, source::IoMode::mmap, options);
-    const model::Graph main = model::main_graph(document);
+    const model::Graph main = main_graph(document);
     const auto planned = [&](const std::vector<std::uint32_t>& positions) {
         return ranks(bulk::Plan(main.initializers(), positions, {}));
     };
@@ -150,7 +151,7 @@ TEST_CASE("plan: copies of the same bytes have a limit") {
             options.external = external_folder(folder.path().string());
             options.limits.overlap = overlap;
             const auto document = model::load_file(path, source::IoMode::mmap, options);
-            const model::Graph main = model::main_graph(document);
+            const model::Graph main = main_graph(document);
             std::vector<std::uint32_t> positions(tensors);
             std::iota(positions.begin(), positions.end(), 0);
             return code_of([&] {

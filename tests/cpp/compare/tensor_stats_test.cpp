@@ -9,6 +9,7 @@
 #include "bulk_model.hpp"
 #include "caught.hpp"
 #include "compare/stats_plan.hpp"
+#include "loaded_model.hpp"
 #include "model/graph.hpp"
 #include "os/parallel.hpp"
 
@@ -23,7 +24,7 @@ constexpr std::uint64_t kUint8 = 2;
 constexpr std::uint64_t kString = 8;
 
 StatsPlan stats_plan(const BulkModel& made) {
-    return {model::main_graph(made.document).initializers(), made.positions};
+    return {main_graph(made.document).initializers(), made.positions};
 }
 
 std::vector<TensorStats> stats(const StatsPlan& plan, unsigned threads) {

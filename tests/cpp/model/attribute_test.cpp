@@ -96,10 +96,6 @@ TEST_CASE("attribute: the last attribute of a repeated name counts, in the place
     const Bytes node = join(blob(5, named("a", 1)), blob(5, named("b", 2)), blob(5, named("a", 3)),
                             blob(5, named("", 4)));
     CHECK(values(model::Node({onnx::message<"NodeProto">, node}).attributes().entries) == expected);
-    const Bytes function = join(blob(11, named("a", 1)), blob(11, named("b", 2)),
-                                blob(11, named("a", 3)), blob(11, named("", 4)));
-    CHECK(values(model::default_attributes({onnx::message<"FunctionProto">, function}).entries) ==
-          expected);
 }
 
 }  // namespace onnxmap::test

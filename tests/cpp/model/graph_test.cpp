@@ -50,7 +50,6 @@ TEST_CASE("graph: op types are counted, most frequent first, then in order of ap
 TEST_CASE("graph: repeated names of sparse initializers are treated like those of dense ones") {
     const LoadedModel model(join(blob(15, sparse("s")), blob(15, sparse("twice")),
                                  blob(15, sparse("")), blob(15, sparse("twice"))));
-    CHECK(model.graph.sparse_initializer_count() == 4);
     const model::ListNames& names = model.graph.sparse_initializer_names();
     CHECK(names.count() == 2);
     CHECK(names.position("s") == 0U);

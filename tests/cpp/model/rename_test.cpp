@@ -9,6 +9,7 @@
 
 #include "caught.hpp"
 #include "edited_document.hpp"
+#include "loaded_model.hpp"
 
 namespace onnxmap::test {
 
@@ -56,8 +57,7 @@ Bytes model_with(std::string_view w, std::string_view v) {
 }
 
 struct Renamed {
-    explicit Renamed(const Bytes& bytes)
-        : edited(bytes), graph(model::main_graph(edited.document)) {}
+    explicit Renamed(const Bytes& bytes) : edited(bytes), graph(main_graph(edited.document)) {}
 
     void rename(RenamedNames names) { model::Renaming(graph, std::move(names)).apply(); }
 

@@ -34,7 +34,7 @@ struct Saved {
 
     template <class Ask>
     auto ask(std::uint64_t position, Ask&& question) const {
-        const onnx::Message tensor = model::main_graph(document).initializers().at(position);
+        const onnx::Message tensor = main_graph(document).initializers().at(position);
         return question(model::Tensor(*document, tensor));
     }
     [[nodiscard]] auto file(std::uint64_t i) const {
