@@ -43,11 +43,11 @@ Bulk plan_bulk(const Initializers& initializers, const py::object& names, const 
             throw py::value_error("dtype must be a floating-point type of ONNX, such as float32");
         }
     }
-    const auto positions = positions_of(initializers, names, release_pages);
+    const auto selected = select_tensors(initializers, names, release_pages);
     const WithoutLock unlocked;  // this may open files and search for segments
     return below_guard(initializers, [&] {
         return Bulk{
-            std::make_shared<const bulk::Plan>(initializers.graph()->initializers(), positions,
+            std::make_shared<const bulk::Plan>(selected.list(), selected.positions,
                                                bulk::Options{float_type, copies, release_pages}),
             copies};
     });
@@ -213,7 +213,7 @@ void bind_bulk(py::module_& module) {
 Args:
     threads: how many threads read and decode; 0 for as many as help.
     tell: None, or a function that is called with the bytes done, some 20 times a second.)");
-    py::class_<Stream>(module, "Stream", "The stream that onnxmap._bulk.TensorStream wraps.")
+    py::class_<Stream>(module, "Stream", "The stream that onnxmap.TensorStream wraps.")
         .def("next", &Stream::next, "Return the next name and array; None at the end.")
         .def("stop", &Stream::stop, "End the stream and all its background work.");
     module.def(

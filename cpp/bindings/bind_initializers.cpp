@@ -129,14 +129,13 @@ py::dict all_views(const Initializers& self) {
 
 py::dict views(const Initializers& self, const py::object& names) {
     if (names.is_none()) return below_guard(self, [&] { return all_views(self); });
-    const auto positions = positions_of(self, names);
+    const auto selected = select_tensors(self, names);
     return below_guard(self, [&] {
         ViewMaker make_view(self);
         py::dict views;
-        const auto graph = self.graph();
         // In the order of the caller, so that the first error is that of the first name.
-        for (const std::uint32_t position : positions) {
-            const model::Tensor tensor(*self.document, graph->initializers().at(position));
+        for (const std::uint32_t position : selected.positions) {
+            const model::Tensor tensor(*self.document, selected.list().at(position));
             views[to_str(tensor.header().name)] = make_view(tensor);
         }
         return views;

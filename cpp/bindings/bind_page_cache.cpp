@@ -16,9 +16,9 @@ namespace {
 // Calls prefetch or evict of bulk/tensor_pages.hpp.
 template <auto work>
 void for_tensors(const Initializers& self, const py::object& names) {
-    const auto positions = positions_of(self, names);
+    const auto selected = select_tensors(self, names);
     const WithoutLock unlocked;
-    below_guard(self, [&] { work(self.graph()->initializers(), positions, poll_signals); });
+    below_guard(self, [&] { work(selected.list(), selected.positions, poll_signals); });
 }
 
 // For each tensor by name, how many of its bytes are in memory, and how many it has.
@@ -27,17 +27,16 @@ py::dict residency(const Initializers& self, const py::object& names) {
     // pages.
     const ByteRanges absent = without_lock(
         [&] { return below_guard(self, [&] { return bulk::absent_ranges(*self.document); }); });
-    const auto positions = positions_of(self, names);
+    const auto selected = select_tensors(self, names);
     const std::vector<bulk::ResidentBytes> found = without_lock([&] {
         return below_guard(self, [&] {
-            return bulk::residency(self.graph()->initializers(), positions, absent, poll_signals);
+            return bulk::residency(selected.list(), selected.positions, absent, poll_signals);
         });
     });
     return below_guard(self, [&] {
         py::dict result;
-        const auto graph = self.graph();
         for (std::size_t i = 0; i < found.size(); ++i) {
-            const model::Tensor tensor(*self.document, graph->initializers().at(positions[i]));
+            const model::Tensor tensor(*self.document, selected.list().at(selected.positions[i]));
             result[to_str(tensor.header().name)] =
                 py::make_tuple(found[i].resident, found[i].total);
         }

@@ -25,10 +25,10 @@ using onnx::Numbers;
 using tensor::ValueStats;
 
 std::unique_ptr<StatsPlan> plan_stats(const Initializers& initializers, const py::object& names) {
-    const auto positions = positions_of(initializers, names);
+    const auto selected = select_tensors(initializers, names);
     const WithoutLock unlocked;  // this may open files and search for segments
     return below_guard(initializers, [&] {
-        return std::make_unique<StatsPlan>(initializers.graph()->initializers(), positions);
+        return std::make_unique<StatsPlan>(selected.list(), selected.positions);
     });
 }
 

@@ -68,20 +68,28 @@ py::object selected_names(const Initializers& self, const py::object& names) {
     return single;
 }
 
-std::vector<std::uint32_t> positions_of(const Initializers& self, const py::object& names,
-                                        bool release_pages) {
+SelectedTensors select_tensors(const Initializers& self, const py::object& names,
+                               bool release_pages) {
     below_guard(self, [&] { self.graph()->initializers().read_names(release_pages); });
-    if (names.is_none())
-        return below_guard(self, [&] { return self.graph()->initializers().names().positions(); });
-    const py::object selected = below_guard(self, [&] { return selected_names(self, names); });
-    std::vector<std::uint32_t> positions;
-    std::unordered_set<std::uint32_t> seen;
-    for (const py::handle name : selected) {
-        const std::uint32_t position = below_guard(
-            self, [&] { return position_of(self, py::reinterpret_borrow<py::object>(name)); });
-        if (seen.insert(position).second) positions.push_back(position);
-    }
-    return positions;
+    // The names of an iterable may come from code that edits the graph: it runs before the
+    // look-ups.
+    const py::object wanted =
+        names.is_none() ? py::object()
+                        : py::list(below_guard(self, [&] { return selected_names(self, names); }));
+    return below_guard(self, [&] {
+        SelectedTensors selected{self.graph(), {}};
+        if (!wanted) {
+            selected.positions = selected.list().names().positions();
+            return selected;
+        }
+        std::unordered_set<std::uint32_t> seen;
+        for (const py::handle name : wanted) {
+            const std::uint32_t position =
+                position_of(self, py::reinterpret_borrow<py::object>(name));
+            if (seen.insert(position).second) selected.positions.push_back(position);
+        }
+        return selected;
+    });
 }
 
 }  // namespace onnxmap::bindings

@@ -36,10 +36,16 @@ namespace onnxmap::bindings {
 /// any other iterable is returned as it is. Throws TypeError for bytes.
 [[nodiscard]] py::object selected_names(const Initializers& self, const py::object& names);
 
-/// Their positions, each once, in the order of the names. `release_pages`: the pages that reading
-/// the names maps are released.
-[[nodiscard]] std::vector<std::uint32_t> positions_of(const Initializers& self,
-                                                      const py::object& names,
-                                                      bool release_pages = false);
+/// Some tensors of a state of the graph.
+struct SelectedTensors {
+    std::shared_ptr<const model::Graph> graph;
+    std::vector<std::uint32_t> positions;  // each once, in the order of the names
+
+    [[nodiscard]] const model::Initializers& list() const { return graph->initializers(); }
+};
+
+/// The tensors of those names. `release_pages`: the pages that reading the names maps are released.
+[[nodiscard]] SelectedTensors select_tensors(const Initializers& self, const py::object& names,
+                                             bool release_pages = false);
 
 }  // namespace onnxmap::bindings

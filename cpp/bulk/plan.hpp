@@ -63,8 +63,8 @@ struct Options {
 class Plan {
   public:
     /// `positions`: in the list of initializers. Checks for changed files, then finds and checks
-    /// all values; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, std::out_of_range,
-    /// and `limit.overlap` if the tensors refer to the same bytes too often.
+    /// all values; reads none. Throws Error `tensor.*`, `ext.*`, `file.changed`, Error
+    /// `edit.concurrent`, and `limit.overlap` if the tensors refer to the same bytes too often.
     Plan(const model::Initializers& initializers, std::span<const std::uint32_t> positions,
          const Options& options);
 

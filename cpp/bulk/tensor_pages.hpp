@@ -21,7 +21,7 @@ struct ResidentBytes {
 };
 
 // The functions check for changed files first. `positions`: in the list of initializers. They throw
-// what model::Tensor::values throws, and std::out_of_range.
+// what model::Tensor::values throws, and Error `edit.concurrent`.
 
 /// Asks for the pages of the tensors; see source::prefetch.
 void prefetch(const model::Initializers& initializers, std::span<const std::uint32_t> positions,

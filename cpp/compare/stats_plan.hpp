@@ -44,8 +44,8 @@ class StatsPlan {
   public:
     /// `positions`: in the list of initializers. Tensors of strings are left out. Checks for
     /// changed files, then finds and checks all values; reads none. Throws Error `tensor.*`,
-    /// `ext.*`, `file.changed`, std::out_of_range, and `limit.overlap` if the tensors refer to the
-    /// same bytes too often.
+    /// `ext.*`, `file.changed`, Error `edit.concurrent`, and `limit.overlap` if the tensors refer
+    /// to the same bytes too often.
     StatsPlan(const model::Initializers& initializers, std::span<const std::uint32_t> positions);
 
     [[nodiscard]] const model::Document& document() const noexcept { return *document_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 
 #include "base/error.hpp"
 #include "source/read_guard.hpp"
@@ -19,14 +18,14 @@ constexpr const char* kAdvice = "iterate over initializers.all() to reach each o
 }  // namespace
 
 onnx::Message Initializers::at(std::uint64_t position) const {
-    if (position >= count()) throw std::out_of_range("no such initializer");
+    if (position >= count()) onnx::fail_edited_meanwhile();
     return tensor_of(graph_->at(kField, position));
 }
 
 std::vector<std::uint32_t> Initializers::in_list_order(
     std::span<const std::uint32_t> positions) const {
     if (std::ranges::any_of(positions, [&](std::uint32_t each) { return each >= count(); })) {
-        throw std::out_of_range("no such initializer");
+        onnx::fail_edited_meanwhile();
     }
     std::vector<std::uint32_t> order(positions.size());
     std::iota(order.begin(), order.end(), 0);

@@ -31,7 +31,7 @@ class Initializers {
 
     [[nodiscard]] std::uint64_t count() const noexcept { return graph_->count(kField); }
 
-    /// The TensorProto at a position of the list. Throws std::out_of_range.
+    /// The TensorProto at a position of the list. Throws Error `edit.concurrent`.
     [[nodiscard]] onnx::Message at(std::uint64_t position) const;
 
     /// Calls visit(tensor) for each TensorProto of the list, in order. `release_pages`: the pages
@@ -53,7 +53,7 @@ class Initializers {
 
     /// Calls visit(i, tensor) for the tensor at positions[i], in the order of the list. One walk
     /// serves neighbouring positions; at() would walk over the neighbours of each tensor again.
-    /// Throws std::out_of_range before the first call of `visit`.
+    /// Throws Error `edit.concurrent` before the first call of `visit`.
     template <class Visit>
     void for_each_at(std::span<const std::uint32_t> positions, Visit&& visit,
                      bool release_pages = false) const {
@@ -110,7 +110,7 @@ class Initializers {
     [[nodiscard]] onnx::Message tensor_of(const wire::Field& element) const {
         return graph_->message().inner(kField, element);
     }
-    // The indices 0 to positions.size() - 1, sorted by position. Throws std::out_of_range.
+    // The indices 0 to positions.size() - 1, sorted by position. Throws Error `edit.concurrent`.
     [[nodiscard]] std::vector<std::uint32_t> in_list_order(
         std::span<const std::uint32_t> positions) const;
 
