@@ -1,5 +1,4 @@
-// Checks, renames, removes and syncs files and folders beside a save.
-#include <array>
+// Checks, renames and removes files and folders beside a save.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -9,6 +8,7 @@
 #include "bindings/python_objects.hpp"
 #include "os/output_folder.hpp"
 #include "save/destination.hpp"
+#include "save/file_moves.hpp"
 #include "save/folders_beneath.hpp"
 
 namespace onnxmap::bindings {
@@ -25,32 +25,30 @@ void bind_file_moves(py::module_& module) {
         py::arg("path"), py::arg("replace_read_only"),
         "Raise what a save to a path raises because of the object that has the name now.");
     module.def(
-        "rename_to_new",
+        "rename_file",
         [](const py::bytes& old_folder, const py::bytes& old_location, const py::bytes& new_folder,
-           const py::bytes& new_location) {
-            const std::array<std::string, 4> names = {
-                std::string(old_folder), std::string(old_location), std::string(new_folder),
-                std::string(new_location)};
+           const py::bytes& new_location, bool sync, bool may_replace, bool replace_read_only) {
+            const save::FileBeneath from{std::string(old_folder), std::string(old_location)};
+            const save::FileBeneath to{std::string(new_folder), std::string(new_location)};
+            const auto if_taken = !may_replace        ? save::IfTaken::refuse
+                                  : replace_read_only ? save::IfTaken::replace_read_only
+                                                      : save::IfTaken::replace;
             const WithoutLock unlocked;
-            const save::PlaceBeneath from = save::place_beneath(names[0], names[1]);
-            const save::PlaceBeneath to = save::place_beneath(names[2], names[3]);
-            from.folder->rename_to_new(from.name, *to.folder, to.name, to.path);
+            save::rename_file(from, to, {if_taken, sync, poll_signals});
         },
         py::arg("old_folder"), py::arg("old_location"), py::arg("new_folder"),
-        py::arg("new_location"),
-        "Rename a file beneath a folder. An error if the new name is taken, or for a link on the "
-        "way.");
+        py::arg("new_location"), py::arg("sync"), py::arg("may_replace") = false,
+        py::arg("replace_read_only") = false,
+        "Rename a file beneath a folder, under the locks that a save takes.");
     module.def(
         "remove_file",
-        [](const py::bytes& folder, const py::bytes& location) {
-            const std::string base(folder);
-            const std::string below(location);
+        [](const py::bytes& folder, const py::bytes& location, bool sync) {
+            const save::FileBeneath file{std::string(folder), std::string(location)};
             const WithoutLock unlocked;
-            const save::PlaceBeneath place = save::place_beneath(base, below);
-            place.folder->remove(place.name, place.path);
+            save::remove_file(file, {save::IfTaken::refuse, sync, poll_signals});
         },
-        py::arg("folder"), py::arg("location"),
-        "Remove a file beneath a folder. An error for a link on the way.");
+        py::arg("folder"), py::arg("location"), py::arg("sync"),
+        "Remove a file beneath a folder, under the lock that a save takes.");
     py::class_<save::FoldersBeneath>(module, "FoldersBeneath",
                                      "New folders for files beneath another folder.")
         .def(
@@ -70,14 +68,6 @@ void bind_file_moves(py::module_& module) {
         "folders_beneath",
         [](bool sync) { return std::make_unique<save::FoldersBeneath>(true, sync); },
         py::arg("sync"));
-    module.def(
-        "sync_folder",
-        [](const py::bytes& path) {
-            const std::string name(path);
-            const WithoutLock unlocked;
-            os::OutputFolder(name, name).sync(name);
-        },
-        py::arg("path"), "Wait until the disk has the names of a folder, if it can tell.");
 }
 
 }  // namespace onnxmap::bindings

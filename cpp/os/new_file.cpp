@@ -186,7 +186,7 @@ void NewFile::set_mode(unsigned permissions) {
 }
 
 void NewFile::replace() {
-    folder_->rename(temporary_, name_, path_);
+    folder_->rename(temporary_, *folder_, name_, path_);
     temporary_.clear();
 }
 

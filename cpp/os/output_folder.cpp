@@ -137,9 +137,10 @@ std::optional<std::vector<FileAttribute>> OutputFolder::attributes_of(
     return std::nullopt;
 }
 
-void OutputFolder::rename(const std::string& from, const std::string& to,
-                          const std::string& path) const {
-    if (write_calls->rename(descriptor(), from.c_str(), descriptor(), to.c_str()) != 0) {
+void OutputFolder::rename(const std::string& from, const OutputFolder& to_folder,
+                          const std::string& to, const std::string& path) const {
+    const int there = to_folder.descriptor();
+    if (write_calls->rename(descriptor(), from.c_str(), there, to.c_str()) != 0) {
         throw FileError(errno, path);
     }
 }

@@ -58,12 +58,12 @@ class OutputFolder {
     [[nodiscard]] std::optional<std::vector<FileAttribute>> attributes_of(
         const std::string& name) const;
 
-    /// Replaces `to`.
-    void rename(const std::string& from, const std::string& to, const std::string& path) const;
+    /// Gives the file a name in `to_folder`, which must be on the same file system. Replaces `to`.
+    void rename(const std::string& from, const OutputFolder& to_folder, const std::string& to,
+                const std::string& path) const;
 
-    /// Gives the file a name in `to_folder`, which must be on the same file system. Throws EEXIST
-    /// if `to` is taken. On a file system with neither hard links nor such a call, looks first, so
-    /// that a name that is taken at that moment is replaced.
+    /// The same, but throws EEXIST if `to` is taken. On a file system with neither hard links nor
+    /// such a call, looks first, so that a name that is taken at that moment is replaced.
     void rename_to_new(const std::string& from, const OutputFolder& to_folder,
                        const std::string& to, const std::string& path) const;
 

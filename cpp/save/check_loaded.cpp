@@ -13,7 +13,7 @@ namespace {
 [[noreturn]] void refuse_reference(const std::string& path) {
     fail_at("file.changed", path,
             " was moved, deleted or replaced since it was loaded, so nothing can refer to its "
-            "values; load the model again, or put all values into the new files");
+            "values; load the model again, or save all values anew");
 }
 
 // Empty if no path leads to the file.

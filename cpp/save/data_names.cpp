@@ -62,8 +62,14 @@ void check_location(const std::string& folder, const std::string& location) {
         if (end - begin > kLongestName) throw FileError(ENAMETOOLONG, joined(folder, location));
         begin = end + 1;
     }
-    if (!contain::is_safe_location(location)) {
-        refuse_location(location, "out of the folder of the model");
+    try {
+        contain::check_location(location);
+    } catch (const contain::LocationFault& fault) {
+        const bool is_unsafe = std::string_view(fault.code) == "ext.unsafe_path";
+        Error error("ext.unsafe_path", "the name of the data file " + quoted(location) +
+                                           (is_unsafe ? " is unsafe: " : " ") + fault.why);
+        error.location = location;
+        throw error;
     }
 }
 

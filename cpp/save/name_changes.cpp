@@ -25,7 +25,7 @@ void NameChanges::set_aside(const Destination& place, Aside how) {
                const bool is_linked = how == Aside::linked &&
                                       folder.link(place.name, folder, change.aside, place.path);
                if (is_linked) return;
-               folder.rename(place.name, change.aside, place.path);
+               folder.rename(place.name, folder, change.aside, place.path);
                change.kind = Change::Kind::moved_aside;
            });
 }
@@ -42,7 +42,7 @@ void NameChanges::undo_put(const Change& change) const {
     for (const Change& earlier : changes_) {
         if (earlier.kind != Change::Kind::linked_aside || earlier.place != change.place) continue;
         // At no moment the name is free.
-        place.folder->rename(earlier.aside, place.name, place.path);
+        place.folder->rename(earlier.aside, *place.folder, place.name, place.path);
         return;
     }
     place.folder->remove(place.name, place.path);

@@ -19,7 +19,8 @@ def absolute_path(path: bytes) -> bytes:
     This is not `os.path.abspath`, which takes `link/..` for the folder that holds the link. The
     system takes it for the folder above the target of the link.
     """
-    joined = os.path.join(os.getcwdb(), path)  # noqa: PTH109, PTH118 -- bytes
+    # The folder of the process may be gone, which matters only to a relative path.
+    joined = path if path.startswith(b"/") else os.path.join(os.getcwdb(), path)  # noqa: PTH109, PTH118 -- bytes
     return joined if b".." in joined.split(b"/") else os.path.normpath(joined)
 
 

@@ -17,6 +17,7 @@ from onnxmap._files.load import load
 from onnxmap._files.save import save_with_copies
 from onnxmap._write.neighbours import file_id, neighbours
 from onnxmap._write.options import SaveReport
+from onnxmap._write.paths import local_path
 from onnxmap._write.text_files import locations_in_text
 from onnxmap.errors import OnnxMapError, SaveError
 
@@ -105,19 +106,21 @@ class Place:
         old: the absolute path of the model; None if that is a URL.
         path: the absolute path of the new file.
         folder: its directory.
+        replace_read_only: as for `save`.
     """
 
     def __init__(self, path: Path, new_path: Path, how: How, may_stay: bool = False) -> None:
         source, new = without_file_scheme(os.fsencode(path)), os.fsdecode(new_path)
         self.old = None if is_url(source) else os.fsdecode(absolute_path(source))
-        self.path = os.fsdecode(absolute_path(os.fsencode(new)))
+        self.path = os.fsdecode(local_path(new.rstrip("/") or new[:1]))
         if os.path.isdir(self.path):
             old = self.old or urlsplit(os.fsdecode(source)).path
             self.path = os.path.join(self.path, posixpath.basename(old))
         elif new.endswith("/"):
             raise SaveError(f"{new} is no folder", code="save.no_folder")
         self.folder, self._name = os.path.split(self.path)
-        self._how, self._overwrite, self._may_stay = how, how[0], may_stay
+        self._how, self._may_stay = how, may_stay
+        self._overwrite, self.replace_read_only = how[:2]
         # Models that count as neighbours, whatever they are called.
         self._old = [] if self.old is None else [self.old]
         there = [each for each in (self.path, *self._old) if os.path.exists(each)]
@@ -127,7 +130,7 @@ class Place:
             )
         self._check_taken([self.path])
         if os.path.isdir(self.folder):
-            _core.check_output(os.fsencode(self.path), how[1])
+            _core.check_output(os.fsencode(self.path), self.replace_read_only)
 
     def is_same_folder(self) -> bool:
         """Return whether the model stays in its directory."""

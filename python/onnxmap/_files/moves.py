@@ -157,15 +157,13 @@ class _Move:
                     undo.callback(self._could_remove, file)
                 try:
                     self._rename(renamed, undo)
-                    _core.remove_file(*old)
-                    self._sync_folders([old])
+                    _core.remove_file(*old, self._sync)
                 except BaseException:
                     if not os.path.lexists(self._old):  # the new model is the only one
                         undo.pop_all()
                     raise
             elif was_there:
-                os.replace(self._old, place.path)
-                self._sync_folders([old, new])
+                _core.rename_file(*old, *new, self._sync, True, place.replace_read_only)
             else:
                 self._rename({new: old}, undo)
             undo.pop_all()
@@ -199,21 +197,13 @@ class _Move:
         """Rename files: the old name of each by the new one."""
         for new, old in files.items():
             undo.callback(_rename_back, new, old)  # first: a signal may come after the rename
-            _core.rename_to_new(*old, *new)
-        self._sync_folders([*files, *files.values()])
+            _core.rename_file(*old, *new, self._sync)
 
     def _could_remove(self, file: File) -> bool:
         """Remove a file that no longer matters, and return whether it is gone."""
         with suppress(OSError, UnsafePathError):
-            _core.remove_file(*file)
-            self._sync_folders([file])
+            _core.remove_file(*file, self._sync)
         return not os.path.lexists(_path(file))
-
-    def _sync_folders(self, files: Iterable[File]) -> None:
-        """Wait until the disk has the names of these files."""
-        folders = {os.path.dirname(os.path.join(*file)) for file in files}
-        for folder in folders if self._sync else ():
-            _core.sync_folder(folder)
 
 
 def _path(file: File) -> str:
@@ -222,7 +212,7 @@ def _path(file: File) -> str:
 
 def _rename_back(new: File, old: File) -> None:
     if os.path.lexists(_path(new)) and not os.path.lexists(_path(old)):
-        _core.rename_to_new(*new, *old)
+        _core.rename_file(*new, *old, sync=False)
 
 
 def _share_file_system(path: str, other: str) -> bool:

@@ -17,6 +17,8 @@ def local_path(path: Path) -> bytes:
     name = without_file_scheme(os.fsencode(path))
     if is_url(name):
         raise SaveError("a model can be saved to a local path only", code="save.remote")
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "")
     if b"\0" in name:
         raise ValueError("embedded null byte in a path")
     if name.endswith(b"/"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -268,7 +269,7 @@ class TestFailures:
     """Each change of a name fails, or is interrupted right after it."""
 
     @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
-    @pytest.mark.parametrize("change", ["rename_to_new", "remove_file", "sync_folder"])
+    @pytest.mark.parametrize("change", ["rename_file", "remove_file"])
     @pytest.mark.parametrize("is_done", [False, True])
     @pytest.mark.parametrize("place", ["n.onnx", "to/m.onnx"])
     def test_what_a_failure_leaves(
@@ -283,18 +284,19 @@ class TestFailures:
         place: str,
     ) -> None:
         locations = {"a": "m.data", "b": "sub/m.onnx.data"}
-        moves = place == "to/m.onnx"
         failures = 0
         for count in range(1, 9):
             values = save_weighted(tmp_path / "m.onnx", locations)
             left = [count]
             real = getattr(_core, change)
 
-            def failing(*arguments: Any, real: Any = real, left: list[int] = left) -> Any:
+            def failing(
+                *arguments: Any, real: Any = real, left: list[int] = left, **options: Any
+            ) -> Any:
                 left[0] -= 1
                 if left[0] == 0 and not is_done:
                     raise error
-                real(*arguments)
+                real(*arguments, **options)
                 if left[0] == 0:
                     raise error
 
@@ -312,9 +314,7 @@ class TestFailures:
             for each in tmp_path.iterdir():
                 shutil.rmtree(each) if each.is_dir() else each.unlink()
             to.mkdir()
-        # Each folder that loses or gets a name is synced.
-        syncs = (3 if moves else 2) + 1
-        assert failures == {"rename_to_new": 2, "remove_file": 1, "sync_folder": syncs}[change]
+        assert failures == {"rename_file": 2, "remove_file": 1}[change]
 
     @pytest.mark.parametrize("location", ["m.data", None])
     def test_a_file_that_is_made_meanwhile_is_kept(
@@ -328,20 +328,39 @@ class TestFailures:
         """Names are checked first, and a long copy may come in between."""
         values = save_weighted(tmp_path / "m.onnx", {"a": location})
         taken = to / (location or "m.onnx")
-        real = _core.rename_to_new
+        real = _core.rename_file
 
-        def late(*names: bytes) -> None:
+        def late(*arguments: Any, **options: Any) -> None:
             taken.write_bytes(b"mine")
-            real(*names)
+            real(*arguments, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(_core, "rename_to_new", late)
+            patch.setattr(_core, "rename_file", late)
             ran = run("mv", tmp_path / "m.onnx", to)
         assert ran.status == 2
         assert f"{taken}" in ran.err
         assert taken.read_bytes() == b"mine"
         assert names_in(to) == {taken.name}
         assert values_of(tmp_path / "m.onnx") == values
+
+    def test_a_pipe_that_takes_the_name_meanwhile_is_kept(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("m.onnx", "n.onnx"):
+            save_weighted(tmp_path / name, {"a": None})
+        real = _core.rename_file
+
+        def late(*arguments: Any) -> None:
+            (tmp_path / "n.onnx").unlink()
+            os.mkfifo(tmp_path / "n.onnx")
+            real(*arguments)
+
+        monkeypatch.setattr(_core, "rename_file", late)
+        with pytest.raises(onnxmap.SaveError) as caught:
+            onnxmap.move_model(tmp_path / "m.onnx", tmp_path / "n.onnx", overwrite=True)
+        assert caught.value.code == "save.not_regular"
+        assert (tmp_path / "n.onnx").is_fifo()
+        assert (tmp_path / "m.onnx").exists()
 
     def test_nothing_is_moved_before_the_new_model_is_complete(
         self, run: Run, tmp_path: Path, to: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from support.models.weighted import names_in, save_weighted, values_of
@@ -35,10 +36,15 @@ def test_the_folder_cannot_be_synced(
     save_weighted(tmp_path / "m.onnx", locations)
     before = names_in(tmp_path)
 
-    def fail(_: bytes) -> None:
-        raise OSError(5, "Input/output error")
+    for name in ("rename_file", "remove_file"):
+        real = getattr(_core, name)
 
-    monkeypatch.setattr(_core, "sync_folder", fail)
+        def fail(*arguments: Any, real: Any = real, **options: Any) -> None:
+            real(*arguments, **options)
+            if options.get("sync", True):
+                raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(_core, name, fail)
     assert run("mv", tmp_path / "m.onnx", tmp_path / place).status == 2
     assert names_in(tmp_path) == before
 
@@ -71,10 +77,10 @@ def test_old_files_that_cannot_be_removed(
     values = save_weighted(tmp_path / "m.onnx", {"a": "m.data"})
     real = _core.remove_file
 
-    def fail(folder: bytes, location: bytes) -> None:
+    def fail(folder: bytes, location: bytes, sync: bool) -> None:
         if location.endswith(b".data"):
             raise PermissionError(13, "Permission denied", location)
-        real(folder, location)
+        real(folder, location, sync)
 
     with TemporaryDirectory(dir="/dev/shm") as folder:
         elsewhere = Path(folder)

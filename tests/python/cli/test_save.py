@@ -341,7 +341,7 @@ class TestFailures:
             (("--align", "48"), "must be a power of two, not '48'"),
             (("--threshold", "big"), "a size is written like"),
             (("--external-data", ""), "external_data is empty"),
-            (("--external-data", "../w"), "out of the folder"),
+            (("--external-data", "../w"), "is unsafe: outside the model directory"),
         ],
     )
     def test_bad_usage_is_one_line(

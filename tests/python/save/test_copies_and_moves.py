@@ -6,11 +6,14 @@ The tests of the commands `cp` and `mv` look at names, failures and crashes.
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 from support.models.weighted import Values, names_in, save_weighted, values_of
 
@@ -143,8 +146,23 @@ def test_kinds_of_paths(function: Function, tmp_path: Path, values: Values) -> N
     for i, kind in enumerate((os.fspath, os.fsencode, lambda path: f"file://{path}")):
         path = tmp_path / f"n{i}.onnx"
         onnxmap.copy_model(tmp_path / "m.onnx", path)
-        function(kind(path), os.fsencode(tmp_path / f"o{i}.onnx"))
+        function(kind(path), kind(tmp_path / f"o{i}.onnx"))
         assert values_of(tmp_path / f"o{i}.onnx") == values
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [("", FileNotFoundError), ("http://x/n.onnx", onnxmap.SaveError), ("n\0.onnx", ValueError)],
+)
+@BOTH
+def test_wrong_new_paths(
+    function: Function, path: str, error: type[Exception], tmp_path: Path, values: Values
+) -> None:
+    with pytest.raises(error):
+        function(tmp_path / "m.onnx", path)
+    with pytest.raises(error):
+        onnxmap.load(tmp_path / "m.onnx").save(path)
+    assert values_of(tmp_path / "m.onnx") == values
 
 
 @BOTH
@@ -197,3 +215,24 @@ def test_data_files_behind_a_url(function: Function, tmp_path: Path) -> None:
     assert values_of(tmp_path / "to/m.onnx") == values
     if function is onnxmap.move_model:
         assert report.copied == {"w.data": str(tmp_path / "to/w.data")}
+
+
+@pytest.mark.parametrize("name", ["n.onnx", "taken.onnx"])
+def test_a_move_waits_for_a_save(name: str, tmp_path: Path) -> None:
+    """As saves and appends wait for each other."""
+    for path in ("m.onnx", "taken.onnx"):
+        onnxmap.from_arrays({"w": np.full(3, 5.0)}).save(tmp_path / path)
+    moved: list[onnxmap.MoveReport] = []
+    places = tmp_path / "m.onnx", tmp_path / name
+    move = Thread(target=lambda: moved.append(onnxmap.move_model(*places, overwrite=True)))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        move.start()
+        move.join(0.3)
+        assert move.is_alive()
+        assert (tmp_path / "m.onnx").exists()
+    finally:
+        os.close(folder)
+        move.join()
+    assert moved[0].moved == {str(places[0]): str(places[1])}

@@ -14,7 +14,7 @@ from typing import Any
 from onnxmap import _core
 from onnxmap.cli import main
 
-CHANGES = ((_core, "rename_to_new"), (os, "rename"), (_core, "remove_file"))
+CHANGES = ((_core, "rename_file"), (_core, "remove_file"))
 
 
 def _crashing(change: Callable[..., Any], left: list[int], when: str) -> Callable[..., Any]:
