@@ -136,13 +136,20 @@ Args:
     indent: spaces for each level; None for one line.
     preserving_proto_field_name: as for to_dict().)")
         .def("__str__", [](const ProtoView& self) { return text_of(self, UINT64_MAX); })
-        .def("_write_text", write_text, py::arg("write"), py::arg("longest"), py::arg("limited"),
-             "Call `write` with the text of to_text(), in parts.")
-        .def("_write_json", write_json, py::arg("write"), py::arg("longest"),
-             py::arg("field") = py::none(), py::arg("index") = py::none(),
-             R"(Call `write` with the JSON of the message, in parts.
+        .def("write_text", write_text, py::arg("write"), py::arg("longest") = UINT64_MAX,
+             py::arg("limited") = false,
+             R"(Call `write` with the text of to_text(), in parts: the whole may not fit in memory.
 
 Args:
+    write: a function that takes a str.
+    longest: as for to_text().
+    limited: raise a LimitError as to_text() does.)")
+        .def("write_json", write_json, py::arg("write"), py::arg("longest") = UINT64_MAX,
+             py::arg("field") = py::none(), py::arg("index") = py::none(),
+             R"(Call `write` with the JSON of the message in parts, with the names of onnx.proto.
+
+Args:
+    write: a function that takes a str.
     longest: as for to_text(). A longer value becomes an object with its length and first part.
     field: write the value of this field alone.
     index: write this element of the field's list alone.)");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/field_encoding.hpp"
+#include "bindings/field_mapping.hpp"
 #include "bindings/load_options.hpp"
 #include "bindings/package_seam.hpp"
 #include "bindings/python_buffer.hpp"
@@ -59,6 +60,12 @@ std::optional<Handle> library_message(std::string_view type_name, const py::hand
 template <class List>
 bool is_own(const Handle& handle, const wire::FieldRow& row, const List& list) {
     return list.row == &row && below_guard(handle, [&] { return is_same(list, handle); });
+}
+
+// Whether an object is of one of these classes, and the list of that field.
+template <class... Lists>
+bool is_own_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
+    return ((is_a<Lists>(object) && is_own(handle, row, cpp_value<Lists>(object))) || ...);
 }
 
 // The message of a handle, as the original of a copy. The handle must outlive it.
@@ -116,9 +123,8 @@ Handle parsed_message(const wire::MessageTable& table, const py::object& bytes) 
 }
 
 bool is_list_of(const Handle& handle, const wire::FieldRow& row, const py::handle& object) {
-    if (!row.repeated()) return false;
-    if (is_a<MessageList>(object)) return is_own(handle, row, cpp_value<MessageList>(object));
-    return is_a<ValueList>(object) && is_own(handle, row, cpp_value<ValueList>(object));
+    return is_own_of<MessageList, ValueList, AttributeMapping, OpsetMapping, StringMapping>(
+        handle, row, object);
 }
 
 onnx::Message to_change(const Handle& handle) {

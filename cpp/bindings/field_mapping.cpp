@@ -172,12 +172,9 @@ py::dict new_dict(const py::object& items) {
 }
 
 void set_entries(const Handle& message, const wire::FieldRow& row, const py::object& items) {
-    const py::dict given = new_dict(items);
-    // `node.metadata_props |= {...}` assigns what it has changed.
-    if (given.equal(mapping_of(message, row))) return;
     const FieldMapping self(message, row);
     std::vector<Handle> entries;
-    for (const auto& [key, value] : given) {
+    for (const auto& [key, value] : new_dict(items)) {
         entries.push_back(
             new_entry(self, checked_name(key), py::reinterpret_borrow<py::object>(value)));
     }

@@ -110,10 +110,11 @@ int set_or_explain(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 void set_property(const Handle& handle, const wire::FieldRow& row, const py::object& value) {
+    if (is_list_of(handle, row, value)) {
+        return;  // `node.inputs += ["x"]` assigns the list that it has changed
+    }
     if (model::entry_kind(row)) {
         set_entries(handle, row, value);
-    } else if (is_list_of(handle, row, value)) {
-        return;  // `node.inputs += ["x"]` assigns the list that it has changed
     } else if (row.repeated() && row.is_message()) {
         std::vector<Handle> elements;
         for (const py::handle each : elements_of(row, value)) {

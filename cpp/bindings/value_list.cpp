@@ -139,12 +139,14 @@ void write(const ValueList& self, const EditWatch& watch, const py::list& before
     });
 }
 
+py::list copy_of(const py::list& values) { return values[py::slice(0, PY_SSIZE_T_MAX, 1)]; }
+
 // Calls a method of a copy of the list, as `list.insert(i, x)`, and writes the copy.
 py::object change(const ValueList& self, const char* method, const py::tuple& arguments,
                   const py::dict& named = {}) {
     const EditWatch watch(self);
     const py::list before = self.values();
-    const py::list copy(before[py::slice(0, PY_SSIZE_T_MAX, 1)]);
+    const py::list copy = copy_of(before);
     py::object result = copy.attr(method)(*arguments, **named);
     write(self, watch, before, copy);
     return result;
@@ -273,6 +275,13 @@ py::object operand(const py::object& other) {
     return is_a<ValueList>(other) ? cpp_value<ValueList>(other).values() : other;
 }
 
+// The values for a reflected method of the other operand, which may keep or change them.
+py::list values_for(const ValueList& self, const py::object& other) {
+    const bool has_known_methods = is_a<ValueList>(other) || PyList_CheckExact(other.ptr()) != 0 ||
+                                   PyUnicode_CheckExact(other.ptr()) != 0;
+    return has_known_methods ? self.values() : copy_of(self.values());
+}
+
 struct Method {
     const char* name;
     const char* doc;
@@ -306,7 +315,7 @@ but append() and extend(), reads the whole list: to change many, assign a new li
     for (const char* const name : kOperators) {
         cls.def(name, unguarded([function = py::object(operators.attr(name))](
                                     const ValueList& self, const py::object& other) {
-                    return function(self.values(), operand(other));
+                    return function(values_for(self, other), operand(other));
                 }));
     }
     for (const auto& [name, doc] : kReading) {
@@ -328,11 +337,11 @@ but append() and extend(), reads the whole list: to change many, assign a new li
             }),
             py::arg("index"))
         .def("__radd__", unguarded([](const ValueList& self, const py::object& other) {
-                 return py::object(other + self.values());
+                 return py::object(other + values_for(self, other));
              }))
         .def("__reduce__", unguarded([](const ValueList& self) {
                  return py::make_tuple(python_object<"builtins", "list">(),
-                                       py::make_tuple(self.values()));
+                                       py::make_tuple(copy_of(self.values())));
              }),
              "A copy or a pickle is a list.")
         .def("__setitem__",

@@ -68,6 +68,9 @@ py::dict dimension_fields(const py::handle& size) {
 }
 
 py::dict shape_fields(const py::object& shape) {
+    if (py::isinstance<py::str>(shape) || py::isinstance<py::bytes>(shape)) {
+        throw py::type_error("a shape is a sequence of dimensions, not " + type_name(shape));
+    }
     py::list dims;
     for (const py::handle size : shape) dims.append(dimension_fields(size));
     return py::dict(py::arg("dim") = dims);

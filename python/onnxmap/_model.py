@@ -59,6 +59,9 @@ class _Field(Generic[Got_co, Given_contra]):
     def __set__(self, model: Model, value: Given_contra) -> None:
         _core.set_property(model.proto, self._field, value)
 
+    def __delete__(self, model: Model) -> None:
+        raise AttributeError("a property cannot be deleted")
+
 
 class Model:
     """A loaded model, made by `onnxmap.load` and `onnxmap.loads`.

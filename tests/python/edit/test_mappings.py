@@ -136,6 +136,18 @@ def test_assignments_and_operators(kind: str) -> None:
     assert entries(saved(model), kind) == []
 
 
+@pytest.mark.filterwarnings("ignore::onnxmap.RepeatedKeyWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_equal_dict_replaces_repeated_keys(kind: str) -> None:
+    model = repeated()
+    owner: Any = model.graph.nodes[0] if kind == "attributes" else model
+    stored = entries(saved(model), kind)
+    setattr(owner, kind, getattr(owner, kind))
+    assert entries(saved(model), kind) == stored
+    setattr(owner, kind, dict(getattr(owner, kind)))
+    assert entries(saved(model), kind) == list(KINDS[kind][0].items())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_wrong_keys_and_values_change_nothing(kind: str) -> None:
     model = rich()

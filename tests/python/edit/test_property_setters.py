@@ -315,7 +315,10 @@ def test_shapes_and_element_types_of_values() -> None:
     info.shape = ("batch", 128, None)
     assert (info.dtype, info.shape) == (DataType.FLOAT16, ("batch", 128, None))
     assert info.proto.type.denotation == "IMAGE"
-    for wrong, error in ((("n", 1.5), ValueError), (("n", True), TypeError), (3, TypeError)):
+    for wrong, error in (
+        (("n", 1.5), ValueError), (("n", True), TypeError), (3, TypeError), ("NCHW", TypeError),
+        (b"ab", TypeError),
+    ):  # fmt: skip
         with pytest.raises(error):
             info.shape = wrong
         assert info.shape == ("batch", 128, None)

@@ -281,6 +281,32 @@ def test_a_list_always_shows_the_field() -> None:
     assert values == exact == VALUES
 
 
+class _Appends:
+    """Changes a list that an operator passes to it."""
+
+    def __radd__(self, values: list[str]) -> list[str]:
+        values.append("more")
+        return values
+
+    def __eq__(self, values: object) -> bool:
+        if isinstance(values, list):
+            values.append("more")
+        return True
+
+    __hash__ = object.__hash__
+
+
+def test_no_operator_hands_out_what_the_list_keeps() -> None:
+    names = [f"x{i}" for i in range(40)]  # long lists are kept
+    node = onnxmap.make_node("Concat", names, ["y"])
+    values: Any = node.input
+    assert list(values) == names
+    assert values + _Appends() == [*names, "more"]
+    assert values == _Appends()
+    values.__reduce__()[1][0].append("more")
+    assert list(values) == list(node.input) == names
+
+
 def test_lists_are_sequences() -> None:
     model = rich()
     values, nodes = model.graph.nodes[1].inputs, model.graph.nodes
