@@ -102,7 +102,7 @@ __all__: list[str] = [
     "plan_stats",
     "property_value",
     "remove_file",
-    "rename_to_new",
+    "rename_file",
     "rules",
     "save_models",
     "save_plan",
@@ -112,7 +112,6 @@ __all__: list[str] = [
     "start_stream",
     "state_variables",
     "stored_bytes",
-    "sync_folder",
     "take_locations",
     "tensor_of",
     "tensor_path",
@@ -516,42 +515,6 @@ class ProtoView:
         Return how to read a copy of the message as this one is read.
         """
 
-    def _splice(
-        self,
-        field: str,
-        messages: collections.abc.Sequence[typing.Any],
-        positions: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    ) -> None:
-        """
-        Replace messages of a repeated field by copies of others, in one step.
-
-        As many copies as positions, which ascend, replace them one by one. Otherwise, the copies go to the
-        first position, or to the end if there is none.
-        """
-
-    def _write_json(
-        self,
-        write: Any,
-        longest: typing.SupportsInt | typing.SupportsIndex,
-        field: str | None = None,
-        index: typing.SupportsInt | typing.SupportsIndex | None = None,
-    ) -> None:
-        """
-        Call `write` with the JSON of the message, in parts.
-
-        Args:
-            longest: as for to_text(). A longer value becomes an object with its length and first part.
-            field: write the value of this field alone.
-            index: write this element of the field's list alone.
-        """
-
-    def _write_text(
-        self, write: Any, longest: typing.SupportsInt | typing.SupportsIndex, limited: bool
-    ) -> None:
-        """
-        Call `write` with the text of to_text(), in parts.
-        """
-
     def to_dict(self, preserving_proto_field_name: bool = False) -> dict[str, Any]:
         """
         Return the message as a dict, as protobuf's JSON mapping defines it.
@@ -589,6 +552,38 @@ class ProtoView:
 
         Raises:
             LimitError: `limit.text_bytes`: the text has more than `Limits(text_bytes=...)` bytes.
+        """
+
+    def write_json(
+        self,
+        write: Any,
+        longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
+        field: str | None = None,
+        index: typing.SupportsInt | typing.SupportsIndex | None = None,
+    ) -> None:
+        """
+        Call `write` with the JSON of the message in parts, with the names of onnx.proto.
+
+        Args:
+            write: a function that takes a str.
+            longest: as for to_text(). A longer value becomes an object with its length and first part.
+            field: write the value of this field alone.
+            index: write this element of the field's list alone.
+        """
+
+    def write_text(
+        self,
+        write: Any,
+        longest: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615,
+        limited: bool = False,
+    ) -> None:
+        """
+        Call `write` with the text of to_text(), in parts: the whole may not fit in memory.
+
+        Args:
+            write: a function that takes a str.
+            longest: as for to_text().
+            limited: raise a LimitError as to_text() does.
         """
 
     @property
@@ -2351,7 +2346,7 @@ class Bulk:
 
 class Stream:
     """
-    The stream that onnxmap._bulk.TensorStream wraps.
+    The stream that onnxmap.TensorStream wraps.
     """
 
     def next(self) -> tuple[str, _ndarray[Any, Any]] | None:
@@ -2655,16 +2650,22 @@ def property_value(arg0: ProtoView, arg1: str) -> Any:
     Return the value of a field in the form in which Node, Graph and the other classes give it.
     """
 
-def remove_file(folder: bytes, location: bytes) -> None:
+def remove_file(folder: bytes, location: bytes, sync: bool) -> None:
     """
-    Remove a file beneath a folder. An error for a link on the way.
+    Remove a file beneath a folder, under the lock that a save takes.
     """
 
-def rename_to_new(
-    old_folder: bytes, old_location: bytes, new_folder: bytes, new_location: bytes
+def rename_file(
+    old_folder: bytes,
+    old_location: bytes,
+    new_folder: bytes,
+    new_location: bytes,
+    sync: bool,
+    may_replace: bool = False,
+    replace_read_only: bool = False,
 ) -> None:
     """
-    Rename a file beneath a folder. An error if the new name is taken, or for a link on the way.
+    Rename a file beneath a folder, under the locks that a save takes.
     """
 
 def rules() -> builtins.list[tuple[str, str, str, str, str]]:
@@ -2732,11 +2733,6 @@ def stored_bytes(
 ) -> numpy.ndarray[Any, Any]:
     """
     Return the raw_data of an array's elements as an array of bytes: a view of the array if it has that layout.
-    """
-
-def sync_folder(path: bytes) -> None:
-    """
-    Wait until the disk has the names of a folder, if it can tell.
     """
 
 def take_locations(document: Document) -> dict[int, bytes]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 _HEAD_BYTES = 4096
-_WHOLE = 2**64 - 1  # no value is cut
 
 
 def bytes_of_text_file(name: bytes) -> tuple[bytes, FileForm] | None:
@@ -55,10 +54,10 @@ def text_of(data: bytes, form: FileForm) -> bytes:
     parts: list[str] = []
     try:
         if form == "json":
-            message._write_json(parts.append, _WHOLE)
+            message.write_json(parts.append)
             parts.append("\n")
         else:
-            message._write_text(parts.append, _WHOLE, limited=False)
+            message.write_text(parts.append)
         text = "".join(parts)
         back = bytes_of_form(form, text, "ModelProto")
         encoded = text.encode()

@@ -15,6 +15,8 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stderr
+from pathlib import Path
 from typing import NoReturn
 
 import onnxmap
@@ -118,8 +120,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     codecs.register_error("onnxmap", _replaced)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="onnxmap")
-    with warnings.catch_warnings():
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
         warnings.showwarning = _show_warning
+        if sys.stderr is None:  # as by `2>&-`: print() would write to standard output instead
+            nowhere = stack.enter_context(Path(os.devnull).open("w"))
+            stack.enter_context(redirect_stderr(nowhere))
         return _run(argv)
 
 
@@ -153,7 +159,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (OnnxMapError, OSError, UsageError) as failure:
+    except (OnnxMapError, OSError, UsageError, Warning) as failure:  # PYTHONWARNINGS=error
         complain(failure, usage)
         try:
             if sys.stdout is not None:

@@ -69,11 +69,11 @@ def _complete_field(prefix: str, parsed_args: argparse.Namespace, **_: object) -
 
 def _write_json(found: Found, longest: int) -> None:
     if found.is_message:
-        found.value._write_json(sys.stdout.write, longest)
+        found.value.write_json(sys.stdout.write, longest)
     else:
         assert found.parent is not None
         assert found.field is not None  # only a field has another value than a message
-        found.parent._write_json(sys.stdout.write, longest, found.field.name, found.index)
+        found.parent.write_json(sys.stdout.write, longest, found.field.name, found.index)
     sys.stdout.write("\n")
 
 
@@ -85,7 +85,7 @@ def _write_text(found: Found, longest: int, *, limited: bool) -> None:
             if found.is_list:
                 sys.stdout.write(f"# [{number}]\n")
             # Written in parts: text may be hundreds of times as large as the message.
-            message._write_text(_write_escaped, longest, limited)
+            message.write_text(_write_escaped, longest, limited)
         return
     for number, value in enumerate(values):
         if number == longest:

@@ -57,7 +57,7 @@ def open_message(
         UsageError: it is not of the type `message`.
     """
     if message is not None:
-        named = _message(file, _standard_input(file), arguments, message)
+        named = _message(file, standard_input(file), arguments, message)
         _check_type(file, named)
         return named
     found = _model_or(file, arguments, "OperatorSetProto", "TensorProto")
@@ -80,7 +80,7 @@ def _model_or(
     file: str, arguments: argparse.Namespace, *messages: str
 ) -> onnxmap.Model | onnxmap.ProtoView:
     """Open the model in a file, or else the message as the first of these types that it is."""
-    data = _standard_input(file)
+    data = standard_input(file)
     try:
         return _model(file, data, arguments)
     except onnxmap.ParseError:
@@ -145,7 +145,7 @@ def _has_mark(message: onnxmap.ProtoView) -> bool:
 
 def open_model(file: str, arguments: argparse.Namespace) -> onnxmap.Model:
     """Open the model in a file, or on standard input if its name is `-`."""
-    return _model(file, _standard_input(file), arguments)
+    return _model(file, standard_input(file), arguments)
 
 
 def opened(read: Callable[[str, argparse.Namespace], Opened], arguments: Any) -> dict[str, Opened]:
@@ -181,9 +181,13 @@ def complete_names(
     return complete
 
 
-def _standard_input(file: str) -> bytes | None:
-    """The bytes of standard input; None if `file` names another file."""
-    return sys.stdin.buffer.read() if file == STANDARD_INPUT else None
+def standard_input(file: str) -> bytes | None:
+    """Return the bytes of standard input; None if `file` names another file."""
+    if file != STANDARD_INPUT:
+        return None
+    if sys.stdin is None:  # as by `<&-`
+        raise UsageError("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _model(file: str, data: bytes | None, arguments: argparse.Namespace) -> onnxmap.Model:

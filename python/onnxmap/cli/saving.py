@@ -16,7 +16,12 @@ from onnxmap.cli.arguments import flag, valued
 from onnxmap.cli.bar import progress_bar
 from onnxmap.cli.completion import files
 from onnxmap.cli.exit_status import UsageError, wrong_values
-from onnxmap.cli.model_file import STANDARD_INPUT, add_opening_options, opening_options
+from onnxmap.cli.model_file import (
+    STANDARD_INPUT,
+    add_opening_options,
+    opening_options,
+    standard_input,
+)  # fmt: skip
 from onnxmap.cli.text import bytes_in_words, print_json, short_path
 
 STANDARD_OUTPUT = "-"
@@ -114,8 +119,9 @@ def place(arguments: argparse.Namespace) -> tuple[str, str]:
 def open_to_edit(file: str, out: str, arguments: argparse.Namespace) -> onnxmap.Model:
     """Open a model for an edit. If it is saved over its file, external data stay where they are."""
     options = opening_options(arguments)
-    if file == STANDARD_INPUT:
-        return onnxmap.loads(sys.stdin.buffer.read(), **options)
+    data = standard_input(file)
+    if data is not None:
+        return onnxmap.loads(data, **options)
     if file == out:
         options["external_root"] = None
     return onnxmap.load(file, **options)

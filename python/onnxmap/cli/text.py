@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from onnxmap.errors import printable as escape
 
@@ -73,8 +74,9 @@ def seconds_in_words(seconds: float) -> str:
 
 def short_path(path: str) -> str:
     """Return the path relative to the current folder if it is below it, else unchanged."""
-    below = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 -- the text may not be a path
-    return path.removeprefix(below)
+    with suppress(FileNotFoundError):  # the current folder may be gone
+        path = path.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 -- any text
+    return path
 
 
 def shape_in_words(shape: Sequence[int | str | None] | None) -> str:

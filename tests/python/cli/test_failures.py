@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ import pytest
 from support.models.hard_names import EVIL_NAME, save, tensor
 from support.processes.command_line import Ran, Run, piped, started
 
+import onnxmap
 from onnxmap.cli import COMMANDS
 
 
@@ -114,6 +116,47 @@ class TestFailures:
         line = shlex.join([sys.executable, "-m", "onnxmap", *arguments, str(small)]) + " >&-"
         ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
         assert (ran.returncode, ran.stderr) == (2, "onnxmap: standard output is closed\n")
+
+    @pytest.mark.parametrize("command", ["check -", "dump -", "save - out.onnx"])
+    def test_a_closed_standard_input_is_one_line(self, tmp_path: Path, command: str) -> None:
+        line = f"{shlex.quote(sys.executable)} -m onnxmap {command} <&-"
+        ran = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (2, "onnxmap: standard input is closed\n")
+
+    def test_a_closed_standard_error_gets_nothing_into_the_output(self, tmp_path: Path) -> None:
+        model = onnxmap.from_arrays({"w": np.ones(2)})
+        model.proto.metadata_props.add(key="k", value="1")
+        model.proto.metadata_props.add(key="k", value="2")
+        model.save(tmp_path / "m.onnx")
+        line = f"{shlex.quote(sys.executable)} -m onnxmap show --json m.onnx 2>&-"
+        ran = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0
+        assert json.loads(ran.stdout)["metadata_props"] == {"k": "2"}
+        line = line.replace("2>&-", "")
+        ran = subprocess.run(
+            ["sh", "-c", line],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONWARNINGS": "error"},
+        )
+        assert ran.returncode == 2
+        assert ran.stderr.startswith("onnxmap: metadata_props: 'k' occurs more than once")
+
+    def test_a_working_folder_that_is_gone(self, small: Path, tmp_path: Path) -> None:
+        """It matters to relative paths only."""
+        (tmp_path / "gone").mkdir()
+        command = f"{shlex.quote(sys.executable)} -m onnxmap"
+        line = f"rmdir ../gone && {command} ls {small} && {command} save {small} {tmp_path}/n.onnx"
+        ran = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path / "gone", capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
 
     def test_a_pipe_as_a_file_says_how_to_read_it(self, run: Run, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")

@@ -350,6 +350,16 @@ def test_the_commands_are_built_on_the_public_package() -> None:
             name for name in found if any(part[0] == "_" for part in name.split(".") if part)
         }
         assert private == set(), f"{path} imports {private}"
+        members = {
+            node.attr
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Attribute)
+            and re.match("_[^_]", node.attr)
+            and not (
+                isinstance(node.value, ast.Name) and node.value.id in ("self", "argparse", "os")
+            )
+        }
+        assert members == set(), f"{path} uses {members}"
 
 
 def test_what_may_be_imported_later_is_imported_in_functions() -> None:
