@@ -21,6 +21,7 @@
 #include "os/output_folder.hpp"
 #include "os/parallel.hpp"
 #include "plain_os.hpp"
+#include "sanitized.hpp"
 #include "save/saved_files.hpp"
 #include "temporary_folder.hpp"
 #include "watched_writes.hpp"
@@ -188,6 +189,7 @@ TEST_CASE("new_file: bytes that move within their page are copied by any number 
     const std::string text = numbered(kMoved + 3);
     const os::File source = os::File::open(folder.write("source", text));
     for (const unsigned threads : {0U, 1U, 8U}) {
+        if (kSanitized && threads != 8) continue;
         for (const std::size_t most_at_once : {std::size_t{700'000}, SIZE_MAX}) {
             const os::WithThreadBudget budget({.threads = threads});
             const WatchedWrites watched({.most_at_once = most_at_once});
@@ -207,6 +209,7 @@ TEST_CASE("new_file: if a piece cannot be copied, the file goes on where it was"
     static_cast<void>(moved_copy(folder, source, kMoved, copied));  // three bytes too many
     CHECK_FALSE(copied);
     for (const std::size_t call : {3, 4, 20, 36}) {
+        if (kSanitized && call == 4) continue;
         const WatchedWrites watched({.fails_at = call, .number = ENOSPC});
         const std::string made = moved_copy(folder, source, kMoved - 3, copied);
         CHECK(watched.records()[call].call == Write::write_at);

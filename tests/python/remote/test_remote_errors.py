@@ -21,6 +21,7 @@ from support.remote.models import floats, write_external, write_inline
 from support.remote.range_server import Fault, Server, serving
 
 import onnxmap
+from onnxmap._remote import requests
 
 pytest.importorskip("aiohttp")
 fsspec = pytest.importorskip("fsspec")
@@ -61,6 +62,13 @@ def opened(server: Server) -> onnxmap.Tensor:
     return tensor
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between attempts; `test_a_pause_that_the_server_asks_for` looks at their length."""
+    monkeypatch.setattr(requests, "PAUSES", (0.01, 0.01, 0.01))
+
+
+@pytest.mark.usefixtures("short_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
 def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     fault = TRANSIENT[kind]
@@ -71,6 +79,7 @@ def test_temporary_failures_are_tried_again(server: Server, kind: str) -> None:
     assert len(server.reads) == 4
 
 
+@pytest.mark.usefixtures("short_pauses")
 @pytest.mark.parametrize("kind", TRANSIENT)
 def test_after_four_attempts_it_is_an_error(server: Server, kind: str) -> None:
     tensor = opened(server)
