@@ -110,9 +110,9 @@ void bind_neighbours(py::module_& module) {
     module.def("is_plain_location", is_plain, py::arg("location"), py::arg("folder"));
     module.def("data_name_after", name_after, py::arg("model"), py::arg("name"), py::arg("i"));
     module.def(
-        "check_location",
+        "check_data_location",
         [](const py::bytes& folder, const py::bytes& location) {
-            save::check_location(std::string(folder), std::string(location));
+            save::check_data_location(std::string(folder), std::string(location));
         },
         py::arg("folder"), py::arg("location"));
 }

@@ -56,7 +56,7 @@ bool is_of_data(std::string_view name) {
 
 }  // namespace
 
-void check_location(const std::string& folder, const std::string& location) {
+void check_data_location(const std::string& folder, const std::string& location) {
     for (std::size_t begin = 0; begin <= location.size();) {
         const std::size_t end = std::min(location.find('/', begin), location.size());
         if (end - begin > kLongestName) throw FileError(ENAMETOOLONG, joined(folder, location));

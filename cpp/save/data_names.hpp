@@ -17,7 +17,7 @@ namespace onnxmap::save {
 
 /// Refuses the name of a data file that leads out of the folder by its text. The save itself
 /// follows no link in it. Throws FileError ENAMETOOLONG, and Error `ext.unsafe_path`.
-void check_location(const std::string& folder, const std::string& location);
+void check_data_location(const std::string& folder, const std::string& location);
 
 /// Refuses the name of a data file that other readers could not read, or would understand as
 /// something else: it is not UTF-8, or has a backslash, which some readers take for a separator.

@@ -15,13 +15,13 @@
 namespace onnxmap::save {
 
 /// A data file that exists, and the bytes of it that the new models use.
-struct UsedBytes {
+struct LoadedFile {
     std::shared_ptr<const source::Source> source = nullptr;
     ByteRanges used = {};
     bool is_viewed = false;  // the file is a model, of which a model that uses it is a view
 };
 
-using LoadedFiles = std::map<std::string, UsedBytes>;  // by path
+using LoadedFiles = std::map<std::string, LoadedFile>;  // by path
 
 /// Those of the files whose other bytes nobody needs: not models, which have structure, and no
 /// files that have lost their name to another file.

@@ -117,7 +117,7 @@ std::map<std::uint64_t, std::string> NameChecks::new_locations(
     if (given.empty()) return {};
     std::set<std::string> locations;
     for (const auto& [position, location] : given) {
-        check_location(folder_path_, location);
+        check_data_location(folder_path_, location);
         locations.insert(location);
     }
     const std::set<FileKey> own = data_of(model);

@@ -51,7 +51,8 @@ class NameChecks {
 
     /// Where the data files that a message names go beside `model`, by the positions of tensors.
     /// Whoever made the message chose the names. One stays if it is plainly that of a data file,
-    /// and is free or belongs to a data file of the old model. Throws what check_location() throws.
+    /// and is free or belongs to a data file of the old model. Throws what check_data_location()
+    /// throws.
     [[nodiscard]] std::map<std::uint64_t, std::string> new_locations(
         const std::map<std::uint64_t, std::string>& given, const std::string& model) const;
 

@@ -122,7 +122,7 @@ class ModelSave {
     }
 
     void check_data(const std::string& location) const {
-        check_location(parent_of(paths_.front()), location);
+        check_data_location(parent_of(paths_.front()), location);
         check_text(location);
     }
 

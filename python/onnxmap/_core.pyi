@@ -64,7 +64,7 @@ __all__: list[str] = [
     "ValueList",
     "append_bytes",
     "check_in_place",
-    "check_location",
+    "check_data_location",
     "check_output",
     "check_rules",
     "compare_models",
@@ -2458,7 +2458,7 @@ def check_in_place(document: Document) -> None:
     Raise FileChangedError if the loaded file is no longer at its path, or has changed.
     """
 
-def check_location(folder: bytes, location: bytes) -> None: ...
+def check_data_location(folder: bytes, location: bytes) -> None: ...
 def check_output(path: bytes, replace_read_only: bool) -> None:
     """
     Raise what a save to a path raises because of the object that has the name now.

@@ -212,7 +212,7 @@ class Place:
     def check_free(self, locations: Collection[str]) -> None:
         """Refuse names that are taken, and locations out of the directory, of new data files."""
         for location in locations:
-            _core.check_location(os.fsencode(self.folder), os.fsencode(location))
+            _core.check_data_location(os.fsencode(self.folder), os.fsencode(location))
         self._check_taken(os.path.join(self.folder, location) for location in locations)
         if self._overwrite and os.path.lexists(self.path):
             user = neighbours([self.folder], [self.path], self._old).user_of(self.path)

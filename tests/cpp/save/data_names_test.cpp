@@ -24,13 +24,14 @@ save::Callbacks sees_all() {
 
 TEST_CASE("data_names: locations that may be written") {
     const auto code = [](const std::string& location) {
-        return code_of([&] { save::check_location("/m", location); });
+        return code_of([&] { save::check_data_location("/m", location); });
     };
     for (const char* location : {"w", "sub/w.data", "a/../w"}) CHECK(code(location) == "accepted");
     for (const char* location : {"../w", "/w", "", "sub/"}) {
         CHECK(code(location) == "ext.unsafe_path");
     }
-    CHECK(errno_of([&] { save::check_location("/m", std::string(256, 'w')); }) == ENAMETOOLONG);
+    CHECK(errno_of([&] { save::check_data_location("/m", std::string(256, 'w')); }) ==
+          ENAMETOOLONG);
     CHECK(code_of([] { save::check_text("\xc3\xa9.data"); }) == "accepted");
     for (const char* name : {"a\\b", "\xff.data", "\xed\xa0\x80"}) {
         CHECK(code_of([&] { save::check_text(name); }) == "save.data_name");
